@@ -27,6 +27,7 @@ from sklda._consensus_fits import (
     tasks_of,
     tasks_of_halves,
     topic_draws,
+    topic_word_std,
     topics_of,
     topics_of_halves,
     training_proportions,
@@ -84,7 +85,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     components_, topic_word_ : ndarray of shape (n_topics, n_features)
         The consensus topics as distributions over words, by falling prevalence, then by falling share.
     topic_word_std_ : ndarray of shape (n_topics, n_features)
-        Standard deviations of `topic_word_` between the fits that have the topic.
+        Posterior standard deviations of `topic_word_`: within the fits that have the topic, and between them.
     n_topics_ : int
         Number of topics. It is 0 if no topic is found again beyond chance, with a warning.
     prevalence_ : ndarray of shape (n_topics,)
@@ -93,7 +94,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         How alike the topic is in different fits: means over pairs of fits of one less the Jensen-Shannon distance.
     split_half_agreement_ : ndarray of shape (n_topics,)
         What two halves of the documents have in common of the topic, beyond the frequencies of words, a mean over
-        splits: at least 0.65, and at most 1. Only with `n_splits` and two documents.
+        splits: at least 0.5, and at most 1. Only with `n_splits` and two documents.
     members_ : list of n_topics ndarray of shape (n_members, 2)
         For each topic pairs of a fit and the number of its topic. A fit can have several members.
     relations_ : list of dict
@@ -157,8 +158,9 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     Fits to the same documents have the noise of these documents in common, too. Where a word that occurred once in a
     document occurs there again, this noise is large, and makes topics at a prevalence up to 1. So each topic is looked
     for in the fits to both halves of the documents: as the mixture of topics of this fit that is closest to it. These
-    mixtures must resemble the topic (a mean similarity of 0.6), and two halves must have 0.65 of their squared
-    distances in common, as above. The fits to halves have no other part in the results.
+    mixtures must resemble the topic (a mean similarity of 0.6), and two halves must have half of their squared
+    distances in common. As each half has twice the noise, this is two thirds for whole corpora. The fits to halves have
+    no other part in the results.
 
     References
     ----------
@@ -267,9 +269,9 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         warn_of_poor_fits(topics, found, self.min_prevalence)
         known = {"estimators_": estimators, "_topic_shares_": shares, "_resampled_": self.resample}
         attributes = found.attributes() | known | hierarchy_of(found.tree, self.n_fits)
+        attributes["topic_word_std_"] = topic_word_std(found, estimators)
         if halves:
             attributes["split_half_agreement_"] = found.split_half_agreement
-
         attributes["_fingerprint_"] = fingerprint(counts)
         draws = [None] * self.n_fits
         if attributes["_fingerprint_"] is not None:

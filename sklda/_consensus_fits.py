@@ -24,7 +24,12 @@ from sklda._inference.parallel import jobs_for
 from sklda._inference.priors import Priors
 from sklda._inference.records import Table
 from sklda._inference.sampling.chain import KeptDraws, compact_topics
-from sklda._inference.sampling.draws import doc_topic_std, variance_around_mean
+from sklda._inference.sampling.draws import (
+    TopicGroups,
+    doc_topic_std,
+    topic_word_variance,
+    variance_around_mean,
+)
 from sklda._inference.sampling.steps import Draw
 from sklda._inference.warn import warn
 from sklda._labels import as_list
@@ -242,13 +247,37 @@ class TopicDraws:
 
     def variance(self, members, fit):
         """Posterior variances of the summed proportions of the members in this fit, (n_documents, n_topics)."""
-        # The last group has the topics that belong to no consensus topic.
-        groups = np.full(self.draws.priors.n_components, len(members))
-        for c, pairs in enumerate(members):
-            groups[pairs[pairs[:, 0] == fit, 1]] = c
-        found = np.zeros((self.corpus.n_documents, len(members) + 1))
-        found[:, : groups.max() + 1] = np.square(doc_topic_std(self.corpus, self.draws, groups), dtype=np.float64)
-        return found[:, :-1]
+        groups = _groups(members, fit, self.draws.priors.n_components)
+        return np.square(doc_topic_std(self.corpus, self.draws, groups), dtype=np.float64)[:, :-1]
+
+
+def _groups(members, fit, n_components):
+    """The topics of a fit that stand for each consensus topic. The last group has those that stand for none."""
+    of_topic = np.full(n_components, len(members))
+    for c, pairs in enumerate(members):
+        of_topic[pairs[pairs[:, 0] == fit, 1]] = c
+    return TopicGroups(of_topic, len(members) + 1)
+
+
+def topic_word_std(found, estimators):
+    """Posterior standard deviations of the words of consensus topics, within and between the fits that have the topic.
+
+    Within fits that keep no draws they are those of the Dirichlet distribution with the counts and priors of a topic.
+    A model without priors, such as NMF, has none.
+    """
+    within = []
+    for f, each in enumerate(estimators):
+        results, groups = vars(each).get("_results_"), _groups(found.members, f, len(each.components_))
+        if hasattr(results, "averaged_draws"):
+            within.append(topic_word_variance(results.corpus, results.averaged_draws(), groups)[:-1])
+        elif hasattr(each, "topic_word_prior_"):
+            parameters = groups.sums(np.asarray(each.components_, dtype=np.float64))[:-1]
+            totals = parameters.sum(axis=1, keepdims=True)
+            phi = parameters / np.where(totals > 0, totals, np.nan)
+            within.append(phi * (1 - phi) / (totals + 1))
+    if not within or not found.members:
+        return found.topic_word_std
+    return std_of_proportions(np.nanmean(within, axis=0) + found.topic_word_std**2)
 
 
 def topic_draws(estimator, X, metadata, is_whole, seed):
@@ -344,9 +373,9 @@ def warn_of_poor_fits(topics, found, min_prevalence):
         )
     elif found.n_not_in_halves:
         warn(
-            f"No topic is found in other documents: n_topics_ is 0. {min_prevalence:.0%} of the {len(topics)} fits have "
-            f"{found.n_not_in_halves} topics in common, but fits to halves of the documents do not have them. So they "
-            "come from single documents, for example from words that are repeated there. Use fewer topics or more "
+            f"No topic is found in other documents: n_topics_ is 0. {min_prevalence:.0%} of the {len(topics)} fits "
+            f"have {found.n_not_in_halves} topics in common, but fits to halves of the documents do not. So these come "
+            "from single documents, for example from words that are repeated there. Use fewer topics or more "
             "documents.",
             ConvergenceWarning,
         )

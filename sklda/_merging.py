@@ -17,7 +17,7 @@ from sklda._chain_results import ChainResults
 from sklda._collapsed_variational import CollapsedVariationalLDA
 from sklda._compound import CompoundLDA
 from sklda._consensus import ConsensusTopics
-from sklda._consensus_fits import share_std, topics_of
+from sklda._consensus_fits import share_std, topic_word_std, topics_of
 from sklda._covariate import CovariateLDA
 from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
@@ -373,6 +373,7 @@ def _merged_consensus(model, sums):
     ]
     found = consensus_of([topics_of(each) for each in model.estimators_], model._topic_shares_, members)
     merged.__dict__ |= found.attributes() | {
+        "topic_word_std_": topic_word_std(found, model.estimators_),
         "doc_topic_": sums.columns(model.doc_topic_),
         "topic_share_": found.share,
         "topic_share_std_": share_std(model._share_draws_, found.members),
