@@ -218,7 +218,7 @@ class ChainResults(RunResults):
         return bool(self.states[self.best].trace)
 
     def doc_topic_std(self):
-        return doc_topic_std(self.corpus, self._averaged(self.best))
+        return doc_topic_std(self.corpus, self.averaged_draws())
 
     def chains(self, topic_word, doc_topic):
         """A list of Bunch. The arguments are those of the chain that is kept."""
@@ -239,7 +239,7 @@ class ChainResults(RunResults):
 
     def sample(self, n_samples, seed):
         """theta and phi of `n_samples` draws."""
-        chains = at_draws(self.corpus, self._averaged(self.best), n_samples)
+        chains = at_draws(self.corpus, self.averaged_draws(), n_samples)
         return sample_parameters(chains, n_samples, np.random.default_rng(seed))
 
     def continued_chain(self, seed):
@@ -273,6 +273,10 @@ class ChainResults(RunResults):
                 own = normalised(means.components)[order]
                 found[c] = jensen_shannon_pairs(topic_word, own) <= SAME_TOPIC
         return found
+
+    def averaged_draws(self):
+        """The draws of the kept chain that its means have."""
+        return self._averaged(self.best)
 
     def _averaged(self, c):
         """The draws of a chain that its means have."""

@@ -15,12 +15,18 @@ from sklda import (
     TopicCountLDA,
     merge_topics,
 )
-from sklda._consensus_fits import mean_and_std
+from sklda._consensus_fits import share_std
 from sklda._inference.priors import Priors
 from sklda._inference.progress import Progress
 from sklda._inference.sampling.chain import KeptDraws
 from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.draws import doc_topic_std, posterior_means, variance_around_mean, variance_of_draws
+from sklda._inference.sampling.draws import (
+    TopicGroups,
+    doc_topic_std,
+    posterior_means,
+    variance_around_mean,
+    variance_of_draws,
+)
 from sklda._inference.sampling.point_estimates import point_estimates
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda._inference.sampling.steps import Draw
@@ -379,4 +385,13 @@ def test_no_estimator_has_a_larger_one(name):
 
 
 def test_two_fits_that_differ_most():
-    assert mean_and_std(np.array([[1.0, 0.0], [0.0, 0.0]]).__getitem__, 2)[1].tolist() == [0.5, 0.0]
+    members = [np.array([[0, k], [1, k]]) for k in range(2)]
+    assert share_std([np.array([[1.0, 0.0]]), np.array([[0.0, 0.0]])], members).tolist() == [0.5, 0.0]
+
+
+def test_sums_of_proportions_have_the_errors_of_merged_topics():
+    X = make_lda_corpus(30, 40, 4, doc_length=20, random_state=0).data
+    lda = GibbsLDA(4, max_iter=20, random_state=0).fit(X)
+    results = lda._results_
+    summed = doc_topic_std(results.corpus, results.averaged_draws(), TopicGroups(np.array([0, 1, 0, 2]), 3))
+    np.testing.assert_allclose(summed, merge_topics(lda, [[0, 2]]).doc_topic_std_, rtol=1e-5)

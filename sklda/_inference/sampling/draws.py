@@ -26,6 +26,28 @@ _BLOCK_PROPORTIONS = 2**17
 
 
 @dataclass(frozen=True, eq=False)
+class TopicGroups:
+    """Topics that stand together for one.
+
+    Attributes
+    ----------
+    of_topic : ndarray of shape (n_components,)
+        The number of the group of each topic.
+    n_groups : int
+        Groups can be empty.
+    """
+
+    of_topic: np.ndarray
+    n_groups: int
+
+    def sums(self, rows):
+        """Sums over the topics of each group, (n_groups, ...), of rows for the topics."""
+        found = np.zeros((self.n_groups, rows.shape[1]))
+        np.add.at(found, self.of_topic, rows)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class PosteriorMeans:
     """Posterior means over draws of z.
 
@@ -92,7 +114,7 @@ def _word_topic_counts(corpus, n_components, topics, stop):
     return vstack(blocks, "csr")
 
 
-def doc_topic_std(corpus, draws):
+def doc_topic_std(corpus, draws, groups=None):
     """Posterior standard deviations of theta over draws of z, (n_documents, n_components) float32.
 
     The root of the variance between draws of E(theta | z) plus the mean of Var(theta | z), where theta given z has a
@@ -102,15 +124,44 @@ def doc_topic_std(corpus, draws):
     ----------
     corpus : Corpus
     draws : KeptDraws
+    groups : TopicGroups, default=None
+        The standard deviations are then those of the sums of theta over each group, whose distribution is a Dirichlet
+        distribution, too: (n_documents, n_groups).
     """
     K = draws.priors.n_components
-    result = np.empty((corpus.n_documents, K), np.float32)
+    groups = TopicGroups(np.arange(K), K) if groups is None else groups
+    result = np.empty((corpus.n_documents, groups.n_groups), np.float32)
     for first, last in corpus.blocks(n_documents=max(_BLOCK_PROPORTIONS // K, 1)):
         offsets = corpus.offsets[first : last + 1]
         own = slice(offsets[0], offsets[-1])
-        alphas = [draws.priors_at(i).doc_of(slice(first, last)) for i in range(len(draws))]
-        result[first:last] = std_of_theta(offsets - offsets[0], [topics[own] for topics in draws.topics], alphas)
+        alphas = [groups.sums(draws.priors_at(i).doc_of(slice(first, last)).T).T for i in range(len(draws))]
+        topics = [groups.of_topic[each[own]] for each in draws.topics]
+        result[first:last] = std_of_theta(offsets - offsets[0], topics, alphas)
     return result
+
+
+def topic_word_variance(corpus, draws, groups):
+    """Posterior variances of the topics over draws of z, (n_groups, n_features).
+
+    As in `doc_topic_std`, from the Dirichlet distribution of phi given z. A group of `TopicGroups` is one topic that
+    has the counts and eta of its parts. It is NaN for a group without topics.
+    """
+    V, n = corpus.n_features, len(draws)
+    shape = groups.n_groups, V
+    eta = groups.sums(np.broadcast_to(draws.priors.topic_word(), (len(groups.of_topic), V)))
+    eta[eta.sum(axis=1) == 0] = np.nan
+    mean, squares, within = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for i, topics in enumerate(draws.topics, 1):
+        cells = groups.of_topic[topics] * V + corpus.words
+        counts = np.bincount(cells, minlength=groups.n_groups * V).reshape(shape) + eta
+        totals = counts.sum(axis=1, keepdims=True)
+        phi = counts / totals
+        within += phi * (1 - phi) / (totals + 1) / n
+        # Welford's update of the mean and of the sum of squared deviations.
+        phi -= mean
+        mean += phi / i
+        squares += phi**2 * (1 - 1 / i)
+    return within + squares / max(n - 1, 1)
 
 
 def variance_of_draws(values):
