@@ -253,6 +253,12 @@ def test_the_display():
     display.figure_.canvas.draw()
 
 
+def test_error_bars_of_three_folds_are_by_student():
+    row = {"n_components": 2, "coherence": 0.5, "coherence_std": 0.01, "n_fits": 3}
+    ((_, low), (_, high)) = TopicCountComparisonDisplay([row]).plot().axes_[0].collections[0].get_segments()[0]
+    assert high - low == pytest.approx(2 * 0.01 * 4.30265)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
