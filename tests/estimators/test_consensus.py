@@ -82,7 +82,7 @@ def words_of_one_distribution(seed):
 @pytest.mark.mutation("sklda._inference.consensus._BEYOND_CHANCE", -np.inf)
 def test_a_corpus_without_topics_has_no_consensus_topics():
     """The limit of .65 is six standard deviations above the mean of 314 clusters of such corpora, .31 ± .06."""
-    model = ConsensusTopics(GibbsLDA(10, max_iter=100), n_fits=4, random_state=0)
+    model = ConsensusTopics(GibbsLDA(10, max_iter=100), n_fits=4, n_splits=0, random_state=0)
     with pytest.warns(ConvergenceWarning, match="No topic is found beyond chance: n_topics_ is 0. 75% of the 4 fits"):
         assert model.fit(words_of_one_distribution(0)).n_topics_ == 0
 

@@ -160,17 +160,17 @@ def test_the_result_of_transform_is_reserved(fitted, monkeypatch):
 def test_fits_of_a_consensus_share_their_corpus_and_are_refused_if_too_large(monkeypatch):
     X = np.full((5, 4), 50)
     lda = GibbsLDA(2, max_iter=4, n_draws=2)
-    fits = ConsensusTopics(lda, n_fits=3, min_prevalence=0.3, random_state=0).fit(X).estimators_
+    fits = ConsensusTopics(lda, n_fits=3, min_prevalence=0.3, n_splits=0, random_state=0).fit(X).estimators_
     assert fits[0]._results_.corpus is fits[1]._results_.corpus is fits[2]._results_.corpus
     monkeypatch.setattr("os.sysconf", lambda name: 2**6, raising=False)
     message = r"^5 fits of 1000 tokens in 5 documents keep at least 0\.0 GB, .* Use fewer fits"
     with pytest.raises(MemoryError, match=message):
-        ConsensusTopics(lda, n_fits=5).fit(X)
+        ConsensusTopics(lda, n_fits=5, n_splits=0).fit(X)
     # Proportions of 20,000 documents and 10 topics are 0.8 MB in single precision.
     monkeypatch.setattr("os.sysconf", lambda name: 2**11, raising=False)
     many = np.ones((20_000, 1), int)
     with pytest.raises(MemoryError, match=r"^6 fits of 20000 tokens in 20000 documents keep at least 0\.0 GB"):
-        ConsensusTopics(NMF(10), n_fits=6).fit(many)
+        ConsensusTopics(NMF(10), n_fits=6, n_splits=0).fit(many)
     # What is no count gets the message of the fits.
     with pytest.raises(ValueError, match="too large: no word and no document"):
         ConsensusTopics(lda, n_fits=2).fit(np.array([[1, 2], [1e300, 2], [1, 1], [2, 1]]))
