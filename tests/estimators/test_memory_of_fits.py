@@ -165,7 +165,7 @@ def test_the_result_of_transform_is_reserved(fitted, monkeypatch):
 def test_fits_of_a_consensus_share_their_corpus_and_are_refused_if_too_large(monkeypatch):
     X = np.full((5, 4), 50)
     lda = GibbsLDA(2, max_iter=4, n_draws=2)
-    fits = ConsensusTopics(lda, n_fits=3, min_prevalence=0.3, random_state=0).fit(X).estimators_
+    fits = ConsensusTopics(lda, n_fits=3, min_prevalence=0.3, n_splits=0, random_state=0).fit(X).estimators_
     assert fits[0]._results_.corpus is fits[1]._results_.corpus is fits[2]._results_.corpus
     monkeypatch.setattr("os.sysconf", lambda name: 2**6, raising=False)
     message = r"^5 fits of 1000 tokens in 5 documents keep at least 0\.0 GB, .* Use fewer fits"
