@@ -374,9 +374,9 @@ def warn_of_poor_fits(topics, found, min_prevalence):
     elif found.n_not_in_halves:
         warn(
             f"No topic is found in other documents: n_topics_ is 0. {min_prevalence:.0%} of the {len(topics)} fits "
-            f"have {found.n_not_in_halves} topics in common, but fits to halves of the documents do not. So these come "
-            "from single documents, for example from words that are repeated there. Use fewer topics or more "
-            "documents.",
+            f"have {found.n_not_in_halves} topics in common, but fits to halves of the documents do not. Either these "
+            "topics come from single documents, for example from words that are repeated there, or halves are too "
+            "small. Use fewer topics or more documents; n_splits=0 shows the topics of the fits.",
             ConvergenceWarning,
         )
     elif found.n_by_chance:
