@@ -239,7 +239,8 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         known = {"estimators_": estimators, "_topic_shares_": shares, "_resampled_": self.resample}
         attributes = found.attributes() | known | hierarchy_of(found.tree, self.n_fits)
         mean, std = mean_and_std(lambda f: summed(np.asarray(theta[f], float), found.members, f), self.n_fits)
-        attributes |= {"doc_topic_": mean, "doc_topic_std_": std, "_fingerprint_": fingerprint(counts)}
+        attributes |= {"doc_topic_": mean, "doc_topic_std_": std}
+        attributes |= {"_fingerprint_": fingerprint(counts), "_used_tokens_": lengths}
         attributes["topic_share_"], attributes["topic_share_std_"] = mean_and_std(
             lambda f: summed(shares[f][None], found.members, f)[0], self.n_fits
         )

@@ -121,17 +121,18 @@ def _largest_of(weights, most, what, which, notes):
 
 def _documents(view, topics, notes):
     """Rows of the documents on the page, and for every topic its closest documents."""
-    D = len(view.doc_topic)
-    closest = [largest(view.doc_topic[:, k], N_CLOSEST) for k in topics]
-    if D <= MAX_DOCUMENTS:
-        return np.arange(D), closest
-    first = np.full(D, False)
-    first[np.concatenate(closest)] = True
+    if view.left_out:
+        notes.append(view.left_out)
+    used, closest = view.used, [view.closest(k, N_CLOSEST) for k in topics]
+    if len(used) <= MAX_DOCUMENTS:
+        return used, closest
+    first = np.isin(used, np.concatenate(closest))
     order = np.argsort(~first, kind="stable")[: max(MAX_DOCUMENTS, np.count_nonzero(first))]
     notes.append(
-        f"{len(order):,} of {D:,} documents are on this page: the closest ones of every topic and the first ones."
+        f"{len(order):,} of {len(used):,} documents are on this page: the closest ones of every topic and the first "
+        "ones."
     )
-    return np.sort(order), closest
+    return used[np.sort(order)], closest
 
 
 def _with_text(view, kept, closest, notes):
@@ -177,7 +178,7 @@ def _groups(view, topics):
         return None
     return {
         "name": [clip(str(label)) for label in found.labels],
-        "mean": [_short(row) for row in found.mean[:, topics]],
+        "mean": [_known(_short(row)) for row in found.mean[:, topics]],
         "std": [_known(_short(row)) for row in found.std[:, topics]],
         "kind": found.kind,
     }

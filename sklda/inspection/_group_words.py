@@ -13,7 +13,7 @@ from sklda._inference.arguments import check_int, check_level
 from sklda._inference.records import frame
 from sklda._inference.sampling.group_words import sample_group_counts
 from sklda._inference.types import Data, Model, Seed, Table, Values
-from sklda.inspection._groups import group_index
+from sklda.inspection._groups import groups_to_compare
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import largest
 from sklda.inspection._tokens import Tokens
@@ -158,17 +158,13 @@ class GroupSample:
     def of_view(cls, found, groups, n_sweeps, level, random_state):
         """Sample from a view with documents."""
         n_sweeps, level = check_int(n_sweeps, "n_sweeps", 6), check_level(level)
-        labels, index = group_index(groups, found.n_documents)
-        if len(labels) < 2:
-            raise ValueError("groups has one label: a comparison needs at least two.")
+        labels, index = groups_to_compare(found, groups)
+        found.say_what_is_left_out()
         seed = random.seed_sequence(random_state)
         topics = Tokens(found).draws(1, random.child(seed, 0))[-1]
-        alpha = found.alpha
-        if len(alpha) > 1:
-            # Documents that are open to no topic.
-            index = np.where(alpha.sum(axis=1) > 0, index, -1)
-        eta = found.model.topic_word_prior_
-        draws = sample_group_counts(found.corpus, topics, index, alpha, eta, n_sweeps, random.child(seed, 1))
+        # What is known of the topics before the documents are seen: other documents do not know those of the fit.
+        eta = found.model.topic_word_prior_ if found.is_training else found.model.components_
+        draws = sample_group_counts(found.corpus, topics, index, found.alpha, eta, n_sweeps, random.child(seed, 1))
         return cls(labels, draws, level, seed)
 
     def of(self, topic, least_tokens):

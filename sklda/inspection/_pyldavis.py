@@ -30,7 +30,7 @@ def to_pyldavis(
     -------
     dict
         - ``topic_term_dists`` (n_components, n_words) and ``doc_topic_dists`` (n_documents, n_components): their rows
-          sum to one
+          sum to one. Documents without words, and those that the fit left out, have no row
         - ``doc_lengths`` (n_documents,), ``vocab`` (n_words,) and ``term_frequency`` (n_words,)
         - ``sort_topics=False`` and ``start_index=0``
         - ``mds``: a function that places the topics in the plane by classical scaling of their Jensen-Shannon
@@ -59,8 +59,8 @@ def to_pyldavis(
     kept = np.flatnonzero(found.topic_word.sum(axis=0) > 0)
     return {
         "topic_term_dists": found.topic_word[:, kept],
-        "doc_topic_dists": np.asarray(found.doc_topic),
-        "doc_lengths": found.lengths,
+        "doc_topic_dists": np.asarray(found.doc_topic[found.used]),
+        "doc_lengths": found.weights[found.used],
         "vocab": np.array([found.words[v] for v in kept]),
         "term_frequency": found.word_counts[kept],
         "mds": classical_scaling,

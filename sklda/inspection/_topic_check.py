@@ -10,7 +10,7 @@ from sklda._inference.arguments import check_int
 from sklda._inference.records import frame
 from sklda._inference.types import Data, Model, Seed, Table, Values
 from sklda._inference.word_information import TopicTokens, deviations
-from sklda.inspection._groups import group_index
+from sklda.inspection._groups import groups_to_compare
 from sklda.inspection._parameters import described
 from sklda.inspection._tokens import Tokens
 from sklda.inspection._view import view
@@ -117,13 +117,11 @@ def topic_check(
     seed, documents = random.seed_sequence(random_state), found.corpus.token_documents
     group_of = documents
     if groups is not None:
-        labels, index = group_index(groups, found.n_documents)
-        if len(labels) < 2:
-            raise ValueError("groups has one label: a comparison needs at least two.")
-        group_of = index[documents]
+        group_of = groups_to_compare(found, groups)[1][documents]
     draws = tokens.draws(n_draws, random.child(seed, 0))
     kinds = [TopicTokens.with_words_permuted, TopicTokens.with_documents_permuted][: 1 + (groups is not None)]
-    rng = np.random.default_rng(random.child(seed, 1))
+    # The results of a topic do not depend on which others are asked for.
+    rngs = [np.random.default_rng(random.child(seed, 1, int(k))) for k in chosen]
     n_tokens, observed = np.zeros((2, len(draws), len(chosen)))
     replicates = np.zeros((len(kinds), len(chosen), len(draws), max(-(-_REPLICATES // len(draws)), 2)))
     for i, z in enumerate(draws):
@@ -134,7 +132,7 @@ def topic_check(
             own = TopicTokens(found.corpus.words[at], documents[at], group_of[at])
             n_tokens[i, j], observed[i, j] = own.n, own.information()
             for values, replicate in zip(replicates[:, j, i], kinds, strict=True):
-                values[:] = [replicate(own, rng) for _ in values]
+                values[:] = [replicate(own, rngs[j]) for _ in values]
     columns = {
         "topic": chosen,
         "name": np.array(found.labels(chosen, n_words), dtype=object),

@@ -94,6 +94,9 @@ def topic_effects(
         If `clusters` is None, and a covariate is the same for all documents with one value of another column of
         `covariates`: a label, or a whole number that has two documents on average.
         If an effect depends on one document or cluster alone.
+        If a proportion does not vary between documents with the same covariates, such as that of a label that no
+        document has: its effects have no error, and standard errors, intervals and p-values are NaN.
+        If documents have no words, or the fit left them out: they do not count.
 
     See Also
     --------
@@ -156,8 +159,7 @@ def topic_effects(
     shown = effects.view.chosen(topics)
     terms, bases = effects.design.terms, effects.design.bases
     found = effects.summary(np.eye(len(terms)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found["t"] = found["estimate"] / found["standard_error"]
+    found["t"] = found["estimate"] / found["standard_error"]
     columns = "estimate", "standard_error", "low", "high", "t", "p_value", "df"
     return frame(
         {
