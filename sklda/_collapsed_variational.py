@@ -47,7 +47,7 @@ class PassResults:
             "bound_": perplexity(model.corpus, self.doc_topic, topics(model)),
             "perplexity_trace_": np.array(model.trace),
             "n_iter_": model.n_sweeps,
-            "_fingerprint_": model.corpus.fingerprint,
+            "_documents_": model.corpus.fingerprint,
             "_used_tokens_": model.corpus.lengths,
         }
 
@@ -299,7 +299,7 @@ class CollapsedVariationalLDA(BaseLDA):
 
         with_team(min(effective_n_jobs(self.n_jobs), cpu_count()), work)
         # The documents of an earlier fit do not belong to the new topics.
-        for name in ("doc_topic_", "bound_", "perplexity_trace_", "_fingerprint_", "_used_tokens_"):
+        for name in ("doc_topic_", "bound_", "perplexity_trace_", "_documents_", "_used_tokens_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(self._topics(stream, stream.position()), _fold_in_seed_=key)
         return self

@@ -352,7 +352,7 @@ def _merged_compound(model, sums):
 
 
 def _merged_variational(model, sums):
-    names = "n_batch_iter_", "_position_"
+    names = "n_batch_iter_", "_position_", "_documents_"
     merged = _copied(model, names).set_params(n_components=sums.n_merged)
     alpha = sums.alpha(model.doc_topic_prior_)
     eta = sums.eta(np.asarray(model.topic_word_prior_), model.n_features_in_)

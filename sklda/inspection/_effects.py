@@ -65,8 +65,7 @@ def proportion_draws(X, model, n_draws, seed, **names):
     inner, X = inner_model(model, X)
     if isinstance(inner, ConsensusTopics):
         return _of_fits(X, inner, found, n_draws, seed)
-    # `CollapsedVariationalLDA` keeps no results: topics of tokens are drawn given its topics, as for other documents.
-    if isinstance(inner, BaseLDA) and found.is_training and hasattr(inner, "_results_"):
+    if isinstance(inner, BaseLDA) and found.is_training:
         return _of_view(found, inner, found.topic_word, found.alpha, n_draws, seed)
     _, phi, alpha = corpus_and_model(X, inner)
     return _of_view(found, None, phi, alpha, n_draws, seed)
@@ -208,7 +207,6 @@ class Effects:
         """
         models = LinearModels.fit(self.matrix, self.draws.theta, combinations, self.clusters)
         _warn_of_undetermined(models.determined, "cluster" if self.clusters is not None else "document")
-        _warn_of_no_residuals(models, self.draws.found_in)
         names = "estimate", "standard_error", "low", "high", "p_value"
         found = dict(zip(names, models.summary(self.level), strict=True))
         attenuation = np.ones(1) if self.is_known else _attenuation(self.draws)
@@ -264,17 +262,6 @@ def _warn_of_undetermined(determined, unit):
             f"{n_bad} of {len(determined)} effects depend on one {unit} alone, such as a category that only one "
             f"{unit} has. Its own spread is unknown, so their errors take that of the others, and are NaN without "
             "others."
-        )
-
-
-def _warn_of_no_residuals(models, found_in):
-    """Warn if effects have no error, because a proportion is the same in all documents, or a combination of the terms."""
-    alike = (models.scales == 0).all(axis=0).any(axis=0) & (found_in > 0)
-    if alike.any():
-        warn(
-            f"The proportions of {int(alike.sum())} of {len(alike)} topics, such as topic {int(np.argmax(alike))}, do not "
-            "vary between documents with the same covariates, as those of labels that no document or each one has. "
-            "Nothing tells how exact such effects are: their errors, intervals and p-values are NaN."
         )
 
 

@@ -51,7 +51,7 @@ def page_data(view, documents=None):
             "id": kept.tolist(),
             "name": [clip(str(view.document_names[d])) for d in kept],
             "tokens": None if view.counts is None else view.lengths[kept].tolist(),
-            "topics": [_shares(view.doc_topic[d, topics]) for d in kept],
+            "topics": [_shares(view.doc_topic[d, topics]) if view.takes_part[d] else [] for d in kept],
             "closest": [[place[int(d)] for d in row] for row in closest],
             "std": _closest_std(view, topics, closest),
             "text": parts,
@@ -123,16 +123,17 @@ def _documents(view, topics, notes):
     """Rows of the documents on the page, and for every topic its closest documents."""
     if view.left_out:
         notes.append(view.left_out)
-    used, closest = view.used, [view.closest(k, N_CLOSEST) for k in topics]
-    if len(used) <= MAX_DOCUMENTS:
-        return used, closest
-    first = np.isin(used, np.concatenate(closest))
+    D = view.n_documents
+    closest = [view.closest(k, N_CLOSEST) for k in topics]
+    if D <= MAX_DOCUMENTS:
+        return np.arange(D), closest
+    first = np.full(D, False)
+    first[np.concatenate(closest)] = True
     order = np.argsort(~first, kind="stable")[: max(MAX_DOCUMENTS, np.count_nonzero(first))]
     notes.append(
-        f"{len(order):,} of {len(used):,} documents are on this page: the closest ones of every topic and the first "
-        "ones."
+        f"{len(order):,} of {D:,} documents are on this page: the closest ones of every topic and the first ones."
     )
-    return used[np.sort(order)], closest
+    return np.sort(order), closest
 
 
 def _with_text(view, kept, closest, notes):

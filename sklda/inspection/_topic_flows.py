@@ -105,7 +105,9 @@ def _check_documents_of_fits(views):
         if found.used_tokens is None:
             kind = "pair of arrays" if found.model is None else type(found.model).__name__
             raise ValueError(f"the {kind} does not say how many tokens the documents have: give X.")
-    marks = {getattr(found.model, "_fingerprint_", None) for found in views} - {None}
+    # The topics of `CollapsedVariationalLDA` may be those of a stream, so it has another name for the hash.
+    names = "_fingerprint_", "_documents_"
+    marks = {getattr(found.model, name) for found in views for name in names if hasattr(found.model, name)} - {None}
     tokens = np.array([found.used_tokens for found in views])
     # A fit that left documents out has none of their tokens.
     if len(marks) > 1 or ((tokens > 0) & (tokens != tokens.max(axis=0))).any():

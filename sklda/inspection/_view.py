@@ -203,7 +203,7 @@ class View:
         """`used_tokens`, or ones where they are not known."""
         return np.ones(self.n_documents) if self.used_tokens is None else self.used_tokens
 
-    @property
+    @cached_property
     def takes_part(self):
         """Which documents take part in results, (n_documents,) bool."""
         return self.weights > 0

@@ -195,10 +195,16 @@ def test_new_documents_an_empty_group_and_labels():
     assert len(group_words(X, lda, groups, n_sweeps=6, least_tokens=2, random_state=0))
     X[:5] = 0
     empty = np.where(np.arange(60) < 5, 2, groups)
-    table = group_words(X, lda, empty, n_sweeps=6, least_tokens=2, random_state=0)
+    options = {"n_sweeps": 6, "least_tokens": 2, "random_state": 0}
+    with pytest.warns(UserWarning, match="5 of 60 documents have no words, and take no part"):
+        table = group_words(X, lda, empty, **options)
+    assert set(table["group"]) == {0, 1}
     assert np.isfinite(table[["log_ratio", "low", "high"]]).all(axis=None)
     labelled = LabeledLDA(max_iter=20, random_state=0).fit(X, [[1, 0], [1, 1], [0, 1], [0, 0]] * 15)
-    assert len(group_words(X, labelled, groups, n_sweeps=6, least_tokens=2, random_state=0))
+    with pytest.warns(UserWarning, match="19 of 60 documents have no words or no labels, and take no part"):
+        assert len(group_words(X, labelled, groups, **options))
+    with pytest.raises(ValueError, match="at least two groups: 19 of 60 documents have no words or no labels"):
+        group_words(X, labelled, ["a", "a", "a", "b"] * 15, **options)
 
 
 def test_what_is_refused():

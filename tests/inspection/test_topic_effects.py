@@ -241,13 +241,16 @@ def test_a_pipeline_arrays_labels_and_new_documents():
     labeled = LabeledLDA(max_iter=20, random_state=0).fit(COUNTS, GROUPS)
     table = topic_effects(COUNTS, labeled, GROUPS, n_draws=3)
     assert_allclose(column(table, "estimate")[:3], [1, -1, -1], atol=0.05)
+    # The covariate is the label: there is no variation from which errors could be known.
+    assert np.isnan(table[["standard_error", "low", "high", "t", "p_value"]]).all(axis=None)
 
 
 def test_documents_without_words_and_labels():
     counts, labels = COUNTS.copy(), (GROUPS[:, None] == np.unique(GROUPS)).astype(int)
     counts[:3], labels[:3] = 0, 0
     lda = LabeledLDA(max_iter=4, n_draws=1, random_state=0).fit(counts, labels)
-    table = topic_effects(counts, lda, X_NUMBER, n_draws=3)
+    with pytest.warns(UserWarning, match="3 of 80 documents have no words or no labels, and take no part"):
+        table = topic_effects(counts, lda, X_NUMBER, n_draws=3)
     assert (np.isfinite(column(table, "attenuation")) & np.isfinite(column(table, "estimate"))).all()
 
 
