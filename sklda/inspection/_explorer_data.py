@@ -37,7 +37,7 @@ def page_data(view, documents=None):
         "n_topics": view.n_topics,
         "n_words": len(view.words),
         "n_documents": view.n_documents,
-        "n_tokens": None if view.counts is None else float(view.lengths.sum()),
+        "n_tokens": None if view.counts is None else float(view.weights.sum()),
         "notes": notes + texts.notes,
         "lambdas": LAMBDAS.round(2).tolist(),
         "n_listed": N_WORDS,

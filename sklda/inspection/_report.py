@@ -118,7 +118,7 @@ def topic_report(
         "found_in": found.found_in,
         "finer": finer_topics(found),
         "coherence": (
-            topic_coherence(found.counts, found.topic_word, n_words=n, per_topic=True)
+            topic_coherence(found.counts[found.used], found.topic_word, n_words=n, per_topic=True)
             if n > 1
             else np.full(len(topics), np.nan)
         ),

@@ -154,8 +154,10 @@ class View:
 
     @cached_property
     def word_counts(self):
-        """Number of tokens of the words in the documents; None without documents."""
-        return None if self.counts is None else np.asarray(self.counts.sum(axis=0), dtype=np.float64).ravel()
+        """Number of tokens of the words in the documents that take part; None without documents."""
+        if self.counts is None:
+            return None
+        return np.asarray(self.counts[self.used].sum(axis=0), dtype=np.float64).ravel()
 
     @cached_property
     def word_share(self):
