@@ -35,8 +35,8 @@ def topic_correlation(
     Parameters
     ----------
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
-        Documents. None: those of the fit, or the rows of ``doc_topic``. Those without words, and those that the fit left
-        out, do not count, and there is a warning.
+        Documents. None: those of the fit, or the rows of ``doc_topic``. Those without words, and those that the fit
+        left out, do not count, and there is a warning.
     n_samples : int, default=None
         Draws from the posterior for documents of the fit, at least 20. None: 400 for a model fitted by a chain, which
         makes a further sweep for each of them; 20 for other models with ``sample_posterior``, whose draws take

@@ -60,7 +60,9 @@ def proportion_draws(X, model, n_draws, seed, **names):
         raise ValueError("topic_effects needs the documents to which the covariates belong: give X.")
     if isinstance(model, tuple):
         corpus, phi, alpha = corpus_and_model(X, model)
-        return _of_view(view((phi, np.ones((corpus.n_documents, len(phi)))), X, **names), None, phi, alpha, n_draws, seed)
+        return _of_view(
+            view((phi, np.ones((corpus.n_documents, len(phi)))), X, **names), None, phi, alpha, n_draws, seed
+        )
     found = view(model, X, **names)
     inner, X = inner_model(model, X)
     if isinstance(inner, ConsensusTopics):

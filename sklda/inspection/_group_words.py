@@ -56,7 +56,8 @@ def group_words(
     model : estimator, or pipeline or search that ends in one
         A fitted estimator of this package.
     groups : sequence of n_documents hashable labels
-        Documents with missing labels are one group.
+        Documents with missing labels are one group. Documents without words, and those that the fit left out, do not
+        count, and there is a warning.
     topics : sequence of int or str, default=None
         Topics of the table, by number or name. None: all.
     n_words : int, default=10
@@ -99,7 +100,8 @@ def group_words(
     The sampler of the fit does not know the groups. It gives a token a topic whose words it has in all groups, so
     groups come out more alike than they are. So this function makes further sweeps, which begin at the last draw. In
     these, each group has its own distribution over words for every topic. The prior of the centre is
-    `topic_word_prior_`, and the weight n / (n + strength) of the n tokens of a group has a uniform prior (Daniels
+    `topic_word_prior_`. If X is not the X of the fit, it is the posterior of the fit, `components_`: the topics stay
+    those of the model. The weight n / (n + strength) of the n tokens of a group has a uniform prior (Daniels
     1999). The alpha of documents is that of the model. The intervals contain the uncertainty of the topics of tokens,
     within one mode.
 

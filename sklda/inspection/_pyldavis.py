@@ -31,8 +31,8 @@ def to_pyldavis(
     dict
         - ``topic_term_dists`` (n_components, n_words) and ``doc_topic_dists`` (n_documents, n_components): their rows
           sum to one
-        - ``doc_lengths`` (n_documents,), ``vocab`` (n_words,) and ``term_frequency`` (n_words,). The length of a document
-          that the fit left out is 0
+        - ``doc_lengths`` (n_documents,), ``vocab`` (n_words,) and ``term_frequency`` (n_words,). Documents that the fit
+          left out have length 0, and their words do not count
         - ``sort_topics=False`` and ``start_index=0``
         - ``mds``: a function that places the topics in the plane by classical scaling of their Jensen-Shannon
           distances. pyLDAvis's own function can return complex numbers.

@@ -105,8 +105,8 @@ def _check_documents_of_fits(views):
         if found.used_tokens is None:
             kind = "pair of arrays" if found.model is None else type(found.model).__name__
             raise ValueError(f"the {kind} does not say how many tokens the documents have: give X.")
-    # The documents of a `CollapsedVariationalLDA`, which has no topics of tokens, are as any others for inspection: their
-    # hash has a name of its own.
+    # The documents of a `CollapsedVariationalLDA`, which has no topics of tokens, are as any others for inspection.
+    # Their hash has a name of its own.
     names = "_fingerprint_", "_documents_"
     marks = {getattr(found.model, name) for found in views for name in names if hasattr(found.model, name)} - {None}
     tokens = np.array([found.used_tokens for found in views])

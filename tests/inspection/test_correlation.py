@@ -245,3 +245,15 @@ def test_the_display():
     assert display.plot(ax=ax).ax_ is ax and display.figure_ is figure
     plain = TopicCorrelationDisplay(found.correlation, [0, 1, 2, 3], names).plot()
     assert plain.dots_ is None and plain.ax_.get_xlabel() == "topic"
+
+
+def test_rounding_is_no_variation():
+    """A topic whose proportions differ by rounding errors of single precision; two topics have only one correlation."""
+    rng = np.random.default_rng(0)
+    theta = rng.dirichlet([1, 1, 1], 50) * 2 / 3
+    theta = np.hstack([theta, 1 / 3 + rng.integers(-1, 2, (50, 1)) * 2.0**-25]).astype(np.float32)
+    found = topic_correlation(arrays(theta))
+    assert np.isnan(found.correlation[3]).all() and np.isnan(found.std[3]).all()
+    assert np.isfinite(found.correlation[:3, :3]).all()
+    two = TopicCorrelationDisplay.from_estimator(arrays(rng.dirichlet([1, 1], 50)))
+    assert len(two.dots_.get_offsets()) == 0

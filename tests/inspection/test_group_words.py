@@ -219,3 +219,16 @@ def test_what_is_refused():
         group_words(X, lda, groups, n_sweeps=5)
     with pytest.raises(ValueError, match="level must lie between 0 and 1"):
         group_words(X, lda, groups, level=95)
+
+
+def test_topics_of_new_documents_are_those_of_the_model():
+    """Eight topics with words of their own, and few new documents: their tokens stay in the topics of their words."""
+    phi, rng = np.kron(np.eye(8), np.full(10, 0.1)), np.random.default_rng(0)
+    draw = lambda n, length: np.array([rng.multinomial(length, row @ phi) for row in rng.dirichlet(np.full(8, 0.3), n)])  # noqa: E731
+    lda = GibbsLDA(8, max_iter=100, random_state=0).fit(draw(300, 60))
+    order = (lda.topic_word_ @ phi.T).argmax(axis=1)
+    assert sorted(order) == list(range(8))
+    table = group_words(draw(60, 8), lda, np.arange(60) % 2, n_words=80, n_sweeps=30, least_tokens=1, random_state=0)
+    once = table.drop_duplicates(["topic", "word"])
+    own = order[once["topic"]] == once["word"].astype(int) // 10
+    assert once["tokens"][~own].sum() < 0.01 * once["tokens"].sum()

@@ -225,7 +225,7 @@ def draw_parameters(chain, rng):
 
 
 def draw_doc_topic(chain, rng, rows=slice(None)):
-    """Draw theta of documents from its Dirichlet distributions given the present z of a chain, (n_rows, n_components)."""
+    """Draw theta of some documents given the present z of a chain, (n_rows, n_components)."""
     return np.exp(random.log_dirichlet(rng, chain.priors.add_doc(chain.doc_topic_counts())[rows]))
 
 
