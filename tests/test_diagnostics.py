@@ -73,7 +73,7 @@ def test_constant_chains(draws, expected):
 
 
 def test_effective_draws_of_constant_chains():
-    # What never changes tells nothing of how draws depend on each other, and neither do rounding errors.
+    # Draws that never change tell nothing of how they depend on each other, and neither do rounding errors.
     values = 0.1 + np.random.default_rng(0).integers(-2, 3, (3, 200)) * 2.0**-56
     assert np.isnan(effective_draws(values)) and r_hat(values) == 1
     # Two values are all that two chains that never move have said.

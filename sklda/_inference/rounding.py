@@ -9,8 +9,8 @@ _OF_SUMS, _OF_VALUES = 1e-10, 16
 def rounding(values, axis=None, **options):
     """The largest difference between `values` that may be a rounding error, along an axis.
 
-    A scale that is not above it is zero: the values tell nothing of how they vary. What is divided by it, such as a
-    standard error, a correlation or a p-value, is then NaN, or its limit where there is one.
+    A scale that is not above it is zero: the values tell nothing of how they vary. A quotient by such a scale, and an
+    error or p-value from it, is NaN, or its limit where there is one.
     """
     values = np.asarray(values)
     eps = np.finfo(values.dtype).eps if values.dtype.kind == "f" else 0.0
