@@ -244,7 +244,8 @@ def _standardised(theta):
     """Standardised columns, their correlations, and which columns are constant."""
     centred = np.asarray(theta, dtype=np.float64) - theta.mean(axis=0, dtype=np.float64)
     scale = np.sqrt((centred**2).mean(axis=0))
-    constant = scale <= rounding(theta, axis=0)
+    # Proportions may have been stored in single precision.
+    constant = scale <= rounding(np.asarray(theta, np.float32), axis=0)
     z = centred / np.where(constant, 1, scale)
     r = np.clip(z.T @ z / len(z), -1, 1)
     np.fill_diagonal(r, 1)

@@ -87,5 +87,6 @@ def _ratio(theta, n):
     """Weighted mean of the rows of theta, and its standard error."""
     mean = n @ theta / n.sum()
     squares = ((n[:, None] * (theta - mean)) ** 2).sum(axis=0)
-    alike = np.ptp(theta, axis=0) <= rounding(theta, axis=0)
+    # Proportions may have been stored in single precision.
+    alike = np.ptp(theta, axis=0) <= rounding(np.asarray(theta, np.float32), axis=0)
     return mean, np.where(alike, np.nan, np.sqrt(len(n) / max(len(n) - 1, 1) * squares) / n.sum())
