@@ -47,7 +47,8 @@ class PassResults:
             "bound_": perplexity(model.corpus, self.doc_topic, topics(model)),
             "perplexity_trace_": np.array(model.trace),
             "n_iter_": model.n_sweeps,
-            "_lengths_": model.corpus.lengths,
+            "_documents_": model.corpus.fingerprint,
+            "_used_tokens_": model.corpus.lengths,
         }
 
 
@@ -298,7 +299,7 @@ class CollapsedVariationalLDA(BaseLDA):
 
         with_team(min(effective_n_jobs(self.n_jobs), cpu_count()), work)
         # The documents of an earlier fit do not belong to the new topics.
-        for name in ("doc_topic_", "bound_", "perplexity_trace_", "_lengths_"):
+        for name in ("doc_topic_", "bound_", "perplexity_trace_", "_documents_", "_used_tokens_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(self._topics(stream, stream.position()), _fold_in_seed_=key)
         return self
@@ -393,7 +394,7 @@ class CollapsedVariationalLDA(BaseLDA):
                 "sample_posterior draws the topic proportions of the documents of fit, and partial_fit keeps no "
                 "documents. Call fit."
             )
-        sizes = self._lengths_ + self._doc_prior(None).sum()
+        sizes = self._used_tokens_ + self._doc_prior(None).sum()
         check_weights(components := self._components(), type(self).__name__)
         # A count that was set to zero since the fit is not a Dirichlet parameter.
         parameters = self.doc_topic_ * sizes[:, None], np.maximum(components, SMALLEST)

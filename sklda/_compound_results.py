@@ -132,6 +132,7 @@ class AscentResults:
             "collection_topic_std_": std,
             "collection_topic_prior_": best.alpha,
             "_fingerprint_": self.corpus.fingerprint,
+            "_used_tokens_": self.corpus.lengths,
             "_results_": self,
         }
         if best.eta is not None:

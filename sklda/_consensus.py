@@ -272,7 +272,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         attributes["topic_word_std_"] = topic_word_std(found, estimators)
         if halves:
             attributes["split_half_agreement_"] = found.split_half_agreement
-        attributes["_fingerprint_"] = fingerprint(counts)
+        attributes |= {"_fingerprint_": fingerprint(counts), "_used_tokens_": lengths}
         draws = [None] * self.n_fits
         if attributes["_fingerprint_"] is not None:
             draws = [

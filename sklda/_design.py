@@ -192,6 +192,20 @@ def with_value(covariates, name, value):
     return values
 
 
+def of_documents(covariates, rows):
+    """The covariates of some documents, in the same form."""
+    if isinstance(covariates, dict):
+        return {name: of_documents(values, rows) for name, values in covariates.items()}
+    if hasattr(covariates, "iloc"):
+        return covariates.iloc[rows]
+    if hasattr(covariates, "to_pylist"):
+        # pyarrow
+        return covariates.take(rows)
+    if sp.issparse(covariates):
+        return covariates.tocsr()[rows]
+    return covariates[rows] if hasattr(covariates, "shape") else [covariates[d] for d in rows]
+
+
 def _repeated(value, n):
     return np.full(n, value) if isinstance(value, (Real, str)) else _objects([value] * n)
 

@@ -277,6 +277,7 @@ def _of_input(model):
         "feature_names_in_",
         "_fold_in_seed_",
         "_fingerprint_",
+        "_used_tokens_",
         "n_iter_",
         "n_burn_in_",
         "best_chain_",
@@ -351,7 +352,7 @@ def _merged_compound(model, sums):
 
 
 def _merged_variational(model, sums):
-    names = "n_batch_iter_", "_position_", "_lengths_"
+    names = "n_batch_iter_", "_position_", "_documents_"
     merged = _copied(model, names).set_params(n_components=sums.n_merged)
     alpha = sums.alpha(model.doc_topic_prior_)
     eta = sums.eta(np.asarray(model.topic_word_prior_), model.n_features_in_)

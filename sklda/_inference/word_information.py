@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from scipy.special import xlogy
 
 from sklda._inference import random
+from sklda._inference.rounding import rounding
 
 # Replicates of each topic in `dependence_on_documents`.
 _CHECK_REPLICATES = 30
@@ -132,8 +133,8 @@ def deviations(observed, replicates):
     n_draws, n_replicates = replicates.shape[1:]
     centre = replicates.mean(axis=2)
     variance = ((replicates - centre[:, :, None]) ** 2).sum(axis=(1, 2)) / (n_draws * (n_replicates - 1))
-    # Rounding makes differences of this size.
-    std = np.sqrt(np.where(variance < 1e-24, np.nan, variance))
+    std = np.sqrt(variance)
+    std = np.where(std > rounding(replicates, axis=(1, 2)), std, np.nan)
     differences = (observed - centre) / std[:, None]
     z = differences.mean(axis=1)
     if n_draws == 1:

@@ -164,8 +164,9 @@ class DocumentLabelsDisplay(Display):
         found = _labelled_view(estimator, X, **names, needs="counts")
         document = found.document(document)
         theta, own = found.doc_topic[document], found.counts[[document]]
-        if not own.nnz:
-            raise ValueError(f"document {document} has no words to show.")
+        if not found.takes_part[document]:
+            reason = "no words" if not own.nnz else "no labels, so the fit left it out: it has none"
+            raise ValueError(f"document {document} has {reason} to show.")
         chosen = largest(theta, check_int(n_labels, "n_labels", 1))
         chosen = chosen[theta[chosen] > 0]
         weights = theta[:, None] * found.topic_word[:, own.indices]

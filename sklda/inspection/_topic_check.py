@@ -10,7 +10,7 @@ from sklda._inference.arguments import check_int
 from sklda._inference.records import frame
 from sklda._inference.types import Data, Model, Seed, Table, Values
 from sklda._inference.word_information import TopicDocuments, TopicTokens, deviations
-from sklda.inspection._groups import group_index
+from sklda.inspection._groups import groups_to_compare
 from sklda.inspection._parameters import described
 from sklda.inspection._tokens import Tokens
 from sklda.inspection._view import view
@@ -123,12 +123,10 @@ def topic_check(
     seed, documents = random.seed_sequence(random_state), found.corpus.token_documents
     group_of = documents
     if groups is not None:
-        labels, index = group_index(groups, found.n_documents)
-        if len(labels) < 2:
-            raise ValueError("groups has one label: a comparison needs at least two.")
-        group_of = index[documents]
+        group_of = groups_to_compare(found, groups)[1][documents]
     draws = tokens.draws(n_draws, random.child(seed, 0))
-    rng = np.random.default_rng(random.child(seed, 1))
+    # The results of a topic do not depend on which others are asked for.
+    rngs = [np.random.default_rng(random.child(seed, 1, int(k))) for k in chosen]
     n_tokens, of_tokens, of_documents = np.zeros((3, len(chosen), len(draws)))
     n_replicates = max(-(-_REPLICATES // len(draws)), 2)
     tokens_permuted, signs_drawn = np.zeros((2, len(chosen), len(draws), n_replicates))
@@ -139,11 +137,11 @@ def topic_check(
             at = order[ends[k] : ends[k + 1]]
             own = TopicTokens(found.corpus.words[at], group_of[at])
             n_tokens[j, i], of_tokens[j, i] = own.n, own.information()
-            tokens_permuted[j, i] = [own.with_words_permuted(rng) for _ in range(n_replicates)]
+            tokens_permuted[j, i] = [own.with_words_permuted(rngs[j]) for _ in range(n_replicates)]
             if groups is not None and len(at):
                 own = TopicDocuments(found.corpus.words[at], documents[at], group_of[at])
                 of_documents[j, i] = own.information()
-                signs_drawn[j, i] = [own.with_random_signs(rng) for _ in range(n_replicates)]
+                signs_drawn[j, i] = [own.with_random_signs(rngs[j]) for _ in range(n_replicates)]
     columns = {
         "topic": chosen,
         "name": np.array(found.labels(chosen, n_words), dtype=object),

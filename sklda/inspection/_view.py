@@ -38,6 +38,7 @@ class View:
     has_names: bool = True
     counts: Any = None  # the documents, csr_array (n_documents, n_features) with sorted indices
     # theta of the documents, (n_documents, n_components). Rows sum to one; those of `ConsensusTopics` may sum to less.
+    # Those of documents that take no part are NaN.
     doc_topic: np.ndarray | None = None
     is_training: bool = False  # whether the documents are those of the fit
     collections: Any = None  # labels of the documents, for a model with collections
@@ -61,14 +62,16 @@ class View:
         if self.doc_topic is None:
             weights = np.asarray(self.model.components_, dtype=np.float64).sum(axis=1)
             return weights / weights.sum()
-        if self.counts is None or self.lengths.sum() == 0:
-            return self.doc_topic.mean(axis=0)
-        return self.lengths @ self.doc_topic / self.lengths.sum()
+        if not len(self.used):
+            return np.full(self.n_topics, 1 / self.n_topics)
+        return np.average(self.doc_topic[self.used], axis=0, weights=self.weights[self.used])
 
     @property
     def share_std(self):
         """Standard deviations of the shares, (n_components,); None where they are not known."""
-        return self.of_fit("topic_share_std_")
+        found = self.of_fit("topic_share_std_")
+        # That of a single draw is NaN.
+        return None if found is None or np.isnan(found).any() else found
 
     @property
     def deviations(self):
@@ -151,8 +154,10 @@ class View:
 
     @cached_property
     def word_counts(self):
-        """Number of tokens of the words in the documents; None without documents."""
-        return None if self.counts is None else np.asarray(self.counts.sum(axis=0), dtype=np.float64).ravel()
+        """Number of tokens of the words in the documents that take part; None without documents."""
+        if self.counts is None:
+            return None
+        return np.asarray(self.counts[self.used].sum(axis=0), dtype=np.float64).ravel()
 
     @cached_property
     def word_share(self):
@@ -187,15 +192,71 @@ class View:
         return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
 
     @cached_property
-    def whole_documents(self):
-        """theta with rows that sum to one: a further column has what is assigned to no topic, if there is something."""
-        rest = 1 - self.doc_topic.sum(axis=1, keepdims=True, dtype=np.float64)
-        return np.hstack([self.doc_topic, np.maximum(rest, 0)]) if (rest > 1e-3).any() else self.doc_topic
+    def used_tokens(self):
+        """Number of tokens of the documents that count, (n_documents,); None for arrays without X.
+
+        Zero for documents that take no part, because they have no words, or because the fit left them out.
+        """
+        fitted = self.of_fit("_used_tokens_")
+        return fitted if fitted is not None or self.counts is None else self.lengths
 
     @property
+    def weights(self):
+        """`used_tokens`, or ones where they are not known."""
+        return np.ones(self.n_documents) if self.used_tokens is None else self.used_tokens
+
+    @cached_property
+    def takes_part(self):
+        """Which documents take part in results, (n_documents,) bool."""
+        return self.weights > 0
+
+    @cached_property
+    def used(self):
+        """The rows of the documents that take part."""
+        return np.flatnonzero(self.takes_part)
+
+    @property
+    def left_out(self):
+        """A sentence that says how many documents take no part, and why; empty if all do."""
+        n = self.n_documents - len(self.used)
+        labels = " or no labels" if hasattr(self.model, "doc_label_") else ""
+        return f"{n:,} of {self.n_documents:,} documents have no words{labels}, and take no part." if n else ""
+
+    def say_what_is_left_out(self):
+        """Warn if documents take no part in a result to which each of them would contribute."""
+        if self.left_out:
+            warn(self.left_out)
+
+    def closest(self, topic, n):
+        """The rows of the n documents with the largest proportions of a topic."""
+        return self.used[largest(self.doc_topic[self.used, topic], n)]
+
+    @property
+    def main_topics(self):
+        """The topic with the largest proportion in every document, (n_documents,); -1 for those that take no part."""
+        found = np.full(self.n_documents, -1)
+        found[self.used] = self.doc_topic[self.used].argmax(axis=1)
+        return found
+
+    @cached_property
+    def whole_documents(self):
+        """theta of the documents that take part, with rows that sum to one.
+
+        A further column has what is assigned to no topic, if there is something.
+        """
+        theta = self.doc_topic[self.used]
+        rest = 1 - theta.sum(axis=1, keepdims=True, dtype=np.float64)
+        return np.hstack([theta, np.maximum(rest, 0)]) if (rest > 1e-3).any() else theta
+
+    @cached_property
     def doc_topic_std(self):
         """Posterior standard deviations of theta, as `doc_topic`; None where they are not known."""
-        return self.of_fit("doc_topic_std_")
+        found = self.of_fit("doc_topic_std_")
+        return None if found is None else self.masked(found)
+
+    def masked(self, values):
+        """Values of the documents, with NaN in the rows of those that take no part."""
+        return values if self.takes_part.all() else np.where(self.takes_part[:, None], values, np.nan)
 
     @cached_property
     def alpha(self):
@@ -261,6 +322,7 @@ def view(
             raise ValueError(f"X is None, and {type(found.model).__name__} keeps no documents: give X.")
     if found.doc_topic is not None:
         found.document_names = named(document_names, found.n_documents)
+        found.doc_topic = found.masked(found.doc_topic)
     return found
 
 

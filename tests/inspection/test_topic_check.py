@@ -245,3 +245,10 @@ def test_what_is_refused():
         topic_check(X, lda, groups=[0] * 20)
     with pytest.raises(ValueError, match="n_draws"):
         topic_check(X, lda, n_draws=0)
+
+
+def test_the_check_of_a_topic_does_not_depend_on_the_others():
+    corpus = make_lda_corpus(40, 20, 3, random_state=0)
+    lda = GibbsLDA(3, max_iter=20, random_state=0).fit(corpus.data)
+    of = lambda topics: topic_check(corpus.data, lda, topics=topics, random_state=0).set_index("topic")["excess"][1]  # noqa: E731
+    assert of([1]) == of([2, 1, 0]) == of(None)

@@ -241,13 +241,16 @@ def test_a_pipeline_arrays_labels_and_new_documents():
     labeled = LabeledLDA(max_iter=20, random_state=0).fit(COUNTS, GROUPS)
     table = topic_effects(COUNTS, labeled, GROUPS, n_draws=3)
     assert_allclose(column(table, "estimate")[:3], [1, -1, -1], atol=0.05)
+    # The covariate is the label: there is no variation from which errors could be known.
+    assert np.isnan(table[["standard_error", "low", "high", "t", "p_value"]]).all(axis=None)
 
 
 def test_documents_without_words_and_labels():
     counts, labels = COUNTS.copy(), (GROUPS[:, None] == np.unique(GROUPS)).astype(int)
     counts[:3], labels[:3] = 0, 0
     lda = LabeledLDA(max_iter=4, n_draws=1, random_state=0).fit(counts, labels)
-    table = topic_effects(counts, lda, X_NUMBER, n_draws=3)
+    with pytest.warns(UserWarning, match="3 of 80 documents have no words or no labels, and take no part"):
+        table = topic_effects(counts, lda, X_NUMBER, n_draws=3)
     assert (np.isfinite(column(table, "attenuation")) & np.isfinite(column(table, "estimate"))).all()
 
 
@@ -525,3 +528,21 @@ def test_texts_that_may_be_numbers_get_a_warning():
         pytest.warns(UserWarning, match="give them as numbers"),
     ):
         topic_effects(COUNTS, LDA, [f"{d // 1.7}" for d in range(D)], n_draws=2)
+
+
+@pytest.mark.parametrize("clusters", [None, np.arange(D) // 8], ids=["documents", "clusters"])
+def test_no_variation_has_no_p_value(clusters):
+    """A label that no document has, and one that the covariate gives."""
+    y = np.zeros((D, 3), int)
+    y[np.arange(D), np.arange(D) % 2] = 1
+    labelled = LabeledLDA(max_iter=4, n_draws=1, random_state=0).fit(COUNTS, y)
+    for covariate in (X_NUMBER, np.arange(D) % 2):
+        table = topic_effects(COUNTS, labelled, covariate, clusters=clusters, n_draws=2, random_state=0)
+        unknown = (table["topic"] == 2) | (covariate is not X_NUMBER)
+        assert table["p_value"].isna().tolist() == table["low"].isna().tolist() == unknown.tolist()
+        assert not (table["p_value"] == 0).any()
+
+
+def test_the_covariate_of_the_axis_is_not_given():
+    with pytest.raises(ValueError, match="at has the covariate of the axis, 'x0'"):
+        TopicEffectsDisplay.from_estimator(LDA, COUNTS, X_NUMBER, at={"x0": 0.5}, n_draws=2)

@@ -337,7 +337,21 @@ def test_chains_add_the_variance_of_their_means():
     within = variance_around_mean(chains) - means.var(axis=0, ddof=1)
     pooled = np.mean([variance_of_draws(each) for each in chains], axis=0)
     assert ((within > pooled) & (within < 1.5 * pooled)).all()
-    np.testing.assert_array_equal(variance_around_mean([chains[0][:1]]), 0)
+    # One draw of one chain has no spread, which is not a spread of zero.
+    assert np.isnan(variance_around_mean([chains[0][:1]])).all()
+
+
+def test_quantities_that_never_change_are_no_independent_draws():
+    rng, x = np.random.default_rng(0), np.zeros(15)
+    for i in range(1, 15):
+        x[i] = 0.95 * x[i - 1] + 0.01 * rng.normal()
+    alone = np.stack([0.5 + x, 0.5 - x], axis=1)
+    rest = np.zeros((15, 30)), np.full((15, 30), 0.1) + rng.integers(-2, 3, (15, 30)) * 2.0**-56
+    expected = variance_around_mean([alone])
+    for each in rest:
+        found = variance_around_mean([np.hstack([alone, each])])
+        np.testing.assert_allclose(found[:2], expected)
+        assert (found[2:] < 1e-30).all()
 
 
 @pytest.mark.mutation

@@ -170,7 +170,7 @@ def variance_of_draws(values):
 
 
 def variance_around_mean(chains):
-    """Variance of quantities around the mean of one chain, from a few dependent draws of each chain; 0 for one draw.
+    """Variance of quantities around the mean of one chain, from a few dependent draws of each chain; NaN for one draw.
 
     Within chains it is that of the t-distribution of a further draw, with the effective number of draws in place of
     their number. So it contains the errors of the mean and of the variance. With several chains, the variance of their
@@ -184,6 +184,8 @@ def variance_around_mean(chains):
     -------
     ndarray of shape (n_quantities,)
     """
+    if sum(map(len, chains)) == 1:
+        return np.full(chains[0].shape[1], np.nan)
     n = max(np.mean([_effective(each) for each in chains]), _FEWEST_EFFECTIVE)
     freedom = len(chains) * (n - 1)
     within = np.mean([np.var(each, axis=0) for each in chains], axis=0) * n / (n - 1) * freedom / (freedom - 2)
@@ -193,10 +195,13 @@ def variance_around_mean(chains):
 
 
 def _effective(draws):
-    """Effective number of draws: the harmonic mean over quantities, because that of a single one is very uncertain."""
+    """Effective number of draws: the harmonic mean over quantities, because that of a single one is very uncertain.
+
+    Quantities that are the same in all draws do not count. Fewer than four draws count as independent.
+    """
     found = np.array([effective_draws(each[None]) for each in draws.T])
-    # Fewer than four draws have none.
-    return len(draws) if np.isnan(found).any() else min(1 / np.mean(1 / found), len(draws))
+    found = found[~np.isnan(found)]
+    return min(1 / np.mean(1 / found), len(draws)) if len(found) else len(draws)
 
 
 def std_of_theta(offsets, draws, alphas):
@@ -270,9 +275,9 @@ def draw_parameters(chain, rng):
     return theta, phi
 
 
-def draw_doc_topic(chain, rng):
-    """Draw theta from its Dirichlet distributions given the present z of a chain, (n_documents, n_components)."""
-    return np.exp(random.log_dirichlet(rng, chain.priors.add_doc(chain.doc_topic_counts())))
+def draw_doc_topic(chain, rng, rows=slice(None)):
+    """Draw theta of some documents given the present z of a chain, (n_rows, n_components)."""
+    return np.exp(random.log_dirichlet(rng, chain.priors.add_doc(chain.doc_topic_counts())[rows]))
 
 
 def draw_dirichlets(parameters, n_samples, rng):
