@@ -11,6 +11,7 @@ from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from sklda._design import read_covariates
 from sklda._inference import random
 from sklda._inference.arguments import check_memory, distributions
 from sklda._inference.consensus import consensus_of, splits_and_merges
@@ -18,10 +19,10 @@ from sklda._inference.consensus_tree import leaves_below, mixture
 from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
+from sklda._inference.names import check_same_order, read_labels
 from sklda._inference.parallel import jobs_for
 from sklda._inference.records import Table
 from sklda._inference.warn import warn
-from sklda._labels import as_list
 from sklda.metrics._models import topic_proportions, topics_with_words
 
 # Jensen-Shannon distance of topics that are equal up to rounding.
@@ -46,6 +47,18 @@ def tasks_of(estimator, X, rows, metadata, n_fits, resample, seed):
         else:
             drawn = np.sort(rng.choice(rows, max(1, round(resample * len(rows))), replace=False))
         yield each, _safe_indexing(X, drawn), {name: _drawn(value, X, drawn, name) for name, value in metadata.items()}
+
+
+def read_metadata(X, metadata):
+    """The metadata of the documents X, each of which is read once for all fits."""
+    found = dict(metadata)
+    for name, values in metadata.items():
+        check_same_order(X, values, name)
+    if metadata.get("collections") is not None:
+        found["collections"] = read_labels(metadata["collections"], "collections", may_be_missing=True)
+    if metadata.get("covariates") is not None:
+        found["covariates"] = read_covariates(metadata["covariates"])
+    return found
 
 
 def _drawn(value, X, rows, name):
@@ -107,7 +120,7 @@ def metadata_of_transform(estimator, metadata):
     if "collections" in found and hasattr(estimator, "collections_"):
         # A sample of the documents may lack a small collection, which this fit does not know.
         known = set(estimator.collections_.tolist())
-        found["collections"] = [label if label in known else None for label in as_list(found["collections"])]
+        found["collections"] = [label if label in known else None for label in found["collections"]]
     return found
 
 

@@ -11,16 +11,16 @@ from scipy.sparse import csr_array
 
 from sklda._base import BaseLDA
 from sklda._consensus import ConsensusTopics
-from sklda._design import with_value
+from sklda._design import read_covariates, with_value
 from sklda._formulas import design_of, warn_of_sources
 from sklda._inference import random
 from sklda._inference.arguments import check_int, check_level
 from sklda._inference.composition import LinearModels, collinear
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.token_topics import draw_topics
+from sklda._inference.names import check_same_order, grouped, read_labels
 from sklda._inference.priors import SMALLEST
 from sklda._inference.warn import warn
-from sklda._labels import as_list, is_missing
 from sklda.inspection._view import view
 from sklda.metrics._models import corpus_and_model, inner_model
 
@@ -149,6 +149,7 @@ def _of_fits(X, consensus, found, n_draws, seed):
 class Effects:
     """Linear models of topic proportions on covariates, before they are fitted."""
 
+    covariates: Any
     draws: ProportionDraws
     design: Any  # makes the columns from covariates
     matrix: np.ndarray
@@ -173,6 +174,9 @@ class Effects:
         n_draws = check_int(n_draws, "n_draws", 1)
         level = check_level(level)
         seed = random.seed_sequence(random_state)
+        for name, values in (("covariates", covariates), ("clusters", clusters)):
+            check_same_order(X, values, name)
+        covariates = read_covariates(covariates)
         draws = proportion_draws(X, model, n_draws, seed, **names)
         if draws.view.n_topics == 0:
             raise ValueError("the model has no topics: there are no effects to estimate.")
@@ -185,14 +189,15 @@ class Effects:
         else:
             clusters = _cluster_numbers(clusters, n_documents)
         known = draws.groups is not None and _spans(draws.groups, matrix)
-        return cls(draws, design, matrix, clusters, known, level)
+        return cls(covariates, draws, design, matrix, clusters, known, level)
 
     @property
     def view(self):
         return self.draws.view
 
-    def row(self, covariates, values):
+    def row(self, values):
         """The means of the terms if all documents had these values of some covariates, (n_terms,)."""
+        covariates = self.covariates
         for name, value in values.items():
             covariates = with_value(covariates, name, value)
         return self.design.matrix(covariates, len(self.matrix)).mean(axis=0)
@@ -229,16 +234,10 @@ def _attenuation(draws):
 
 def _cluster_numbers(clusters, n_documents):
     """The cluster of every document as numbers from zero."""
-    labels = as_list(clusters, "clusters")
-    if len(labels) != n_documents:
-        raise ValueError(f"clusters has {len(labels)} labels; X has {n_documents} documents.")
-    for d, label in enumerate(labels):
-        if is_missing(label):
-            raise ValueError(f"the cluster of document {d} is missing ({label!r}): each document needs one.")
-    numbers = {label: g for g, label in enumerate(dict.fromkeys(labels))}
-    if len(numbers) < 2:
+    distinct, index = grouped(read_labels(clusters, "clusters", n_documents))
+    if len(distinct) < 2:
         raise ValueError("clusters has one label for all documents: there must be at least two clusters.")
-    return np.array([numbers[label] for label in labels])
+    return index
 
 
 def _warn_of_undetermined(determined, unit):
