@@ -36,7 +36,7 @@ this list, and from the modules in the first line. No module imports itself by w
       datasets       corpora             _docstrings  _states  _synthetic  _tokens  _counts
         data         makes docstrings    make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
-      _inference     corpora             corpus  counts  arguments  dask_arrays
+      _inference     corpora             corpus  counts  arguments  names  dask_arrays
                      priors              priors  dirichlet  rising  count_histograms  newton  slice_sampling  gibbs_em
                      execution           random  parallel  progress  journal  checkpoint_folder  frames  warn
                      annotations         types

@@ -29,6 +29,7 @@ from sklda._inference.compound.concentrations import Concentrations
 from sklda._inference.compound.hdp import show_in_common
 from sklda._inference.compound.model import METHODS, Model
 from sklda._inference.compound.priors import CompoundHyperparameters, document_prior
+from sklda._inference.names import read_labels
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.sampling.prior_learning import kind_of_learning
@@ -372,6 +373,9 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
 
     def _attributes(self, known, results):
         return compound_attributes(known, results, self.n_components)
+
+    def _read_metadata(self, collections):
+        return read_labels(collections, "collections", may_be_missing=True)
 
     def document_prior(self, collections: ArrayLike) -> np.ndarray:
         """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.

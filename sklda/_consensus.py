@@ -21,6 +21,7 @@ from sklda._consensus_fits import (
     fits_of,
     hierarchy_of,
     mean_and_variance,
+    read_metadata,
     relations_of,
     share_std,
     summed,
@@ -251,7 +252,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         data = X if hasattr(X, "iloc") else counts
         estimator = GibbsLDA() if self.estimator is None else self.estimator
         seed = random.seed_sequence(self.random_state)
-        metadata = self._routed("fit", metadata).fit
+        metadata = self._routed("fit", X, metadata).fit
         rows = np.flatnonzero(lengths)
         tasks = tasks_of(estimator, data, rows, metadata, self.n_fits, self.resample, seed)
         # A single document has no halves.
@@ -320,7 +321,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
             If X does not have the features of the fit, or the estimator refuses X.
         """
         check_is_fitted(self)
-        return self._transform(X, self._routed("transform", metadata).transform)
+        return self._transform(X, self._routed("transform", X, metadata).transform)
 
     def _transform(self, X, metadata):
         counts = self._counts(X, reset=False)
@@ -357,7 +358,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
             If X does not have the features of the fit or no word, the estimator refuses X, or a weight is not valid.
         """
         check_is_fitted(self)
-        assigned = self._transform(X, self._routed("score", metadata).transform).sum(axis=1)
+        assigned = self._transform(X, self._routed("score", X, metadata).transform).sum(axis=1)
         lengths = np.asarray(self._counts(X, reset=False).sum(axis=1), dtype=np.float64).ravel()
         return self.n_topics_ * mean_per_token(assigned * lengths, lengths, sample_weight)
 
@@ -422,8 +423,9 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
 
         return check_matrix(X, validate, ensure_non_negative=True)
 
-    def _routed(self, method, metadata):
+    def _routed(self, method, X, metadata):
         """The arguments of methods of the estimator, a Bunch of dict, from those of a method of this class."""
+        metadata = read_metadata(X, metadata)
         if metadata and _routing_enabled():
             return process_routing(self, method, **metadata).estimator
         return Bunch(fit=metadata, transform=metadata)

@@ -12,6 +12,7 @@ from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from sklda._design import read_covariates
 from sklda._inference import random
 from sklda._inference.arguments import check_memory, distributions
 from sklda._inference.consensus import consensus_of, splits_and_merges
@@ -20,6 +21,7 @@ from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
 from sklda._inference.held_out.token_topics import draw_topics
+from sklda._inference.names import check_same_order, read_labels
 from sklda._inference.parallel import jobs_for
 from sklda._inference.priors import Priors
 from sklda._inference.records import Table
@@ -32,7 +34,6 @@ from sklda._inference.sampling.draws import (
 )
 from sklda._inference.sampling.steps import Draw
 from sklda._inference.warn import warn
-from sklda._labels import as_list
 from sklda.metrics._models import corpus_and_model, topic_proportions, topics_with_words
 
 # Jensen-Shannon distance of topics that are equal up to rounding.
@@ -77,6 +78,18 @@ def _clone(estimator, rng):
 def _task(estimator, X, metadata, rows):
     """The arguments of a fit to some of the documents."""
     return estimator, _safe_indexing(X, rows), {name: _drawn(each, X, rows, name) for name, each in metadata.items()}
+
+
+def read_metadata(X, metadata):
+    """The metadata of the documents X, each of which is read once for all fits."""
+    found = dict(metadata)
+    for name, values in metadata.items():
+        check_same_order(X, values, name)
+    if metadata.get("collections") is not None:
+        found["collections"] = read_labels(metadata["collections"], "collections", may_be_missing=True)
+    if metadata.get("covariates") is not None:
+        found["covariates"] = read_covariates(metadata["covariates"])
+    return found
 
 
 def _drawn(value, X, rows, name):
@@ -153,7 +166,7 @@ def metadata_of_transform(estimator, metadata):
     if "collections" in found and hasattr(estimator, "collections_"):
         # A sample of the documents may lack a small collection, which this fit does not know.
         known = set(estimator.collections_.tolist())
-        found["collections"] = [label if label in known else None for label in as_list(found["collections"])]
+        found["collections"] = [label if label in known else None for label in found["collections"]]
     return found
 
 

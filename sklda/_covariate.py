@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._chain_results import ChainAttributes, ChainResults, normalised, total_variance
-from sklda._design import n_rows
+from sklda._design import n_rows, read_covariates
 from sklda._fitting import Plan, eta_attribute
 from sklda._formulas import design_without_intercept
 from sklda._inference import random
@@ -359,6 +359,9 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
             }
         return found
 
+    def _read_metadata(self, covariates):
+        return read_covariates(covariates)
+
     def document_prior(self, covariates: Any) -> np.ndarray:
         """The Dirichlet parameter of theta of documents, ``exp(intercept_ + x @ coef_.T)``.
 
@@ -381,6 +384,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         check_is_fitted(self)
         if self._design_ is None:
             raise ValueError("the fit had no covariates: do not give any, or fit with covariates.")
+        covariates = read_covariates(covariates)
         return prior_of(self._design_.matrix(covariates, n_rows(covariates)), self.intercept_, self.coef_)
 
     def _prior_of_training(self):

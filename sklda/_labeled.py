@@ -22,6 +22,7 @@ from sklda._inference.labels.dependency import SAMPLERS
 from sklda._inference.labels.fitting import LabelSums
 from sklda._inference.labels.label_topics import label_prior
 from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
+from sklda._inference.names import check_same_order
 from sklda._inference.priors import LARGEST, SMALLEST, at_topics
 from sklda._inference.sampling.run_chains import Schedule, burn_in_of
 from sklda._inference.types import Model, Seed, TopicPrior
@@ -259,6 +260,7 @@ class LabeledLDA(LabelClassifier):
         self.random_state = random_state
 
     def _plan(self, corpus, data, former):
+        check_same_order(data["X"], data["y"], "y")
         targets = read_targets(data["y"], corpus.n_documents)
         if self.label_weight + self.even_weight == 0:
             raise ValueError("label_weight and even_weight are both 0: one of them must be positive.")

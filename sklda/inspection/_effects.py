@@ -11,17 +11,17 @@ from scipy.sparse import csr_array
 
 from sklda._base import BaseLDA
 from sklda._consensus import ConsensusTopics
-from sklda._design import of_documents, read_columns, with_value
+from sklda._design import of_documents, read_columns, read_covariates, with_value
 from sklda._formulas import design_of, warn_of_sources
 from sklda._inference import random
 from sklda._inference.arguments import check_int, check_level
 from sklda._inference.composition import LinearModels, collinear
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.token_topics import draw_topics
+from sklda._inference.names import check_same_order, grouped, read_labels
 from sklda._inference.priors import SMALLEST
 from sklda._inference.rounding import rounding
 from sklda._inference.warn import warn
-from sklda._labels import as_list, is_missing
 from sklda.inspection._view import view
 from sklda.metrics._models import corpus_and_model, inner_model
 
@@ -176,11 +176,14 @@ class Effects:
         n_draws = check_int(n_draws, "n_draws", 1)
         level = check_level(level)
         seed = random.seed_sequence(random_state)
+        for name, values in (("covariates", covariates), ("clusters", clusters)):
+            check_same_order(X, values, name)
+        covariates = read_covariates(covariates)
         draws = proportion_draws(X, model, n_draws, seed, **names)
         if draws.view.n_topics == 0:
             raise ValueError("the model has no topics: there are no effects to estimate.")
         if clusters is not None:
-            clusters = _checked_clusters(clusters, draws.view)
+            clusters = _cluster_numbers(clusters, draws.view)
         covariates = _of_used(covariates, draws.view)
         n_documents = len(draws.view.used)
         design = design_of(covariates, n_documents, formula, transformer)
@@ -241,19 +244,16 @@ def _of_used(covariates, found):
     return of_documents(covariates, found.used)
 
 
-def _checked_clusters(clusters, found):
+def _cluster_numbers(clusters, found):
     """The clusters of the documents that take part, as numbers from zero."""
-    labels = as_list(clusters, "clusters")
-    if len(labels) != found.n_documents:
-        raise ValueError(f"clusters has {len(labels)} labels; X has {found.n_documents} documents.")
+    labels = read_labels(clusters, "clusters", found.n_documents, may_be_missing=True)
     for d in found.used:
-        if is_missing(labels[d]):
-            raise ValueError(f"the cluster of document {d} is missing ({labels[d]!r}): each document needs one.")
-    labels = [labels[d] for d in found.used]
-    numbers = {label: g for g, label in enumerate(dict.fromkeys(labels))}
-    if len(numbers) < 2:
+        if labels[d] is None:
+            raise ValueError(f"the cluster of document {d} is missing: each document needs one.")
+    distinct, index = grouped([labels[d] for d in found.used])
+    if len(distinct) < 2:
         raise ValueError("clusters has one label for all documents: there must be at least two clusters.")
-    return np.array([numbers[label] for label in labels])
+    return index
 
 
 def _warn_of_undetermined(determined, unit):

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sklda._inference.names import grouped, read_labels
 from sklda._inference.rounding import rounding
-from sklda._labels import as_list, in_order, is_missing
 
 
 @dataclass
@@ -25,12 +25,7 @@ def group_index(groups, n_documents):
 
     Documents whose label is missing are one group, None.
     """
-    labels = [None if is_missing(label) else label for label in as_list(groups, "groups")]
-    if len(labels) != n_documents:
-        raise ValueError(f"groups has {len(labels)} labels; there are {n_documents} documents.")
-    distinct = in_order(labels)
-    place = {label: j for j, label in enumerate(distinct)}
-    return distinct, np.array([place[label] for label in labels], dtype=np.int64)
+    return grouped(read_labels(groups, "groups", n_documents, may_be_missing=True))
 
 
 def groups_to_compare(view, groups):

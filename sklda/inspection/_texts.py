@@ -5,8 +5,8 @@ from itertools import chain, repeat
 
 import numpy as np
 
+from sklda._inference.names import read_names
 from sklda.inspection._tokens import Tokens, likeliest
-from sklda.inspection._view import named
 
 # The pattern of CountVectorizer, with words of one letter.
 _PATTERN = r"(?u)\b\w+\b"
@@ -25,7 +25,9 @@ class Texts:
 
     def __init__(self, view, word_index, documents):
         self.view, self.word_index = view, word_index
-        self.texts = None if documents is None else named(documents, view.n_documents, "documents")
+        self.texts = (
+            None if documents is None else read_names(documents, "documents", view.n_documents, "document", "text")
+        )
         self.kind, self.notes = None, []
         self.pattern, self.normalise = _tokenizer(view.pipelines)
 

@@ -136,7 +136,8 @@ class TopicEffectsDisplay(Display):
             feature_names=feature_names,
             topic_names=topic_names,
         )
-        found, columns = effects.view, dict(read_columns(effects.covariates, len(effects.matrix)))
+        found = effects.view
+        columns = dict(read_columns(effects.covariates, len(effects.matrix), effects.design.variables))
         name = _checked(next(iter(columns)) if covariate is None else covariate, columns, "covariate")
         at = {_checked(key, columns, "a key of at"): value for key, value in dict(at or {}).items()}
         if name in at:

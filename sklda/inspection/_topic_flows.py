@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklda._inference import random
+from sklda._inference.names import read_once
 from sklda._inference.parallel import jobs_for
 from sklda._inference.records import Table
 from sklda._inference.types import Data, Model, Seed
@@ -249,7 +250,7 @@ class TopicFlowDisplay(Display):
         n_words : int, default=2
             How many of a topic's most probable words are in its label.
         """
-        views = _views(models, X, feature_names=feature_names)
+        views = _views(models, X, feature_names=read_once(feature_names))
         names = [found.labels(n_words=n_words) for found in views]
         return cls(_flows(views), names, [f"{found.n_topics} topics" for found in views]).plot(ax=ax)
 

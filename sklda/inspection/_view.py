@@ -5,6 +5,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._inference.arguments import check_int, distributions, real_numbers
 from sklda._inference.corpus import Corpus
 from sklda._inference.counts import check_matrix
+from sklda._inference.names import check_same_order, read_column, read_document_names, read_labels, read_words
 from sklda._inference.warn import warn
-from sklda._labels import as_list
 from sklda._topic_names import distinct
 from sklda._topic_names import topic_names as model_topic_names
 from sklda.inspection._axes import plain_text
@@ -121,14 +122,14 @@ class View:
             return np.arange(self.n_topics)
         if topics is None:
             return np.argsort(-(self.share if sizes is None else sizes), kind="stable")[:most]
-        topics = [topics] if isinstance(topics, str) or not hasattr(topics, "__len__") else list(topics)
+        topics = [topics] if isinstance(topics, (str, Number)) else read_column(topics, "topics", "numbers of topics")
         places = {} if self.names is None else {name: k for k, name in enumerate(self.names)}
-        numbers = [places.get(each, -1) if isinstance(each, str) else each for each in topics]
-        found, n = np.atleast_1d(numbers), self.n_topics
-        if found.dtype.kind not in "iu" or found.ndim != 1 or not found.size or found.min() < 0 or found.max() >= n:
+        found = [places.get(each, -1) if isinstance(each, str) else each for each in topics]
+        n = self.n_topics
+        if not found or not all(is_whole(each) and 0 <= each < n for each in found):
             names = "" if self.names is None else ", or their names"
             raise ValueError(f"topics must be numbers from 0 to {n - 1}{names}; got {topics}.")
-        return found
+        return np.array(found)
 
     def labels(self, topics=None, n_words=3):
         """Topics as plots show them: the number with the name, or else with the most probable words."""
@@ -271,7 +272,7 @@ class View:
 
     def of_documents(self, rows):
         """The view of some rows of X, as documents that are not those of the fit."""
-        labels = None if self.collections is None else [list(self.collections)[d] for d in rows]
+        labels = None if self.collections is None else [self.collections[d] for d in rows]
         own = {"counts": self.counts[rows], "doc_topic": self.doc_topic[rows], "collections": labels}
         names = [self.document_names[d] for d in rows]
         return replace(self, **own, document_names=names, groups=None, is_training=False)
@@ -311,6 +312,15 @@ def view(
         What the caller needs besides topics: theta, of X or of the documents that the model keeps, or X itself.
     """
     models.check_order(X, model)
+    given = {"collections": collections, "groups": groups, "document_names": document_names}
+    for name, values in given.items():
+        if values is not None:
+            check_same_order(X, values, name)
+    # They are read once, because they may be iterators.
+    collections, groups = (
+        None if values is None else read_labels(values, name, may_be_missing=True)
+        for name, values in (("collections", collections), ("groups", groups))
+    )
     read = _of_arrays if isinstance(model, tuple) else _of_model
     found = read(model, X, feature_names, collections, groups)
     found.names = model_topic_names(found.model, found.n_topics, topic_names)
@@ -321,7 +331,9 @@ def view(
         if found.doc_topic is None:
             raise ValueError(f"X is None, and {type(found.model).__name__} keeps no documents: give X.")
     if found.doc_topic is not None:
-        found.document_names = named(document_names, found.n_documents)
+        found.document_names = list(range(found.n_documents))
+        if document_names is not None:
+            found.document_names = read_document_names(document_names, "document_names", found.n_documents, X)
         found.doc_topic = found.masked(found.doc_topic)
     return found
 
@@ -332,7 +344,7 @@ def _of_model(model, X, feature_names, collections, groups):
     if collections is not None and not hasattr(model, "collections_"):
         raise TypeError(f"{type(model).__name__} has no collections: do not give any.")
     if groups is not None and hasattr(model, "collections_"):
-        collections = groups if set(as_list(groups, "groups")) <= set(model.collections_.tolist()) else None
+        collections = groups if set(groups) <= set(model.collections_.tolist()) else None
     elif collections is not None and X is None:
         raise ValueError("collections are those of the documents of X: give X, too.")
     topic_word = distributions(model.components_, f"components_ of the {type(model).__name__}")
@@ -398,25 +410,16 @@ def _read_documents(X, n_features, owner):
 
 def _words(feature_names, known, n_features):
     """Names of the features, given or known, and whether there are any."""
-    feature_names = known if feature_names is None else feature_names
+    if feature_names is None and known is not None:
+        return known, True
     if feature_names is None:
         return [str(v) for v in range(n_features)], False
-    if isinstance(feature_names, (str, bytes)) or not hasattr(feature_names, "__len__"):
-        raise TypeError(f"feature_names must hold a name for every feature, got {feature_names!r}.")
-    if len(feature_names) != n_features:
-        raise ValueError(f"feature_names has {len(feature_names)} names; the model has {n_features} features.")
-    return [str(name) for name in feature_names], True
+    return read_words(feature_names, "feature_names", n_features, known), True
 
 
-def named(names, n_documents, what="document_names"):
-    """Names, or texts, of documents as strings; their row numbers, ints, if `names` is None."""
-    if names is None:
-        return list(range(n_documents))
-    if isinstance(names, (str, bytes)) or not hasattr(names, "__len__") or getattr(names, "ndim", 1) != 1:
-        raise TypeError(f"{what} must hold one value for every document, got {names!r}.")
-    if len(names) != n_documents:
-        raise ValueError(f"{what} has {len(names)} values; there are {n_documents} documents.")
-    return [str(name) for name in names]
+def is_whole(value):
+    """Whether a value is a whole number."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def fitted(estimator, attributes, what, advice):

@@ -75,8 +75,8 @@ def test_texts(tmp_path, batch_size):
 
 def test_hashed_texts(tmp_path):
     hashing = HashingVectorizer(n_features=16, alternate_sign=False, norm=None)
-    save_counts(tmp_path, TEXTS, vectorizer=hashing, feature_names=np.arange(16))
-    assert load_counts(tmp_path).feature_names[3] == "3"
+    save_counts(tmp_path, TEXTS, vectorizer=hashing, feature_names=[f"column {v}" for v in range(16)])
+    assert load_counts(tmp_path).feature_names[3] == "column 3"
     assert (load_counts(tmp_path).data != hashing.transform(TEXTS)).nnz == 0
 
 
@@ -136,8 +136,8 @@ def test_bad_folders(counts, tmp_path):
         ([[1, -1]], {}, ValueError, r"X\[0, 1\] = -1 is negative"),
         (iter(["a"]), {}, TypeError, "give a vectorizer"),
         ([], {"vectorizer": CountVectorizer().fit(TEXTS)}, ValueError, "no document"),
-        ([[1, 1]], {"feature_names": ["a"]}, ValueError, "1 names, and the documents have 2 columns"),
-        ([[1, 1]], {"feature_names": "ab"}, TypeError, "feature_names must hold a name for every column, got 'ab'"),
+        ([[1, 1]], {"feature_names": ["a"]}, ValueError, "1 words; there are 2 columns"),
+        ([[1, 1]], {"feature_names": "ab"}, TypeError, "feature_names must hold one word for each column, got 'ab'"),
         (TEXTS, {"vectorizer": CountVectorizer().fit(TEXTS), "batch_size": 0}, ValueError, "batch_size must be at"),
         (TEXTS, {"vectorizer": CountVectorizer()}, NotFittedError, "not fitted"),
         ([*TEXTS, 7], {"vectorizer": CountVectorizer().fit(TEXTS), "batch_size": 3}, AttributeError, "int"),
@@ -175,7 +175,7 @@ def test_what_are_no_texts(tmp_path, X):
 def test_wrong_names_are_found_with_the_first_texts(tmp_path):
     read = []
     texts = (read.append(text) or text for text in TEXTS)
-    with pytest.raises(ValueError, match="feature_names has 1 names, and the documents have 3 columns"):
+    with pytest.raises(ValueError, match="feature_names has 1 words; there are 3 columns"):
         save_counts(tmp_path, texts, vectorizer=CountVectorizer().fit(TEXTS), feature_names=["a"], batch_size=2)
     assert len(read) == 2
 
