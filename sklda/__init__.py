@@ -41,7 +41,7 @@ this list, and from the modules in the first line. No module imports itself by w
                      execution           random  parallel  progress  journal  checkpoint_folder  frames  warn
                      annotations         types
                      tables              records
-                     convergence         diagnostics
+                     convergence         diagnostics  rounding
                      of topics           distances  consensus_tree  consensus  composition  word_information
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
                                          partially_collapsed  some_topics
