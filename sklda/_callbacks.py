@@ -32,7 +32,10 @@ except ImportError:
                     raise TypeError(
                         f"{callback!r} is not a Checkpoint: other callbacks need scikit-learn 1.9 or a later version."
                     )
-            self._skl_callbacks = list(callbacks)
+            if callbacks:
+                self._skl_callbacks = list(callbacks)
+            else:
+                vars(self).pop("_skl_callbacks", None)
             return self
 
         def _init_callback_context(self, **kwargs):
