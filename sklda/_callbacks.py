@@ -1,6 +1,7 @@
 """Progress of a fit: printed lines, and the callbacks of scikit-learn 1.9 and later."""
 
 import time
+from typing import Self
 
 from sklda._inference import journal
 from sklda._inference.progress import SILENT, Progress
@@ -25,7 +26,7 @@ except ImportError:
             return False
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        def set_callbacks(self, *callbacks):
+        def set_callbacks(self, *callbacks: Checkpoint) -> Self:
             """Set the callbacks of the estimator: a `sklda.callbacks.Checkpoint`, or none."""
             for callback in callbacks:
                 if not isinstance(callback, Checkpoint):

@@ -96,7 +96,7 @@ def check_matrix(X, validate=check_array, **options):
             X = _as_array(X)
         X = validate(X, accept_sparse="csr", **options)
         if X.dtype.kind not in "biuf":
-            # Old versions of scikit-learn pass on the strings of new versions of pandas.
+            # scikit-learn passes on dates.
             raise TypeError(f"X must hold numbers, got dtype {X.dtype}.")
         return X if sp.issparse(X) else storable(X)
     except (TypeError, ValueError):
