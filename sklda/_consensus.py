@@ -240,6 +240,8 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
             If a parameter has the wrong type, or the estimator is no topic model.
         """
         self._validate_params()
+        if isinstance(self.estimator, type):
+            raise TypeError(f"estimator is {self.estimator!r}: give a topic model, or a pipeline that ends in one.")
         if self.estimator is not None and get_tags(self.estimator).target_tags.required:
             raise TypeError(f"{type(self.estimator).__name__} needs labels, so it has no topics to find again.")
         refuse = getattr(self.estimator, "_refuse_copies", None)

@@ -142,7 +142,7 @@ REFUSED = [
             ValueError,
             f"collections[1] is {gap!r}: in a fit every document needs",
         )
-        for gap in (None, np.nan, np.datetime64("NaT"), *GAPS)
+        for gap in (None, np.nan, np.datetime64("NaT", "s"), *GAPS)
     ),
     *(
         (lambda call=call, topics=topics: call(topics), error, message)

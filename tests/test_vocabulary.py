@@ -24,8 +24,8 @@ def parameters(cls):
 
 def attributes(cls):
     """The names in the section Attributes of the docstring."""
-    section = re.search(r"Attributes\n    -+\n(.*?)\n\n    \w+\n    -+\n", cls.__doc__, re.DOTALL).group(1)
-    heads = re.findall(r"^    (\w[\w, ]*?)(?: :.*)?$", section, re.MULTILINE)
+    section = re.search(r"Attributes\n-+\n(.*?)\n\n\w+\n-+\n", inspect.getdoc(cls), re.DOTALL).group(1)
+    heads = re.findall(r"^(\w[\w, ]*?)(?: :.*)?$", section, re.MULTILINE)
     return {name for head in heads for name in head.split(", ")}
 
 

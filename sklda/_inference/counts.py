@@ -101,7 +101,7 @@ def check_matrix(X, validate=check_array, **options):
             found = _as_array(X) if isinstance(X, (list, tuple)) else X
         found = validate(found, accept_sparse="csr", **options)
         if found.dtype.kind not in "biuf":
-            # Old versions of scikit-learn pass on the strings of new versions of pandas.
+            # scikit-learn passes on dates.
             raise TypeError(f"X must hold numbers, got dtype {found.dtype}.")
         return found if sp.issparse(found) else storable(found)
     except (TypeError, ValueError):

@@ -136,10 +136,9 @@ def test_a_folder_in_the_folder_is_left_alone(folder, corpus):
         saved_in(folder).fit(corpus)
 
 
-def test_a_file_that_comes_during_the_fit_stays(folder, corpus):
-    pytest.importorskip("sklearn.callback")
-    begin = AtSweep(5, lambda: (folder / "chain-of-thought").write_text("theorem"))
-    gibbs(max_iter=10)().set_callbacks(Checkpoint(folder, every=0), begin).fit(corpus)
+def test_a_file_that_comes_during_the_fit_stays(folder, corpus, after_sweep):
+    after_sweep(5, lambda: (folder / "chain-of-thought").write_text("theorem"))
+    saved_in(folder, gibbs(max_iter=10)).fit(corpus)
     assert files(folder) == ["chain-of-thought", "fitted", "header"]
 
 
@@ -493,29 +492,17 @@ def full_disk(monkeypatch, n_bytes):
 
 
 @pytest.mark.parametrize("from_sweep", [1, 15])
-def test_a_full_disk(monkeypatch, folder, corpus, whole, same_fit, from_sweep):
-    pytest.importorskip("sklearn.callback")
+def test_a_full_disk(monkeypatch, folder, corpus, whole, same_fit, from_sweep, after_sweep):
     monkeypatch.setattr(journal, "SHARE", np.inf)
     disk = contextlib.ExitStack()
-    lda = gibbs()().set_callbacks(
-        Checkpoint(folder, every=0), AtSweep(from_sweep, lambda: disk.enter_context(full_disk(monkeypatch, 3000)))
-    )
+    after_sweep(from_sweep, lambda: disk.enter_context(full_disk(monkeypatch, 3000)))
+    lda = saved_in(folder)
     with disk, pytest.warns(UserWarning, match="could not be saved .* The fit continues"):
         lda.fit(corpus)
     assert same_fit(lda.set_callbacks(), whole)
     assert "fitted" not in files(folder)
     assert not [name for name in files(folder) if name.endswith("new")]
     assert same_fit(GibbsLDA.resume(folder, corpus).set_callbacks(), whole)
-
-
-class AtSweep(End):
-    def __init__(self, after, do):
-        super().__init__(after)
-        self.do = do
-
-    def on_fit_task_end(self, estimator, context):
-        if super().on_fit_task_end(estimator, context):
-            self.do()
 
 
 # Refused
@@ -537,12 +524,13 @@ def test_estimators_of_others(folder):
 
 
 def test_searches(corpus, folder):
+    with pytest.raises(ValueError, match="ConsensusTopics fits copies of its estimator"):
+        ConsensusTopics(saved_in(folder), n_fits=2).fit(corpus)
+    # Clones of older versions of scikit-learn have no callbacks.
     pytest.importorskip("sklearn.callback")
     search = GridSearchCV(saved_in(folder), {"n_components": [2, 3]}, cv=2, error_score="raise")
     with pytest.raises(ValueError, match="GridSearchCV fits copies of its estimator"):
         search.fit(corpus)
-    with pytest.raises(ValueError, match="ConsensusTopics fits copies of its estimator"):
-        ConsensusTopics(saved_in(folder), n_fits=2).fit(corpus)
     assert not folder.exists()
 
 
@@ -589,6 +577,6 @@ def test_older_versions_of_scikit_learn(monkeypatch):
     spec.loader.exec_module(module)
     estimator = module.CallbackSupportMixin().set_callbacks(Checkpoint("folder"))
     assert estimator._skl_callbacks[0].path == "folder"
-    assert estimator.set_callbacks()._skl_callbacks == []
+    assert not vars(estimator.set_callbacks())
     with pytest.raises(TypeError, match=r"End.* is not a Checkpoint: other callbacks need scikit-learn 1\.9"):
         estimator.set_callbacks(End(1))

@@ -284,13 +284,7 @@ def test_texts(entry):
     [
         ([1, 2, 3], "Expected 2D array, got 1D array instead"),
         (np.zeros((0, 3)), r"Found array with 0 sample\(s\)"),
-        pytest.param(
-            sp.coo_array([1, 2, 3]),
-            r"got a coo_array of shape \(3,\)",
-            marks=pytest.mark.skipif(
-                sp.coo_array([1, 2, 3]).ndim == 2, reason="SciPy before 1.13 makes a matrix of it"
-            ),
-        ),
+        (sp.coo_array([1, 2, 3]), r"got a coo_array of shape \(3,\)"),
         ([[1, None, 2], [0, 1, 1]], "(is not a count|contains NaN)"),
         (np.array([[1, -1, 2], [0, 1, 1]], object), "(?i)negative"),
     ],

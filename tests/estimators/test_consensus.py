@@ -306,7 +306,7 @@ def test_equal_fits_get_a_warning(corpus):
         (ConsensusTopics(min_prevalence=1.5), "min_prevalence"),
         (ConsensusTopics(resample="jackknife"), "resample"),
         (ConsensusTopics(resample=1.0), "resample"),
-        (ConsensusTopics(GibbsLDA), "estimator"),
+        (ConsensusTopics(GibbsLDA), "estimator is <class .*GibbsLDA'>: give a topic model"),
         (ConsensusTopics(TruncatedSVD(2), n_fits=2), "components_ of the TruncatedSVD holds negative"),
         (ConsensusTopics(LabeledLDA()), "LabeledLDA needs labels"),
         (ConsensusTopics(make_pipeline(GibbsLDA(2, max_iter=2)), n_fits=2), "A pipeline must end in ConsensusTopics"),

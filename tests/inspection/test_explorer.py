@@ -122,7 +122,7 @@ def test_groups_have_ratio_estimates(data, fitted, docstrings):
 def test_documents_without_a_group_are_one_group(docstrings, fitted):
     pandas = pytest.importorskip("pandas")
     n = len(docstrings.document_names)
-    gaps = [float("nan"), np.float64("nan"), None, pandas.NA, pandas.NaT, np.datetime64("NaT")]
+    gaps = [float("nan"), np.float64("nan"), None, pandas.NA, pandas.NaT, np.datetime64("NaT", "s")]
     groups = [gaps[d % 6] if d % 2 else "known" for d in range(n)]
     found = parse(TopicExplorer.from_estimator(fitted, docstrings.data, groups=groups).to_html())["groups"]
     assert found["name"] == ["None", "known"]
