@@ -329,7 +329,7 @@ def test_each_argument_of_a_fit_is_read_once():
         "covariates": CovariateLDA(K, max_iter=2, random_state=0),
     }
     for name, lda in fits.items():
-        for model in (lda, ConsensusTopics(lda, n_fits=2, min_prevalence=0.5, random_state=0)):
+        for model in (lda, ConsensusTopics(lda, n_fits=2, min_prevalence=0.5, n_splits=0, random_state=0)):
             first, second = (model.fit(X, **{name: given}).components_ for given in (SOURCES, iter(SOURCES)))
             np.testing.assert_array_equal(first, second)
         theta = lda.fit_transform(X, **{name: iter(SOURCES)})

@@ -140,7 +140,7 @@ REFUSED = [
         (
             lambda gap=gap: CompoundLDA(2, max_iter=2).fit(X, collections=["a", gap]),
             ValueError,
-            f"collections[1] is {gap!r}: in a fit every document needs",
+            "collections[1] is missing (None): each document needs a label",
         )
         for gap in (None, np.nan, np.datetime64("NaT", "s"), *GAPS)
     ),

@@ -121,7 +121,7 @@ def check_matrix(X, validate=check_array, **options):
 def _why_no_counts(X):
     """What an X is that cannot be read as counts, and which tool makes counts of it; an empty text if unknown."""
     is_list = isinstance(X, (list, tuple))
-    rows = X if is_list else np.ravel(X) if getattr(X, "dtype", None) == np.dtype(object) else ()
+    rows = X if is_list or (getattr(X, "dtype", None) == np.dtype(object) and np.ndim(X) == 1) else ()
     entries = [entry for row in rows if isinstance(row, (list, tuple)) for entry in row]
     if any(isinstance(entry, complex) for entry in entries) or (not is_list and np.iscomplexobj(X)):
         return "has complex numbers: Complex data not supported, because counts are real"
@@ -290,7 +290,7 @@ def holds_texts(values):
     """Whether values are a text, or a collection or an array in which there are texts."""
     if isinstance(values, (str, bytes)):
         return True
-    if isinstance(values, (list, tuple, Set, Mapping)):
+    if isinstance(values, (list, tuple, Set)):
         return any(map(holds_texts, values))
     if sp.issparse(values) or not hasattr(values, "__len__"):
         return False

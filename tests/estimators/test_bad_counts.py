@@ -66,7 +66,7 @@ def test_counts(name, same):
 
 @pytest.mark.parametrize("X", [7, None])
 def test_no_matrix(X, same):
-    refuse(make(), X, ValueError, "Expected 2D array, got scalar array instead", same)
+    refuse(make(), X, TypeError, "it must be a matrix of word counts", same)
 
 
 LABELS = [[1, 0], [1, 1]]

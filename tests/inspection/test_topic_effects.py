@@ -408,7 +408,7 @@ def test_errors_of_clusters_are_those_of_so_many_sources():
     [
         (SOURCES[:5], ValueError, "clusters has 5 labels; there are 80 documents"),
         (np.zeros(D), ValueError, "one label for all documents"),
-        ([None, *SOURCES[1:]], ValueError, r"clusters\[0\] is missing"),
+        ([None, *SOURCES[1:]], ValueError, r"the cluster of document 0 is missing"),
         ("source", TypeError, "one label for each document"),
         ([[]] * D, TypeError, "hashable"),
     ],
