@@ -85,12 +85,13 @@ class TopicDocuments:
 
     def _bits(self, weights):
         """Of sums of the deviations of documents with these weights."""
-        counts, sums = self.members @ (self.counts * weights[:, None]), self.members @ (self.lengths * weights)
-        total, sum_of_all = counts.sum(axis=0), sums.sum()
+        weighted = self.members.copy()
+        weighted.data = weights[weighted.indices]
+        counts, sums = weighted @ self.counts, weighted @ self.lengths
         # Squares of deviations by expected counts. Those of all documents do not add up to zero if signs are random:
         # then the words of the whole topic are others.
         of_groups = counts.power(2) @ (1 / self.probability) - 2 * sums * counts.sum(axis=1) + sums**2
-        of_all = total**2 @ (1 / self.probability) - sum_of_all**2
+        of_all = (weights @ self.counts) ** 2 @ (1 / self.probability) - sums.sum() ** 2
         return ((of_groups / self.sizes).sum() - of_all / self.n) / (2 * np.log(2) * self.n)
 
 
