@@ -40,7 +40,7 @@ _OF_R = (
     ),
     (r"\b(?:as\.factor|factor|as\.character|ordered)\(\s*([^(),]*)", "write 'C({1})' for a category"),
     (r"\b(?:as\.(?:numeric|integer|double))\(\s*([^(),]*)", "give {1} as numbers in the covariates"),
-    (r"(?<![\w.])(?:ns|rcs)\(\s*([^(),]*)", "write 'cr({1}, df=4)' for natural splines"),
+    (r"(?<![\w.])(?:ns|rcs)\(\s*([^(),]*)", "write 'bs({1}, df=4)' for splines"),
     (r"(?<![\w.])(sqrt|abs|sin|cos|log1p|round)\(", "functions of NumPy have a prefix: write 'np.{1}('"),
 )
 
@@ -173,9 +173,7 @@ class FormulaDesign:
         names = list(map(str, column_names(covariates)))
         self.formula = formula
         parsed = self._parsed(names)
-        # Of {day.dt.year}, the column is used.
-        used = {str(name) for name in parsed.required_variables}
-        used |= {re.split(r"[.\[]", name)[0] for name in used}
+        used = {name for term in parsed for factor in term.factors for name in _names_in(factor.expr)}
         self.variables = [name for name in names if name in used]
         frame = _as_frame(covariates)
         found = self._columns(frame, lambda **how: model_matrix(parsed, frame, context=_CONTEXT, **how))
@@ -209,8 +207,7 @@ class FormulaDesign:
         for factor in (factor for term in parsed for factor in term.factors):
             if factor.eval_method.value != "python":
                 continue
-            code = ast.walk(ast.parse(re.sub("`[^`]*`", "name", factor.expr)))
-            if any(isinstance(getattr(node, "op", None), ast.BitXor) for node in code):
+            if any(isinstance(getattr(node, "op", None), ast.BitXor) for node in _nodes(factor.expr)):
                 raise ValueError(
                     f"formula = {self.formula!r} has {factor.expr!r}, in which ^ is no power but the exclusive or of "
                     "Python: write **, as in I(year**2)."
@@ -297,6 +294,20 @@ class FormulaDesign:
             kinds.get(str(factor)) == "categorical" and name in map(str, variables)
             for factor, variables in self.spec.factor_variables.items()
         )
+
+
+def _nodes(code):
+    """The nodes of the Python code of a factor, in which names with spaces are between backticks."""
+    return ast.walk(ast.parse(re.sub("`[^`]*`", "name", code)))
+
+
+def _names_in(code):
+    """The names in a factor, which is a name itself or Python code."""
+    try:
+        names = {node.id for node in _nodes(code) if isinstance(node, ast.Name)}
+    except SyntaxError:
+        names = set()
+    return names | {code, *re.findall("`([^`]*)`", code)}
 
 
 def _without_t(name):

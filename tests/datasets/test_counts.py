@@ -80,6 +80,20 @@ def test_hashed_texts(tmp_path):
     assert (load_counts(tmp_path).data != hashing.transform(TEXTS)).nnz == 0
 
 
+def test_names_of_columns(tmp_path):
+    frame = pandas.DataFrame([[1, 0], [2, 3]], columns=["pear", "apple"])
+    for i, names in enumerate([None, ["pear", "apple"], {"apple": 1, "pear": 0}]):
+        save_counts(tmp_path / str(i), frame, feature_names=names)
+        assert load_counts(tmp_path / str(i)).feature_names.tolist() == ["pear", "apple"]
+    vectorizer = CountVectorizer().fit(TEXTS)
+    for X, options in ((frame, {}), (TEXTS, {"vectorizer": vectorizer})):
+        names = ["apple", "pear"] if X is frame else vectorizer.get_feature_names_out()[::-1]
+        with pytest.raises(ValueError, match="of X has this name"):
+            save_counts(tmp_path / "wrong", X, feature_names=names, **options)
+    save_counts(tmp_path / "numbers", frame.set_axis([0, 1], axis=1))
+    assert load_counts(tmp_path / "numbers").feature_names is None
+
+
 def test_dask_arrays(counts, tmp_path, small_chunks):
     da = pytest.importorskip("dask.array")
     save_counts(tmp_path / "a", da.from_array(counts.toarray(), chunks=(40, 60)))
@@ -212,6 +226,7 @@ def test_a_damaged_description(tmp_path, text):
 CUT_OFF = """
 import os, sys
 import numpy as np
+import pandas
 import scipy.sparse as sp
 from sklda import GibbsLDA
 from sklda._inference import corpus

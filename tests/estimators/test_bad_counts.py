@@ -4,11 +4,12 @@ import traceback
 from functools import cache
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse as sp
 from refusals import ALPHA, FITTED, GOOD, PHI, TEXTS, make, refuse
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
 from sklda import (
     CollapsedVariationalLDA,
@@ -50,7 +51,38 @@ BAD_X = {
     "complex": ([[1, 2j]], "Complex data not supported"),
     "one row": ([1, 2], "Expected 2D array, got 1D array instead"),
     "three dimensions": (np.ones((2, 2, 2)), "Found array with dim 3"),
+    "complex array": (np.ones((400, 3), complex), "^X has complex numbers: Complex data not supported.{0,40}$"),
+    "dicts of counts": ([{"apple": 2}, {"pear": 1}], "has dicts: DictVectorizer"),
+    "pairs": ([[(0, 1), (1, 2)], [(1, 1), (0, 5)]], r"has pairs: gensim\.matutils\.corpus2csc"),
+    "pairs of different numbers": ([[(0, 1), (1, 2)], [], [(0, 5)]], r"has pairs: gensim\.matutils\.corpus2csc"),
+    "signed hashes": (
+        HashingVectorizer(n_features=8).transform(["a1 b1", "c1 d1 e1"]),
+        "is negative.* HashingVectorizer gives them with alternate_sign=False, norm=None",
+    ),
+    "a sparse frame": (
+        pandas.DataFrame([[1, np.nan]]).astype(pandas.SparseDtype(float)),
+        r"entries that are not stored is nan, not 0: give X\.fillna\(0\)",
+    ),
 }
+NO_MATRIX = {
+    "None": None,
+    "a generator": (text for text in TEXTS),
+    "a dict": {"apple": 1},
+    "a set": set(TEXTS),
+    "a number": 3,
+    "a function": len,
+}
+
+
+@pytest.mark.parametrize("kind", NO_MATRIX)
+def test_what_is_no_matrix(kind, same):
+    message = "it must be a matrix of word counts .* CountVectorizer .* DictVectorizer .* gensim"
+    refuse(make(), NO_MATRIX[kind], TypeError, message, same)
+
+
+def test_the_advice_for_sparse_frames_works():
+    frame = pandas.DataFrame(GOOD).replace(0, np.nan).astype(pandas.SparseDtype(float))
+    np.testing.assert_array_equal(make().fit(frame.fillna(0)).components_, make().fit(GOOD).components_)
 
 
 @pytest.mark.parametrize("name", BAD_X)

@@ -4,6 +4,7 @@ import sys
 
 import matplotlib
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
@@ -159,12 +160,59 @@ def test_a_number_that_a_transformer_makes_a_category_has_points(transformer):
         ("y + s(y, 4)", r"write 'bs\(y, df=5\)'"),
         ("1:5 ~ y", "topics on the left: write 'y'"),
         ("c(1, 2) ~ y", "topics on the left: write 'y'"),
+        ("y + I(y^2)", r"has 'I\(y \^ 2\)', in which \^ is no power .*: write \*\*"),
+        ("y + {y^2}", r"write \*\*"),
+        ("np.exp(`a b`^2)", r"write \*\*"),
+        ("as.factor(y)", r"write 'C\(y\)' for a category"),
+        ("factor(y)", r"write 'C\(y\)' for a category"),
+        ("y + (1 | g)", "clusters="),
+        ("(1 + y || g)", "clusters="),
+        ("sqrt(y)", r"write 'np.sqrt\('"),
+        ("ns(y, 3)", r"write 'bs\(y, df=4\)'"),
+        ("a b", "the name 'a b' between backticks"),
+        ("gap", "covariate 'gap' of document 3 is missing"),
+        ("bs(gap, df=4)", "covariate 'gap' of document 3 is missing"),
+        ("log(y - 1)", "gives nan for document"),
+        ("lag(y)", "gives nan for document 0"),
+        ("y + intercept", "a covariate .* has the name 'intercept'"),
+        ("y + Intercept", "two columns with one name"),
     ],
 )
 def test_bad_formulas(formula, message):
     pytest.importorskip("formulaic")
-    with pytest.raises(ValueError, match=message):
-        topic_effects(COUNTS, LDA, {"y": X_NUMBER}, formula=formula, n_draws=2)
+    others = dict.fromkeys(("a b", "intercept", "Intercept"), np.arange(D))
+    frame = {"y": X_NUMBER, "g": GROUPS, "gap": np.where(np.arange(D) == 3, np.nan, X_NUMBER), **others}
+    with pytest.raises(ValueError, match=message) as found, np.errstate(all="ignore"):
+        topic_effects(COUNTS, LDA, frame, formula=formula, n_draws=2)
+    assert type(found.value) is ValueError and "\x1b" not in str(found.value)
+
+
+@pytest.mark.parametrize("formula", ["day", "y + day", "C(day)", "bs(day, df=4)", "month", "kind", "span"])
+def test_dates_in_a_formula_are_refused(formula):
+    pytest.importorskip("formulaic")
+    days = pandas.date_range("2020-01-01", periods=D)
+    months = pandas.period_range("2000-01", periods=D, freq="M")
+    frame = pandas.DataFrame(
+        {"y": X_NUMBER, "day": days, "month": months, "kind": pandas.Categorical(days[np.arange(D) % 5])}
+    )
+    frame["span"] = pandas.to_timedelta(np.arange(D), unit="D")
+    with pytest.raises(TypeError, match=r"has values of type .*: give a real number"):
+        topic_effects(COUNTS, LDA, frame, formula=formula, n_draws=2)
+    assert "day.dt.month" in list(topic_effects(COUNTS, LDA, frame, formula="{day.dt.month}", n_draws=2)["term"])
+
+
+def test_columns_that_are_not_used_may_hold_anything():
+    pytest.importorskip("formulaic")
+    frame = pandas.DataFrame({"words": [["a", "b"]] * D, "y": X_NUMBER, "g": GROUPS})
+    for covariates in (frame, {name: frame[name].tolist() for name in frame}):
+        table = topic_effects(COUNTS, LDA, covariates, formula="bs(y, df=3) + g", n_draws=2)
+        assert len(table) == 2 * 5
+        shown = TopicEffectsDisplay.from_estimator(
+            LDA, COUNTS, covariates, formula="bs(y, df=3) + g", by="g", n_draws=2
+        )
+        assert shown.name == "y"
+    with pytest.raises(ValueError, match="two columns with the name 'y'"):
+        topic_effects(COUNTS, LDA, frame.set_axis(["words", "y", "y"], axis=1), formula="y", n_draws=2)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.preprocessing import MultiLabelBinarizer
 
 from sklda.datasets import load_docstrings
 from sklda.metrics import topic_coherence, topic_diversity
@@ -225,3 +226,19 @@ def test_words_of_every_document_and_documents_without_words():
     longer = np.vstack([X, np.zeros((100, X.shape[1]), int)])
     for method in ("npmi", "umass"):
         assert topic_coherence(longer, topic(0, 1), n_words=2, method=method) == pair(0, 1, method=method)
+
+
+@pytest.mark.parametrize(
+    "topics", [[["a", "b"], ["c", "d"]], [("a", 0.5)], {0: ["a", "b"]}, np.array([["a", "b"]]), [{"a"}]]
+)
+def test_topics_that_are_words(topics):
+    for call in (lambda: topic_coherence(X, topics, n_words=2), lambda: topic_diversity(topics, n_words=2)):
+        with pytest.raises(TypeError, match=r"the topics are words: give the weights .* MultiLabelBinarizer"):
+            call()
+
+
+def test_the_advice_for_topics_that_are_words_works():
+    words = [f"w{v}" for v in range(X.shape[1])]
+    weights = MultiLabelBinarizer(classes=words).fit_transform([["w1", "w0"], ["w3", "w2"]])
+    expected = [[1, 1, *[0] * (len(words) - 2)], [0, 0, 1, 1, *[0] * (len(words) - 4)]]
+    assert topic_coherence(X, weights, n_words=2) == topic_coherence(X, expected, n_words=2)
