@@ -20,6 +20,7 @@ from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
 from sklda._inference.parallel import jobs_for
 from sklda._inference.records import Table
+from sklda._inference.sampling.draws import empty_draws
 from sklda._inference.warn import warn
 from sklda._labels import as_list
 from sklda.metrics._models import topic_proportions, topics_with_words
@@ -81,8 +82,11 @@ def check_memory_of_fits(estimator, n_fits, n_tokens, n_documents, resample):
     n_bytes = 0 if n_draws is None else n_tokens * n_draws
     size = 4 if resample is None else 8
     n_bytes += size * n_documents * n_components if isinstance(n_components, Integral) else 0
+    n_bytes *= n_fits
+    # Distances of all topics from all.
+    n_bytes += 8 * (n_fits * n_components) ** 2 if isinstance(n_components, Integral) else 0
     needs = f"{n_fits} fits of {n_tokens:.0f} tokens in {n_documents} documents keep at least"
-    check_memory(n_fits * n_bytes, needs, "Use fewer fits or topics, or a smaller n_draws.")
+    check_memory(n_bytes, needs, "Use fewer fits or topics, or a smaller n_draws.")
 
 
 def with_shared_memory(estimators):
@@ -216,8 +220,9 @@ def draws_from_fits(estimators, members, shares, n_samples, seed):
         own = np.flatnonzero(fits == f)
         proportions, topics = estimators[f]._sample_posterior(len(own), random.child(seed, int(f)))
         if theta is None:
-            theta = np.empty((n_samples, proportions.shape[1], len(members)), np.float32)
-            phi = np.full((n_samples, len(members), topics.shape[2]), np.nan, np.float32)
+            shapes = (proportions.shape[1], len(members)), (len(members), topics.shape[2])
+            theta, phi = empty_draws(n_samples, *shapes)
+            phi[:] = np.nan
         for i, each in zip(own, proportions, strict=True):
             theta[i] = summed(each, members, f)
         for c, pairs in enumerate(members):
