@@ -29,6 +29,7 @@ from sklda._inference.sampling.chain import KeptDraws, compact_topics
 from sklda._inference.sampling.draws import (
     TopicGroups,
     doc_topic_std,
+    empty_draws,
     topic_word_variance,
     variance_around_mean,
 )
@@ -140,8 +141,11 @@ def check_memory_of_fits(estimator, n_fits, n_tokens, n_documents, resample):
     n_bytes = 0 if n_draws is None else n_tokens * n_draws
     size = 4 if resample is None else 8
     n_bytes += size * n_documents * n_components if isinstance(n_components, Integral) else 0
+    n_bytes *= n_fits
+    # Distances of all topics from all.
+    n_bytes += 8 * (n_fits * n_components) ** 2 if isinstance(n_components, Integral) else 0
     needs = f"{n_fits} fits of {n_tokens:.0f} tokens in {n_documents} documents keep at least"
-    check_memory(n_fits * n_bytes, needs, "Use fewer fits or topics, or a smaller n_draws.")
+    check_memory(n_bytes, needs, "Use fewer fits or topics, or a smaller n_draws.")
 
 
 def with_shared_memory(estimators):
@@ -358,8 +362,9 @@ def draws_from_fits(estimators, members, shares, n_samples, seed):
         own = np.flatnonzero(fits == f)
         proportions, topics = estimators[f]._sample_posterior(len(own), random.child(seed, int(f)))
         if theta is None:
-            theta = np.empty((n_samples, proportions.shape[1], len(members)), np.float32)
-            phi = np.full((n_samples, len(members), topics.shape[2]), np.nan, np.float32)
+            shapes = (proportions.shape[1], len(members)), (len(members), topics.shape[2])
+            theta, phi = empty_draws(n_samples, *shapes)
+            phi[:] = np.nan
         for i, each in zip(own, proportions, strict=True):
             theta[i] = summed(each, members, f)
         for c, pairs in enumerate(members):

@@ -133,31 +133,37 @@ class _Clusters:
     """As `_Documents`, but CR2: the residuals of a cluster are multiplied by a root of the inverse of I - H_gg."""
 
     def __init__(self, q, wanted, clusters):
-        n_clusters = clusters.max() + 1
-        self.q = q
-        self.members = csr_array((np.ones(len(q)), (clusters, np.arange(len(q)))), (n_clusters, len(q)))
-        # With the rows q_g of a cluster, H_gg is q_g q_g', which has the eigenvalues of q_g' q_g.
-        squares = np.stack([self.members @ (q * column[:, None]) for column in q.T], axis=1)
-        values, vectors = np.linalg.eigh(squares)
-        left = 1 - values
-        known = left > _ROUNDING
-        in_basis = vectors.transpose(0, 2, 1) @ wanted
-        self.own = (np.where(known, values, 0)[:, :, None] * in_basis**2).sum(axis=1)
-        roots = np.where(known, 1 / np.sqrt(np.where(known, left, 1)), 0)[:, :, None]
-        self.weights = vectors @ (roots * in_basis)
-        self.projected = squares @ self.weights
+        sizes = np.bincount(clusters)
+        self.q, self.weights = q, np.zeros((len(q), wanted.shape[1]))
+        self.members = csr_array((np.ones(len(q)), (clusters, np.arange(len(q)))), (len(sizes), len(q)))
+        self.own = np.zeros((len(sizes), wanted.shape[1]))
+        documents, first = np.argsort(clusters, kind="stable"), np.cumsum(sizes) - sizes
+        # Clusters of one size together, so that no array has more numbers than the terms of all documents.
+        for size in np.unique(sizes[sizes > 0]):
+            of_size = np.flatnonzero(sizes == size)
+            rows = documents[first[of_size, None] + np.arange(size)]
+            # With the rows q_g of a cluster, H_gg is q_g q_g', whose eigenvalues are the squares of these values.
+            left, values, right = np.linalg.svd(q[rows], full_matrices=False)
+            rest = 1 - values**2
+            known = rest > _ROUNDING
+            in_basis = right @ wanted
+            self.own[of_size] = ((np.where(known, values, 0)[:, :, None] * in_basis) ** 2).sum(axis=1)
+            roots = np.where(known, values / np.sqrt(np.where(known, rest, 1)), 0)[:, :, None]
+            self.weights[rows] = left @ (roots * in_basis)
 
     def variances(self, residuals):
         """(n_combinations, n_topics)"""
-        sums = np.stack([self.members @ (column[:, None] * residuals) for column in self.q.T], axis=1)
-        forms = self.weights.transpose(0, 2, 1) @ sums
-        # Sums of residuals that cancel are rounding.
-        sizes = np.abs(self.weights).sum(axis=1) * self.members.sum(axis=1)[:, None] * np.abs(self.q).max()
-        forms[np.abs(forms) <= rounding(sizes[:, :, None] * np.abs(residuals).max(axis=0), axis=())] = 0
-        return (forms**2).sum(axis=0)
+        largest, found = np.abs(residuals).max(axis=0), []
+        for each in self.weights.T:
+            forms = self.members @ (each[:, None] * residuals)
+            # Sums of residuals that cancel are rounding.
+            sizes = (self.members @ np.abs(each))[:, None] * largest
+            forms[np.abs(forms) <= rounding(sizes, axis=())] = 0
+            found.append((forms**2).sum(axis=0))
+        return np.array(found)
 
     def moments(self):
-        return _moments(self.own, self.projected.transpose(2, 0, 1))
+        return _moments(self.own, (self.members @ (self.q * each[:, None]) for each in self.weights.T))
 
 
 def _moments(own, projected):

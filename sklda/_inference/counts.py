@@ -184,11 +184,13 @@ def sparse_rows(X, name):
 
 
 def row_blocks(X, n_entries):
-    """Blocks of rows of a CSR matrix with about `n_entries` entries, and the number of their first row.
+    """Blocks of rows of a sparse matrix with about `n_entries` entries, and the number of their first row.
 
-    A block is a copy, so that an X on disk is never in memory as a whole. A ValueError if a file of X was cut off.
+    The whole matrix is checked before it is cut: blocks of a malformed one may look sound, and lack rows or entries. A
+    block is a copy, so that a CSR matrix on disk is never in memory as a whole. A ValueError if X is malformed, or a
+    file of X was cut off.
     """
-    check_on_disk(X)
+    X = sparse_rows(X, "X")
     step = max(int(n_entries * X.shape[0] / max(X.nnz, 1)), 1)
     for first in range(0, X.shape[0], step):
         check_on_disk(X)

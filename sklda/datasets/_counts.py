@@ -20,7 +20,7 @@ from sklearn.utils.validation import _get_feature_names
 
 from sklda._inference.arguments import check_int
 from sklda._inference.counts import LARGEST_COUNT, read_counts, row_blocks
-from sklda._inference.dask_arrays import blocks_of, is_dask
+from sklda._inference.dask_arrays import blocks_of, check_shape, is_dask
 from sklda._inference.names import read_words
 from sklda._inference.types import Counts
 
@@ -152,14 +152,22 @@ def _parts(X, vectorizer, batch_size) -> Iterator[Any]:
             )
         return _batches(X, vectorizer, batch_size)
     if is_dask(X):
-        return (part for block in blocks_of(X) if (part := block.compute()).shape[0])
-    if isinstance(X, (sp.csr_matrix, sp.csr_array)):
+        return _computed(X)
+    if sp.issparse(X):
         return (part for _, part in row_blocks(X, _CHUNK))
     if not hasattr(X, "shape") and not isinstance(X, (list, tuple)):
         raise TypeError(
             f"X is a {type(X).__name__}, and no matrix of counts: give a vectorizer that counts the words of texts."
         )
     return iter([X])
+
+
+def _computed(X):
+    for i, (block, n_rows) in enumerate(zip(blocks_of(X), X.chunks[0], strict=True)):
+        part = block.compute()
+        check_shape(i, part.shape, (n_rows, X.shape[1]))
+        if part.shape[0]:
+            yield part
 
 
 def _batches(texts, vectorizer, batch_size):

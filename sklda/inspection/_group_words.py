@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._inference import random
-from sklda._inference.arguments import check_int, check_level
+from sklda._inference.arguments import check_int, check_level, check_memory
 from sklda._inference.records import frame
 from sklda._inference.sampling.group_words import sample_group_counts
 from sklda._inference.types import Data, Model, Seed, Table, Values
@@ -25,6 +25,8 @@ from sklda.inspection._view import view
 _BEYOND, _FEWEST, _MOST = 15, 600, 6000
 # The quantiles of the median and, of a normal distribution, of one standard deviation on each side.
 _MIDDLE = 0.1587, 0.5, 0.8413
+# Identifiers of documents are as many labels as this, most of which one document has.
+_MANY_GROUPS = 10
 
 
 @described
@@ -162,6 +164,16 @@ class GroupSample:
         n_sweeps, level = check_int(n_sweeps, "n_sweeps", 6), check_level(level)
         labels, index = groups_to_compare(found, groups)
         found.say_what_is_left_out()
+        if len(labels) > _MANY_GROUPS and 2 * len(labels) > found.n_documents:
+            raise ValueError(
+                f"groups has {len(labels)} labels for {found.n_documents} documents, as if they were identifiers: give "
+                "labels that several documents have."
+            )
+        K, V = found.n_topics, len(found.words)
+        # Of all groups in a sweep, twice, and of all draws of a topic.
+        n_bytes = 4 * len(labels) * V * (2 * K + n_sweeps // 3)
+        needs = f"counts of {V} words in {K} topics and {len(labels)} groups need at least"
+        check_memory(n_bytes, needs, "Give fewer groups, or leave out rare words.")
         seed = random.seed_sequence(random_state)
         topics = Tokens(found).draws(1, random.child(seed, 0))[-1]
         # What is known of the topics before the documents are seen: other documents do not know those of the fit.

@@ -185,9 +185,11 @@ def test_bad_counts_name_their_block(counts, blocks, processes, on_cluster, monk
         gibbs().fit(blocks(bad, 2))
     with pytest.raises(ValueError, match="no token at all"):
         gibbs().fit(blocks(counts * 0, 2))
-    short = da.from_delayed(dask.delayed(sp.csr_matrix((3, 5), dtype=int)), (3, 6), int)
-    with pytest.raises(ValueError, match="block 0 of X has 5 columns, and X has 6"):
-        gibbs().fit(short)
+    wrong = {(3, 6): "5 columns, and the Dask array says 6", (4, 5): "3 rows, and the Dask array says 4"}
+    for said, message in wrong.items():
+        other = da.from_delayed(dask.delayed(sp.csr_matrix(np.ones((3, 5), int))), said, int)
+        with pytest.raises(ValueError, match=f"block 0 of X has {message}"):
+            gibbs().fit(other)
 
 
 def test_arrays_of_a_wrong_shape(counts):

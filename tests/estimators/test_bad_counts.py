@@ -1,5 +1,6 @@
 """Matrices that hold no counts are refused with a message; odd but legal ones are accepted."""
 
+import tempfile
 import traceback
 from functools import cache
 
@@ -22,7 +23,10 @@ from sklda import (
     metrics,
     point_estimates,
 )
+from sklda._inference import corpus as corpus_module
 from sklda._inference.corpus import Corpus
+from sklda.datasets import _counts as counts_module
+from sklda.datasets import save_counts
 
 pytestmark = pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
 
@@ -196,6 +200,8 @@ MALFORMED = {
     "indptr falls to nothing": lambda: spoil("csr_array", indptr=np.array([0, 10**6, 0])),
     "indptr too long": lambda: spoil("csr_array", indptr=np.array([0, 2, 4, 4])),
     "indptr beyond the data": lambda: spoil("csr_array", indptr=np.array([0, 2, 10**6])),
+    "indptr too short": lambda: spoil("csr_array", indptr=np.array([0, 2])),
+    "csc, indptr too short": lambda: spoil("csc_array", indptr=np.array([0, 1, 2])),
     "indptr begins late": lambda: spoil("csr_array", indptr=np.array([1, 2, 4])),
     "unsigned indptr": lambda: spoil("csr_array", indptr=np.array([0, 10**6, 4], np.uint64)),
     "float indices": lambda: spoil("csr_array", indices=np.array([0.0, 1e6, 1.0, 2.0])),
@@ -226,12 +232,21 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
-def test_malformed_sparse_matrices(entry):
-    """They are read nowhere: scipy and the kernels would go beyond their arrays."""
+def _saved(X):
+    with tempfile.TemporaryDirectory() as folder:
+        save_counts(folder, X)
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+@pytest.mark.parametrize("entry", [*ENTRIES, "save_counts"])
+def test_malformed_sparse_matrices(entry, in_blocks, monkeypatch):
+    """They are read nowhere: scipy and the kernels would go beyond their arrays, and blocks would lack documents."""
+    if in_blocks:
+        monkeypatch.setattr(corpus_module, "_LARGE", 0)
+        monkeypatch.setattr(counts_module, "_CHUNK", 1)
     for make_one in MALFORMED.values():
         with pytest.raises(ValueError, match=r"X is a malformed \w+: .* build it again"):
-            ENTRIES[entry](make_one())
+            (ENTRIES | {"save_counts": _saved})[entry](make_one())
 
 
 @pytest.mark.parametrize("name", ["fit", "score"])

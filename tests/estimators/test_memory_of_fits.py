@@ -20,6 +20,7 @@ from sklda import (
     metrics,
 )
 from sklda._inference.sampling.chain import ChainState
+from sklda.inspection import group_words, topic_hierarchy
 
 
 @pytest.mark.parametrize(
@@ -210,3 +211,60 @@ def test_scores_check_parameters():
     for score in (lda.score, lda.score_samples, lda.perplexity):
         with pytest.raises(ValueError, match="'fold_in_iter' parameter of GibbsLDA must be an int in the range"):
             score(GOOD)
+
+
+def _fitted(kind, X, **parameters):
+    return kind(3, max_iter=4, random_state=0, **parameters).fit(X)
+
+
+def _of_groups(X):
+    lda = _fitted(GibbsLDA, X)
+    return lambda n: group_words(X, lda, np.arange(len(X)) % (n // 10))
+
+
+ARRAYS = {
+    "draws of GibbsLDA": lambda X: _fitted(GibbsLDA, X).sample_posterior,
+    "draws of EmpiricalBayesLDA": lambda X: _fitted(EmpiricalBayesLDA, X, method="gibbs_em").sample_posterior,
+    "draws of CollapsedVariationalLDA": lambda X: _fitted(CollapsedVariationalLDA, X).sample_posterior,
+    "draws of CompoundLDA": lambda X: _fitted(CompoundLDA, X).sample_posterior,
+    "draws of CovariateLDA": lambda X: (
+        CovariateLDA(3, max_iter=4).fit(X, covariates=np.arange(len(X))).sample_posterior
+    ),
+    "draws of LabeledLDA": lambda X: LabeledLDA(max_iter=2, n_chains=1).fit(X, np.arange(len(X)) % 2).sample_posterior,
+    "draws of TopicCountLDA": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_sweeps=50).fit(X).sample_posterior,
+    "draws of ConsensusTopics": lambda X: (
+        ConsensusTopics(GibbsLDA(2, max_iter=4), n_fits=2, min_prevalence=0.1, random_state=0).fit(X).sample_posterior
+    ),
+    "groups": lambda X: _of_groups(np.ones((24_000, 3), int)),
+    "distances": lambda X: (
+        lambda n: topic_hierarchy((np.ones((2, 3)) / 3, np.ones((n, 2)) / 2), of="documents", n_clusters=2)
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_whose_size_the_caller_sets_are_compared_with_the_memory(name, monkeypatch):
+    call = ARRAYS[name](np.full((4, 3), 9))
+    # One megabyte. A limit of the process counts as well as the memory of the computer.
+    limit = 1000**2
+    for whose in ("this computer has", "this process may have"):
+        with monkeypatch.context() as patch:
+            if whose == "this computer has":
+                patch.setattr("os.sysconf", lambda name: 1000, raising=False)
+            else:
+                resource = pytest.importorskip("resource")
+                patch.setattr(resource, "getrlimit", lambda kind: (limit, limit))
+            tracemalloc.start()
+            try:
+                with pytest.raises(MemoryError, match=rf"need at least \d+\.\d GB, and {whose} 0\.0 GB\. Give"):
+                    call(60_000)
+                assert tracemalloc.get_traced_memory()[1] < 2e7
+            finally:
+                tracemalloc.stop()
+
+
+def test_identifiers_are_no_groups():
+    X = np.ones((40, 3), int)
+    with pytest.raises(ValueError, match="groups has 40 labels for 40 documents, as if they were identifiers"):
+        group_words(X, GibbsLDA(2, max_iter=2).fit(X), [f"id{d}" for d in range(40)])

@@ -37,6 +37,7 @@ class ClusterCorpus:
     def __init__(self, X, client):
         self.client, self._sources = client, blocks_of(X)
         self.n_features = int(X.shape[1])
+        self._shapes = [(n_rows, self.n_features) for n_rows in X.chunks[0]]
         n_shards = min(len(self._workers()), len(self._sources))
         self._parts = np.array_split(np.arange(len(self._sources)), n_shards)
         self._futures, self.actors, self._addresses = ([None] * n_shards for _ in range(3))
@@ -158,7 +159,7 @@ class ClusterCorpus:
         """A future that is done when an actor has its blocks."""
         import dask
 
-        read = [dask.delayed(Corpus.of_block)(self._sources[b], int(b), self.n_features) for b in self._parts[shard]]
+        read = [dask.delayed(Corpus.of_block)(self._sources[b], int(b), self._shapes[b]) for b in self._parts[shard]]
         where = {"workers": [self._addresses[shard]]}
         # The actor does not depend on the blocks: the scheduler would keep their tasks, and Dask confuses them with
         # those of later computations of X, which it may have optimised differently.

@@ -1,5 +1,6 @@
 """Means and standard deviations of theta and phi over draws of z, and draws of theta and phi."""
 
+import math
 from dataclasses import dataclass
 from itertools import chain as chain_of
 from itertools import islice
@@ -8,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from sklda._inference import random
+from sklda._inference.arguments import check_memory
 from sklda._inference.corpus import count_tokens
 from sklda._inference.diagnostics import effective_draws, std_of_proportions
 from sklda._inference.parallel import NEVER_STOP
@@ -249,11 +251,17 @@ def sample_parameters(chains, n_samples, rng):
     first = next(chains)
     K, V = first.priors.shape
     # Before the draws, so that too many samples fail at once.
-    theta = np.empty((n_samples, first.corpus.n_documents, K), np.float32)
-    phi = np.empty((n_samples, K, V), np.float32)
+    theta, phi = empty_draws(n_samples, (first.corpus.n_documents, K), (K, V))
     for i, chain in enumerate(chain_of([first], islice(chains, n_samples - 1))):
         theta[i], phi[i] = draw_parameters(chain, rng)
     return theta, phi
+
+
+def empty_draws(n_samples, *shapes):
+    """Arrays for draws of quantities with these shapes, float32; a MemoryError if they are too many."""
+    n_bytes = 4 * n_samples * sum(math.prod(shape) for shape in shapes)
+    check_memory(n_bytes, f"{n_samples} draws need at least", "Give a smaller n_samples.")
+    return [np.empty((n_samples, *shape), np.float32) for shape in shapes]
 
 
 def draw_parameters(chain, rng):
@@ -287,7 +295,7 @@ def draw_dirichlets(parameters, n_samples, rng):
     -------
     tuple of ndarray of shape (n_samples, *shape of the parameters), float32
     """
-    samples = tuple(np.empty((n_samples, *each.shape), np.float32) for each in parameters)
+    samples = empty_draws(n_samples, *(each.shape for each in parameters))
     for each, parameter in zip(samples, parameters, strict=True):
         for sample in each:
             sample[:] = np.exp(random.log_dirichlet(rng, parameter))

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import ndtr, softmax
 
 from sklda._inference import random
+from sklda._inference.arguments import check_memory
 from sklda._inference.parallel import NEVER_STOP
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.annealed_start import anneal
@@ -137,6 +138,8 @@ def sample_models(corpus, draws, probability, n_samples, seed):
     """
     rng = np.random.default_rng(random.child(seed, 0))
     counts = rng.choice(list(draws), n_samples, p=probability / probability.sum())
+    n_bytes = 4 * int(counts.sum()) * (corpus.n_documents + corpus.n_features)
+    check_memory(n_bytes, f"{n_samples} draws need at least", "Give a smaller n_samples.")
     samples = [draws[T].sample(corpus, rng, random.child(seed, 1, i)) for i, T in enumerate(counts.tolist())]
     return counts, *(list(each) for each in zip(*samples, strict=True))
 
