@@ -129,7 +129,7 @@ def _why_no_counts(X):
         if getattr(dtype, "fill_value", 0) != 0:
             return (
                 f"is a sparse frame, and the value of its entries that are not stored is {dtype.fill_value}, not 0: "
-                "give X.fillna(0) if they are missing, otherwise X.sparse.to_dense()"
+                "give X.fillna(0).astype(pandas.SparseDtype(int, 0)), if missing entries are zeros"
             )
     if any(isinstance(row, Mapping) for row in rows):
         return "has dicts: DictVectorizer of sklearn.feature_extraction makes a matrix of dicts of words and counts"

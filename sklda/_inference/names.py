@@ -362,7 +362,7 @@ def _check_places(words, name, known, all_words):
     moved = [(j, word) for j, word in in_common if known[j] != word]
     if not moved or (all_words and 2 * len(moved) <= len(in_common) and set(all_words) != set(known)):
         return
-    j, word = moved[0]
+    j, word = min(moved, key=lambda pair: place[pair[1]])
     raise ValueError(
         f"{name} has column {j} for {word!r}, but column {place[word]} of X has this name. Give the words in the order "
         "of the columns."

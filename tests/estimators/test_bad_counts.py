@@ -65,7 +65,7 @@ BAD_X = {
     ),
     "a sparse frame": (
         pandas.DataFrame([[1, np.nan]]).astype(pandas.SparseDtype(float)),
-        r"entries that are not stored is nan, not 0: give X\.fillna\(0\)",
+        r"entries that are not stored is nan, not 0: give X\.fillna\(0\)\.astype",
     ),
 }
 NO_MATRIX = {
@@ -85,8 +85,9 @@ def test_what_is_no_matrix(kind, same):
 
 
 def test_the_advice_for_sparse_frames_works():
+    zeros = pandas.SparseDtype(int, 0)
     frame = pandas.DataFrame(GOOD).replace(0, np.nan).astype(pandas.SparseDtype(float))
-    np.testing.assert_array_equal(make().fit(frame.fillna(0)).components_, make().fit(GOOD).components_)
+    np.testing.assert_array_equal(make().fit(frame.fillna(0).astype(zeros)).components_, make().fit(GOOD).components_)
 
 
 @pytest.mark.parametrize("name", BAD_X)
@@ -98,11 +99,6 @@ def test_counts(name, same):
         lda.transform([[1]])
     refuse(lda.fit([[1, 0, 2], [0, 3, 1]]), X, ValueError, message, same)
     assert lda.transform([[1, 1, 1]]).shape == (1, 3)
-
-
-@pytest.mark.parametrize("X", [7, None])
-def test_no_matrix(X, same):
-    refuse(make(), X, TypeError, "it must be a matrix of word counts", same)
 
 
 LABELS = [[1, 0], [1, 1]]

@@ -206,7 +206,7 @@ def test_columns_that_are_not_used_may_hold_anything():
     frame = pandas.DataFrame({"words": [["a", "b"]] * D, "y": X_NUMBER, "g": GROUPS})
     for covariates in (frame, {name: frame[name].tolist() for name in frame}):
         table = topic_effects(COUNTS, LDA, covariates, formula="bs(y, df=3) + g", n_draws=2)
-        assert len(table) == 2 * 5
+        assert len(table) == 2 * 6
         shown = TopicEffectsDisplay.from_estimator(
             LDA, COUNTS, covariates, formula="bs(y, df=3) + g", by="g", n_draws=2
         )

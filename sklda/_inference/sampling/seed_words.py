@@ -71,5 +71,5 @@ def _words_of(topic, words, n_components):
         raise TypeError(
             f"seed_words[{topic}] is an iterator, which a second fit would find empty: give a list of words."
         )
-    name = f"seed_words[{topic}]"
-    return read_column(sorted(words, key=repr) if isinstance(words, Set) else words, name, "words")
+    # The order of the words does not matter.
+    return read_column(list(words) if isinstance(words, Set) else words, f"seed_words[{topic}]", "a list of words")
