@@ -193,13 +193,14 @@ def empty_topics(seed, options):
         found |= {f"{name} empty, .5": int((stability[~true] >= 0.5).sum()), f"{name} empty": int((~true).sum())}
         found |= {f"{name} empty, .7": int((stability[~true] >= 0.7).sum())}
         found |= {f"{name} true, .7": int((stability[true] >= 0.7).sum()), f"{name} true": int(true.sum())}
-        model, _ = fitted(ConsensusTopics(GibbsLDA(30, max_iter=200, **given), random_state=seed), truth.data)
+        lda = GibbsLDA(30, max_iter=200, **given)
+        model, _ = fitted(ConsensusTopics(lda, n_splits=0, random_state=seed), truth.data)
         true = _are_true(truth.topic_word, model.topic_word_)
         found |= {f"{name} consensus, empty": int((~true).sum()), f"{name} consensus, true": int(true.sum())}
     for n_features in (300, 1000, 3000):
         p = 1 / np.arange(1, n_features + 1)
         X = np.random.default_rng(seed).multinomial(60, p / p.sum(), size=300)
-        model, _ = fitted(ConsensusTopics(GibbsLDA(10), random_state=seed), X)
+        model, _ = fitted(ConsensusTopics(GibbsLDA(10), n_splits=0, random_state=seed), X)
         found[f"one distribution, {n_features} words"] = int(model.n_topics_)
     return found
 

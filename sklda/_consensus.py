@@ -95,7 +95,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         How alike the topic is in different fits: means over pairs of fits of one less the Jensen-Shannon distance.
     split_half_agreement_ : ndarray of shape (n_topics,)
         What two halves of the documents have in common of the topic, beyond the frequencies of words, a mean over
-        splits: at least 0.5, and at most 1. Only with `n_splits` and two documents.
+        splits: at least 0.4, and at most 1. Only with `n_splits` and two documents.
     members_ : list of n_topics ndarray of shape (n_members, 2)
         For each topic pairs of a fit and the number of its topic. A fit can have several members.
     relations_ : list of dict
@@ -159,9 +159,8 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     Fits to the same documents have the noise of these documents in common, too. Where a word that occurred once in a
     document occurs there again, this noise is large, and makes topics at a prevalence up to 1. So each topic is looked
     for in the fits to both halves of the documents: as the mixture of topics of this fit that is closest to it. These
-    mixtures must resemble the topic (a mean similarity of 0.6), and two halves must have half of their squared
-    distances in common. As each half has twice the noise, this is two thirds for whole corpora. The fits to halves have
-    no other part in the results.
+    mixtures must resemble the topic (a mean similarity of 0.6), and two halves must have 0.4 of their squared distances
+    in common: each half has twice the noise of all documents. The fits to halves have no other part in the results.
 
     References
     ----------

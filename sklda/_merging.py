@@ -60,7 +60,7 @@ def merge_topics(model: Model, groups: Any) -> Model:
 
         A fitted attribute that has no meaning for merged topics is absent, and its error says so: posteriors of the
         priors and of the number of topics, traces and diagnostics of the chains, snapshots. From `ConsensusTopics`,
-        `doc_topic_std_` is absent.
+        `doc_topic_std_` and `split_half_agreement_` are absent.
 
     Raises
     ------

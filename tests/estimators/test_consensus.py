@@ -101,7 +101,7 @@ def bursty_words(rng, doc_topic, topic_word, length):
 def test_bursts_of_words_make_no_topics():
     """Fits to the same documents agree on words that single documents repeat. Fits to halves of them do not.
 
-    Two halves have .25 or less of topics of such a corpus in common. The limit is .5.
+    Two halves have .25 or less of topics of such a corpus in common. The limit is .4.
     """
     p = 1 / np.arange(1, 301)
     X = bursty_words(np.random.default_rng(0), np.ones((250, 1)), (p / p.sum())[None], 60)
