@@ -157,7 +157,7 @@ class _Clusters:
         for each in self.weights.T:
             forms = self.members @ (each[:, None] * residuals)
             # Sums of residuals that cancel are rounding.
-            sizes = (self.members @ np.abs(each))[:, None] * largest
+            sizes = self.members.sum(axis=1)[:, None] * np.abs(each).max() * largest
             forms[np.abs(forms) <= rounding(sizes, axis=())] = 0
             found.append((forms**2).sum(axis=0))
         return np.array(found)

@@ -143,10 +143,10 @@ def test_the_vocabulary_has_the_order_of_the_columns(X):
     fitted = lda.fit(frame)
     for words in (VOCABULARY, {"w03": 3, "alias": 3}, [f"word {word}" for word in VOCABULARY]):
         metrics.word_association(fitted, 0, vocabulary=words)
-    message = "vocabulary has column 0 for 'w39', but column 39 of X has this name"
+    message = "vocabulary has column 39 for 'w00', but column 0 of X has this name"
     with pytest.raises(ValueError, match=message):
         metrics.word_association(fitted, "w00", vocabulary=VOCABULARY[::-1])
-    with pytest.raises(ValueError, match="vocabulary has column 0 for 'w00', but column 39 of X has this name"):
+    with pytest.raises(ValueError, match="vocabulary has column 39 for 'w39', but column 0 of X has this name"):
         lda.fit(frame[VOCABULARY[::-1]])
 
 
