@@ -274,7 +274,7 @@ def test_bad_numbers_of_samples(gibbs, n_samples, error):
 @pytest.mark.parametrize("name", ["augmented", "variational", "cvb0", "gibbs_em"])
 def test_more_samples_than_memory(corpus, gibbs, name):
     for lda in (gibbs, OTHERS[name].fit(corpus)):
-        with pytest.raises(MemoryError, match="(allocate|draws need at least)"):
+        with pytest.raises(MemoryError, match=r"(allocate|draws need at least)"):
             lda.sample_posterior(10**12)
 
 
