@@ -71,7 +71,7 @@ this list, and from the modules in the first line. No module imports itself by w
         compound     collections         model  mixtures  augmented_gibbs  mmala  tail_counts  priors  driver
                      the HDP             hdp  merge_pass  concentrations
                      a lower bound       variational  variational_mixtures
-        covariates   in the prior        model  coefficients  regression
+        covariates   in the prior        model  coefficients  regression  terms
         labels       labels              open_topics  chain  fitting  label_topics
                      their prediction    dependency  selection
     ---------------------------------------------------------------------------------------------------------------------
