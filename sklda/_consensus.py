@@ -55,9 +55,9 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     """The topics that several fits of a topic model have in common, and how often each is found.
 
     A topic model ends in another mode of its posterior at every seed. This estimator fits clones with seeds of their
-    own and makes a tree of all their topics. Its topics are the nodes of the tree on which most fits agree, but for
-    those that a corpus without topics would have too, and those that come from single documents: fits to both halves of
-    the documents must have them.
+    own and makes a tree of all their topics. Its topics are the nodes of the tree on which most fits agree. Those
+    that a corpus without topics would have too are left out, and so are those that come from single documents: fits to
+    both halves of the documents must have a topic.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     doc_topic_std_ : ndarray of shape (n_documents, n_topics)
         Posterior standard deviations of the proportions: the root of the mean variance within fits plus the variance
         between fits. A fit without a topic has the proportion 0 for it. Within a fit, the variance is that of its
-        draws; if it has a sample of the documents or no draws, but a prior of the proportions, that of topics of the
-        tokens that are drawn given its topics. NMF has neither: its deviations are those between fits only.
+        draws. A fit with a sample of the documents, or with a prior of the proportions but no draws, has that of topics
+        of the tokens, drawn given its topics. NMF has neither: its deviations are those between fits only.
     unassigned_ : ndarray of shape (n_documents,)
         The rest of each document, which belongs to topics that are not found again.
     topic_share_, topic_share_std_ : ndarray of shape (n_topics,)
@@ -272,7 +272,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         if halves:
             attributes["split_half_agreement_"] = found.split_half_agreement
         attributes |= {"_fingerprint_": fingerprint(counts), "_used_tokens_": lengths}
-        draws = [None] * self.n_fits
+        draws: list[Any] = [None] * self.n_fits
         if attributes["_fingerprint_"] is not None:
             draws = [
                 topic_draws(each, data, metadata, self.resample is None, random.child(seed, 1, f))

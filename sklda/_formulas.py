@@ -332,7 +332,7 @@ def _refuse_r(formula):
 
 
 def _hint(formula, names):
-    """What to write in place of what formulaic does not know; an empty text if this is not known."""
+    """Advice for a term that formulaic does not know; an empty text if there is none."""
     for pattern, advice in _OF_R:
         found = re.search(pattern, formula)
         if found:

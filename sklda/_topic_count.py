@@ -104,8 +104,9 @@ default=None
         is that of Chen & Doss.
     n_temperatures : int, default=100
         Sweeps of the first annealing runs; fewer if these would take more than a fifteenth of `max_sweeps`. Before them
-        a chain has as many sweeps as a run, and at least 1.5 `n_temperatures`, to find a mode; as many with draws of h;
-        and as many as a run, whose mean counts are the guide of the runs. A scan makes longer runs as above.
+        a chain has as many sweeps as a run, and at least 1.5 `n_temperatures`, to find a mode, and as many with draws
+        of h. Then it has as many as a run: their mean counts are the guide of the runs. A scan makes longer runs as
+        above.
     n_runs : int, default=None
         Annealing runs from each chain, in either direction. None: 1, or 2 with ``method="pmmh"``.
     n_chains : int, default=2
@@ -394,8 +395,8 @@ sampler_
         """Draws of the number of topics, assignments, proportions and topics from their posterior.
 
         T is drawn from `topic_count_posterior_`. z is one of the states in which the annealing runs for T ended, drawn
-        by their weights, after five more sweeps, with draws of unknown priors; or of a new annealed chain if T had no
-        runs. theta and phi are drawn from their Dirichlet distributions given z.
+        by their weights, or that of a new annealed chain if T had no runs. Five more sweeps follow, with draws of
+        unknown priors. theta and phi are drawn from their Dirichlet distributions given z.
 
         Parameters
         ----------

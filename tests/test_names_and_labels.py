@@ -1,4 +1,4 @@
-"""All functions that take names or labels read them in one way, and so do all kinds of columns.
+"""All functions that take names or labels read them in one way, from all kinds of columns.
 
 The functions are found by the names of their arguments, so a new one is among them.
 """

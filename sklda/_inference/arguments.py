@@ -48,7 +48,7 @@ def check_memory(n_bytes, needs, instead):
     instead : str
         What to do instead, in a sentence.
     """
-    # What is not limited is -1.
+    # A limit that does not exist is -1.
     limits = [(most, whose) for whose, most in _memory().items() if most > 0]
     most, whose = min(limits, default=(n_bytes, ""))
     if most < n_bytes:

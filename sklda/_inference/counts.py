@@ -119,7 +119,7 @@ def check_matrix(X, validate=check_array, **options):
 
 
 def _why_no_counts(X):
-    """What an X is that cannot be read as counts, and which tool makes counts of it; an empty text if unknown."""
+    """Why X cannot be read as counts, and which tool makes counts of it; an empty text if this is not known."""
     is_list = isinstance(X, (list, tuple))
     rows = X if is_list or (getattr(X, "dtype", None) == np.dtype(object) and np.ndim(X) == 1) else ()
     entries = [entry for row in rows if isinstance(row, (list, tuple)) for entry in row]

@@ -52,9 +52,9 @@ class TopicDocuments:
     """The words of one topic in its documents, in one draw: how much groups of documents differ.
 
     The statistic is Pearson's chi-square of words and groups. A word that occurs in a document is likely to occur there
-    again, and the more so the longer the document is. So replicates keep the groups, the lengths and the repeats: each
-    document has its deviation from the words of the topic with a random sign (a wild bootstrap). If documents are
-    independent, the statistic and its replicates have the same mean and variance.
+    again, above all in a long one. So replicates keep the groups, the lengths and the repeats: each document has its
+    deviation from the words of the topic with a random sign (a wild bootstrap). If documents are independent, the
+    statistic and its replicates have the same mean and variance.
 
     Parameters
     ----------

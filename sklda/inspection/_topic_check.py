@@ -92,8 +92,8 @@ def topic_check(
     estimated from the topics of the table with a deviation below 3, so z is slightly conservative if there are few.
 
     **What the replicates of documents are.** Each document deviates from the words of the topic. In a replicate this
-    deviation has a random sign (Liu 1988). So the groups may have documents of different lengths: in simulations with
-    words that repeat, 15 words a document in one group and 150 in the other, the mean of ``z_documents`` is 0 and its
+    deviation has a random sign (Liu 1988). So the groups may have documents of different lengths. In simulations with
+    words that repeat, 15 words a document in one group and 150 in the other, ``z_documents`` has the mean 0 and the
     standard deviation 1. The information is a chi-square here, in bits. It is the mutual information if groups differ
     little. In a group of few and short documents ``z_documents`` is lower: its mean is -0.6 with six documents of 15
     words.
@@ -139,9 +139,9 @@ def topic_check(
             n_tokens[j, i], of_tokens[j, i] = own.n, own.information()
             tokens_permuted[j, i] = [own.with_words_permuted(rngs[j]) for _ in range(n_replicates)]
             if groups is not None and len(at):
-                own = TopicDocuments(found.corpus.words[at], documents[at], group_of[at])
-                of_documents[j, i] = own.information()
-                signs_drawn[j, i] = [own.with_random_signs(rngs[j]) for _ in range(n_replicates)]
+                whole = TopicDocuments(found.corpus.words[at], documents[at], group_of[at])
+                of_documents[j, i] = whole.information()
+                signs_drawn[j, i] = [whole.with_random_signs(rngs[j]) for _ in range(n_replicates)]
     columns = {
         "topic": chosen,
         "name": np.array(found.labels(chosen, n_words), dtype=object),

@@ -119,11 +119,11 @@ def compare_topic_counts(
     corrected for the documents that fits share (Nadeau & Bengio 2003).
 
     A few fits that agree by chance say nothing about the next one, which may lack a topic. So one degree of freedom of
-    each variance is not its own (Smyth 2004): it has the mean of the variances of all rows, or for ``found_again`` and
-    ``found_share`` that of independent topics, which is above zero where all fits agree. With a single difference of
-    two numbers of topics, the ``gain`` has no other rows: its error is then that of fits that have about the same
-    topics. Errors are NaN with two folds. From n folds, an error is itself uncertain by a part of about
-    ``1 / sqrt(2 * n)``: 35 % with four folds, and 22 % with ten. :ref:`trust_errors` compares them with the spread over
+    each variance is not its own (Smyth 2004): it is the mean of the variances of all rows. For ``found_again`` and
+    ``found_share`` it is the variance of independent topics, which is above zero where all fits agree. With a single
+    difference of two numbers of topics, the ``gain`` has no other rows: its error is then that of fits that have about
+    the same topics. Errors are NaN with two folds. From n folds, an error is itself uncertain by a part of about ``1 /
+    sqrt(2 * n)``: 35 % with four folds, and 22 % with ten. :ref:`trust_errors` compares them with the spread over
     corpora.
 
     References

@@ -157,5 +157,5 @@ def _conditional(part, x):
         low, high = grid[first], grid[last]
 
 
-_GRID = np.linspace(*np.log(BOUNDS), 10_000)
+_GRID = np.linspace(np.log(BOUNDS[0]), np.log(BOUNDS[1]), 10_000)
 _LOG_NORMALISER = float(_log_integral(_log_prior(_GRID), _GRID))

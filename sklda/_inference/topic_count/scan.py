@@ -169,7 +169,7 @@ class Scan:
         return replace(table, value=value, std=std)
 
     def _least(self, counts, table):
-        """What log p(w | T) is not below, if the values with fewer topics are right, and the position of these."""
+        """Lower bounds of log p(w | T) by the values with fewer topics, and the positions of these."""
         bounds = np.full((len(table.counts), len(counts)), -np.inf)
         if self.rule.same_for_all:
             for i, few in enumerate(table.counts.tolist()):
