@@ -255,7 +255,6 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def _topics(self, model, position):
         """The fitted attributes of the topics, of the priors and of the place in the stream."""
-        given = {name: getattr(self, name) for name in ("doc_topic_prior", "topic_word_prior")}
         totals = model.counts.sum(axis=1, dtype=np.float64)
         return prior_attributes(self, model.priors, kind_of_learning(self.learn_priors)) | {
             "components_": model.counts + model.priors.topic_word(),
@@ -263,8 +262,13 @@ class CollapsedVariationalLDA(BaseLDA):
             "n_batch_iter_": position["n_chunks"],
             "_position_": position,
             # A copy, because the caller may change arrays of priors.
-            "_given_": copy.deepcopy(given | {"learn_priors": kind_of_learning(self.learn_priors)}),
+            "_given_": copy.deepcopy(self._given()),
         }
+
+    def _given(self):
+        """The parameters that must not change before `partial_fit`."""
+        priors = {"doc_topic_prior": self._alpha, "topic_word_prior": self.topic_word_prior}
+        return priors | {"learn_priors": kind_of_learning(self.learn_priors)}
 
     @all_or_nothing
     def partial_fit(self, X: Counts, y: Any = None) -> Self:
@@ -319,10 +323,7 @@ class CollapsedVariationalLDA(BaseLDA):
                 f"partial_fit continues with the {len(components)} topics that it has, but n_components is now "
                 f"{self.n_components}. Clone the estimator to begin again."
             )
-        kind = kind_of_learning(self.learn_priors)
-        before = {name: value for name, value in self._given_.items() if name != "learn_priors" or value != kind}
-        now = {name: getattr(self, name) for name in before}
-        check_same_parameters(now, before, "partial_fit", "Clone the estimator")
+        check_same_parameters(self._given(), self._given_, "partial_fit", "Clone the estimator")
         position = dict(self._position_)
         priors = Priors.make(self.doc_topic_prior_, self.topic_word_prior_, self.n_components, corpus.n_features)
         # Counts of a corpus of another size become those of `total_samples` documents.

@@ -215,9 +215,6 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         self._validate_params()
         if self.estimator is not None and get_tags(self.estimator).target_tags.required:
             raise TypeError(f"{type(self.estimator).__name__} needs labels, so it has no topics to find again.")
-        refuse = getattr(self.estimator, "_refuse_copies", None)
-        if refuse is not None:
-            refuse("ConsensusTopics")
         counts = self._counts(X, reset=True)
         lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
         if not lengths.any():

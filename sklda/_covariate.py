@@ -17,7 +17,7 @@ from sklda._fitting import Plan, eta_attribute
 from sklda._formulas import design_without_intercept
 from sklda._inference import random
 from sklda._inference.covariates.coefficients import Coefficients, chain_with_coefficients, continued
-from sklda._inference.covariates.model import Columns, Model, check_size, distinct_rows, prior_of
+from sklda._inference.covariates.model import Columns, Model, check_size, prior_of
 from sklda._inference.priors import Priors, check_prior
 from sklda._inference.sampling.annealed_start import Annealing
 from sklda._inference.sampling.draws import variance_of_draws
@@ -261,7 +261,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         made = Columns.of(columns, terms)
         if former is not None:
             self._check_same_covariates(terms, columns)
-        model, priors = self._settings(corpus, made.standardised, former)
+        model, priors = self._settings(corpus, made.distinct, former)
 
         def begin(seed):
             if design is None:
@@ -291,7 +291,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         warnings = (ChainResults.warn_of_disagreement,)
         return Plan(known, self.n_jobs, begin, schedule, *run, reserve, warnings=warnings)
 
-    def _settings(self, corpus, standardised, former):
+    def _settings(self, corpus, distinct, former):
         """The model, and eta as `Priors`."""
         K, sigma = self.n_components, self.coef_scale
         if self.learn_priors == "symmetric":
@@ -316,8 +316,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         else:
             annealing = Annealing.within(self.max_iter, self.burn_in)
             burn_in = burn_in_of(self.burn_in, self.max_iter, annealing.n_sweeps)
-        rows, index = distinct_rows(standardised)
-        model = Model(rows, index, centre, sigma, learns, burn_in, annealing)
+        model = Model(*distinct, centre, sigma, learns, burn_in, annealing)
         return model, priors
 
     def _check_same_covariates(self, terms, columns):

@@ -29,8 +29,8 @@ class Texts:
         self.kind, self.notes = None, []
         self.pattern, self.normalise = _tokenizer(view.pipelines)
 
-    def of(self, rows, topics):
-        """Pairs (row, parts) of documents.
+    def of(self, rows, topics, longest=_LONGEST):
+        """Pairs (row, parts) of documents. Texts are cut after `longest` characters, or earlier if there are many.
 
         ``parts`` is a dict. With texts, ``text`` is a list of three values for every word: what is before it, the word,
         and its topic (place on the page, or -1). Without, ``bag`` is a list of three values for every different word
@@ -41,7 +41,7 @@ class Texts:
         place = np.full(self.view.n_topics + 1, -1)
         place[topics] = np.arange(len(topics))
         rows = np.asarray(rows)
-        limit = int(np.clip(_ALL_CHARACTERS // len(rows), _SHORTEST, _LONGEST))
+        limit = int(np.clip(_ALL_CHARACTERS // len(rows), _SHORTEST, longest))
         found, cut = [], 0
         for d, words, token_topics, counts in self._entries(rows):
             if self.texts is None:

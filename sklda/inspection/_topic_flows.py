@@ -19,7 +19,7 @@ from sklda._inference.types import Data, Model, Seed
 from sklda.inspection._axes import Display, pyplot
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
-from sklda.metrics._topic_counts import _checked_counts, _model_and_input, _name_of_the_count, _refuse_copies
+from sklda.metrics._topic_counts import _checked_counts, _model_and_input, _name_of_the_count
 
 # Half the width of the bar of a topic, of the distance between models, and the room between topics, of the height.
 _HALF, _GAP = 0.04, 0.15
@@ -183,7 +183,6 @@ class TopicFlowDisplay(Display):
         """
         counts = _checked_counts(n_components)
         model, X = _model_and_input(estimator, X)
-        _refuse_copies(model, "TopicFlowDisplay.from_estimator")
         name, seed = _name_of_the_count(model), random.seed_sequence(random_state)
         seeds = [name for name in model.get_params() if name.split("__")[-1] == "random_state"]
         tasks = [

@@ -136,7 +136,6 @@ def compare_topic_counts(
     check_int(n_words, "n_words", 2)
     model, X = _model_and_input(estimator, X)
     name = _name_of_the_count(model)
-    _refuse_copies(model, "compare_topic_counts")
     seed = random.seed_sequence(random_state)
     folds, metadata = _folds(cv, X, seed), _checked_metadata(params, _num_samples(X))
     tasks = [
@@ -173,13 +172,6 @@ def _model_and_input(estimator, X):
         raise TypeError(f"{type(estimator).__name__} needs labels, so its number of topics is not a choice.")
     # Not all sparse formats have rows that can be chosen.
     return estimator, read_sparse(X, "X") if sp.issparse(X) else X
-
-
-def _refuse_copies(model, owner):
-    """Refuse an estimator with a Checkpoint, whose copies would share its folder."""
-    refuse = getattr(model, "_refuse_copies", None)
-    if refuse is not None:
-        refuse(owner)
 
 
 def _name_of_the_count(model):

@@ -19,8 +19,9 @@ from checkpoint_cases import gibbs, topic_count
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
+from workers import run_program
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, TopicCountLDA, _checkpoints
 from sklda._inference import checkpoint_folder, frames, journal
@@ -201,11 +202,22 @@ def failing(replace, name):
     return replaced
 
 
-def test_two_threads(interrupted, corpus):
-    """The locks of the system keep processes apart, and not threads."""
+@pytest.mark.skipif(checkpoint_folder.fcntl is None, reason="Windows has no such locks")
+def test_two_threads(interrupted, corpus, tmp_path):
+    """Both are refused, the thread and a process after it."""
     held = journal.Journal(interrupted, Corpus.from_counts(corpus), 1)
     with pytest.raises(ValueError, match="is in use: another process or thread"):
         GibbsLDA.resume(interrupted, corpus)
+    ended = run_program(
+        """
+        import pathlib, sys
+        from sklda._inference.checkpoint_folder import Lock
+        Lock(pathlib.Path(sys.argv[1]), "the folder")
+        """,
+        tmp_path,
+        interrupted / "header",
+    )
+    assert ended[0] == 1 and "is in use: another process or thread" in ended[2]
     held.close()
     GibbsLDA.resume(interrupted, corpus)
 
@@ -536,14 +548,23 @@ def test_estimators_of_others(folder):
         Checkpoint(folder).setup(LogisticRegression(), None)
 
 
-def test_searches(corpus, folder):
+def test_copies_are_refused(corpus, folder):
     pytest.importorskip("sklearn.callback")
-    search = GridSearchCV(saved_in(folder), {"n_components": [2, 3]}, cv=2, error_score="raise")
-    with pytest.raises(ValueError, match="GridSearchCV fits copies of its estimator"):
-        search.fit(corpus)
-    with pytest.raises(ValueError, match="ConsensusTopics fits copies of its estimator"):
-        ConsensusTopics(saved_in(folder), n_fits=2).fit(corpus)
+    lda = saved_in(folder)
+    search = GridSearchCV(lda, {"n_components": [2, 3]}, cv=2, error_score="raise")
+    for fit in (
+        lambda: search.fit(corpus),
+        lambda: ConsensusTopics(lda, n_fits=2).fit(corpus),
+        lambda: cross_val_score(lda, corpus, cv=2, error_score="raise"),
+        lambda: cross_val_score(make_pipeline(lda), corpus, cv=2, error_score="raise"),
+        lambda: clone(lda).fit(corpus),
+    ):
+        with pytest.raises(ValueError, match="is a copy of an estimator with a Checkpoint"):
+            fit()
     assert not folder.exists()
+    # A copy may have one of its own.
+    clone(lda).set_callbacks(Checkpoint(folder)).fit(corpus)
+    assert folder.exists()
 
 
 def test_pipelines(saves, folder, same_fit):

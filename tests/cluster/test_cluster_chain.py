@@ -251,7 +251,7 @@ def test_a_saved_state_is_read_where_its_files_are(X, processes, blocks, tmp_pat
 
 def test_a_block_that_has_changed_is_not_read_again(X, processes, blocks):
     corpus = ClusterCorpus(blocks(X, 7), processes)
-    corpus._sources[3] = dask.delayed(X[:5])
+    corpus._sources[3] = dask.delayed(X[:17])
     corpus._futures[1] = None
     with pytest.raises(ValueError, match="block 3 of X was read again after the loss of a worker, and its counts have"):
         corpus.make_actors()

@@ -196,9 +196,9 @@ def test_a_consensus_that_finds_no_topic():
 def test_copies_of_a_checkpoint_are_refused(tmp_path):
     lda = GibbsLDA(max_iter=2).set_callbacks(Checkpoint(tmp_path / "fit"))
     for model in (lda, make_pipeline(lda), ConsensusTopics(lda, n_fits=2)):
-        with pytest.raises(ValueError, match="fits copies of its estimator, and a Checkpoint saves a single fit"):
+        with pytest.raises(ValueError, match="is a copy of an estimator with a Checkpoint"):
             compare_topic_counts(X, model, [2], cv=2, random_state=0)
-        with pytest.raises(ValueError, match="fits copies of its estimator, and a Checkpoint saves a single fit"):
+        with pytest.raises(ValueError, match="is a copy of an estimator with a Checkpoint"):
             TopicFlowDisplay.from_estimator(model, X, n_components=[2, 3])
     assert not (tmp_path / "fit").exists()
 
