@@ -543,6 +543,7 @@ def test_copies_are_refused(corpus, folder):
         lambda: search.fit(corpus),
         lambda: ConsensusTopics(lda, n_fits=2).fit(corpus),
         lambda: cross_val_score(lda, corpus, cv=2, error_score="raise"),
+        lambda: cross_val_score(make_pipeline(lda), corpus, cv=2, error_score="raise"),
         lambda: clone(lda).fit(corpus),
     ):
         with pytest.raises(ValueError, match="is a copy of an estimator with a Checkpoint"):

@@ -1,6 +1,7 @@
 """Dask arrays as X: fits on a cluster, fits without one, and lazy results."""
 
 import gc
+import os
 import pickle
 import time
 
@@ -9,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.pipeline import make_pipeline
+from workers import client_of
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA
 from sklda._dask import client_of_cluster
@@ -190,6 +192,23 @@ def test_bad_counts_name_their_block(counts, blocks, processes, on_cluster, monk
         other = da.from_delayed(dask.delayed(sp.csr_matrix(np.ones((3, 5), int))), said, int)
         with pytest.raises(ValueError, match=f"block 0 of X has {message}"):
             gibbs().fit(other)
+
+
+def test_a_block_that_ends_its_workers_ends_the_fit(counts):
+    def read(i):
+        if i == 3:
+            # As the system does if the block is too large for the memory.
+            os._exit(1)
+        return counts[i * 30 : (i + 1) * 30]
+
+    parts = [da.from_delayed(dask.delayed(read, pure=False)(i), (30, counts.shape[1]), counts.dtype) for i in range(5)]
+    with client_of(2, 1), pytest.raises(RuntimeError, match=r"4 workers were lost one after the other with .*block 3"):
+        gibbs().fit(da.concatenate(parts))
+
+
+def test_the_number_of_chains_may_be_one_of_numpy(counts, blocks, processes):
+    one = gibbs(n_chains=np.int64(1)).fit(blocks(counts, 2))
+    np.testing.assert_array_equal(one.components_, gibbs().fit(blocks(counts, 2)).components_)
 
 
 def test_arrays_of_a_wrong_shape(counts):

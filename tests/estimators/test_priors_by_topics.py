@@ -1,6 +1,7 @@
 """doc_topic_prior that follows the number of topics: a text or a function."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,6 +20,10 @@ LABELS = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]] * 10)
 
 def half(n_components):
     return 0.5 / n_components
+
+
+def over(total, n_components):
+    return total / n_components
 
 
 def by_rank(n_components):
@@ -82,17 +87,23 @@ def test_the_posterior_of_the_number_of_topics(prior):
 
 
 def test_fits_continue(tmp_path):
-    for prior in ("2/K", half):
+    # A deep copy of a partial is not equal to it.
+    for name, prior in {"text": "2/K", "function": half, "partial": partial(over, 2)}.items():
         whole = GibbsLDA(4, max_iter=8, burn_in=2, doc_topic_prior=prior, init="random", random_state=0).fit(X)
         parts = clone(whole).set_params(max_iter=4, warm_start=True).fit(X).fit(X)
         assert_array_equal(parts.components_, whole.components_)
         stream = CollapsedVariationalLDA(4, doc_topic_prior=prior, random_state=0).partial_fit(X).partial_fit(X)
-        assert stream.doc_topic_prior_ == (0.5 if prior == "2/K" else 0.125)
+        assert stream.doc_topic_prior_ == (0.125 if prior is half else 0.5)
+        known = CovariateLDA(4, max_iter=4, doc_topic_prior=prior, warm_start=True, random_state=0)
+        for _ in range(2):
+            known.fit(X, covariates=np.arange(X.shape[0]))
+        with pytest.raises(ValueError, match=r"warm_start=True continues a fit with doc_topic_prior=0\.\d+, but"):
+            known.set_params(doc_topic_prior=0.1).fit(X, covariates=np.arange(X.shape[0]))
         with pytest.raises(ValueError, match=r"doc_topic_prior is now 0\.1"):
             stream.set_params(doc_topic_prior=0.1).partial_fit(X)
-        folder = tmp_path / str(prior == "2/K")
+        folder = tmp_path / name
         saved = clone(whole).set_callbacks(Checkpoint(folder, every=0)).fit(X)
-        assert saved.doc_topic_prior == prior
+        assert callable(saved.doc_topic_prior) == callable(prior)
         assert_array_equal(GibbsLDA.resume(folder, X).components_, whole.components_)
 
 
