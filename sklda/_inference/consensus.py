@@ -17,9 +17,9 @@ _ALIKE = 0.6
 # 314 clusters of fits to corpora of one distribution had an agreement of .31 ± .06, at most .61; those of the bundled
 # corpus have .77 to .92.
 _BEYOND_CHANCE = 0.65
-# The same for two halves of the documents, each of which has twice the noise. 25 candidates in ten corpora of one
+# The same for two halves of the documents, each of which has twice the noise. 17 candidates in ten corpora of one
 # distribution with bursts had .13 ± .07, at most .23, and false topics beside true ones at most .29. True topics that
-# overlap had at least .70, and .3 to .7 in corpora of 6,000 tokens.
+# overlap had at least .70, and .3 to .7 in one corpus of 6,000 tokens.
 _IN_HALVES = 0.4
 # A topic covers several others if each of these makes the distance of their mixture smaller by this, chosen by looking
 # at the words of the topics of eight fits of the bundled corpus.
