@@ -52,6 +52,8 @@ def read_column(values, name, holds):
                 "them, or a list of tuples."
             )
         values = np.asarray(values)[:, 0]
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "biufUS":
+        return values.tolist()
     try:
         given = None if isinstance(values, (str, bytes, bytearray)) else iter(values)
     except TypeError:

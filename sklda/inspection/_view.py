@@ -312,10 +312,8 @@ def view(
         What the caller needs besides topics: theta, of X or of the documents that the model keeps, or X itself.
     """
     models.check_order(X, model)
-    given = {"collections": collections, "groups": groups, "document_names": document_names}
-    for name, values in given.items():
-        if values is not None:
-            check_same_order(X, values, name)
+    for name, values in (("collections", collections), ("groups", groups), ("document_names", document_names)):
+        check_same_order(X, values, name)
     # They are read once, because they may be iterators.
     collections, groups = (
         None if values is None else read_labels(values, name, may_be_missing=True)
