@@ -43,10 +43,11 @@ test: $(VENV)/installed-test
 test-exhaustive: $(VENV)/installed-test
 	$(BIN)/pytest $(WORKERS) -m exhaustive $(PYTEST_ARGS)
 
-# The oldest versions of the dependencies, which need Python 3.11; and pre-releases, where there are any.
-OLDEST := "numpy==1.26.*" "scipy==1.11.*" "scikit-learn==1.6.*" "joblib==1.3.*"
+# The oldest versions that pyproject.toml accepts, with Python 3.11; and pre-releases, where there are any.
+OLDEST := "numpy==2.2.*" "scipy==1.15.*" "scikit-learn==1.6.*" "joblib==1.5.*" "matplotlib==3.10.*" "pandas==2.3.*" \
+	"arviz-base==0.6.*" "arviz-stats==0.6.*" "rich==13.*" "formulaic==1.1.*" "distributed==2024.12.*" "skops==0.11.*"
 test-oldest:
-	$(MAKE) .venv-oldest/installed-test-oldest VENV=.venv-oldest PIP_ARGS='$(OLDEST)'
+	$(MAKE) .venv-oldest/installed-test VENV=.venv-oldest PIP_ARGS='$(OLDEST)'
 	$(subst $(VENV)/,.venv-oldest/,$(BIN))/pytest $(WORKERS) $(PYTEST_ARGS)
 
 test-prerelease:

@@ -7,12 +7,13 @@
     python benchmarks/bench_consensus.py --limits
     python benchmarks/bench_consensus.py --stability
     python benchmarks/bench_consensus.py --simulated
+    python benchmarks/bench_consensus.py --known
 
 The fits are those of GibbsLDA with default parameters. They are divided into two sets at random, several times. A topic
 of one set is found again if a topic of the other set is at a similarity of 0.8, one less the Jensen-Shannon distance.
 Fits are kept in the folder `--cache`. The rules:
 
-- tree: that of ConsensusTopics
+- tree: that of ConsensusTopics, with n_splits=0
 - one cut: clusters of the tree at a distance of 0.5, in which 0.75 of the fits have a topic
 - lowest nodes: from the leaves upwards, a node replaces the topics below it if they cover less than 0.8 of it, 0.75 of
   the fits have it, and it has a similarity of 0.65
@@ -27,7 +28,9 @@ Fits are kept in the folder `--cache`. The rules:
 
 `--limits` halves and doubles the slack of each limit of the tree. `--several` compares fits with one number of topics
 and with several. `--stability` says how often a topic of one fit is found again, by its stability in three other fits.
-`--simulated` compares with 20 known topics.
+`--simulated` compares with 20 known topics. `--known` fits corpora with known topics, some of them with bursts of
+words, by ConsensusTopics: without halves of the documents, with them, and with bootstrap samples. It also says how
+often the standard deviations contain the true proportions.
 """
 
 import argparse
@@ -39,18 +42,19 @@ from unittest.mock import patch
 
 import numpy as np
 from peers import read_ldac
-from report import say, table
+from report import fitted, say, table
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from sklda import GibbsLDA
+from sklda import ConsensusTopics, GibbsLDA
 from sklda._consensus_fits import topics_of
 from sklda._inference import consensus as rule
 from sklda._inference.consensus import SAME_TOPIC, consensus_of, find_consensus
 from sklda._inference.consensus_tree import Pool, TopicTree
 from sklda._inference.distances import jensen_shannon
+from sklda._inference.random import log_dirichlet
 from sklda.datasets import load_docstrings, make_lda_corpus
 
 LEAST = 0.75
@@ -290,6 +294,65 @@ def simulated(options):
     table("20 true topics, eight fits", header, rows)
 
 
+# Number of topics, alpha, eta, the concentration of a document's own topics around the topics (None: there are no
+# bursts), and topics of a fit. One topic has the words of a Zipf distribution.
+KNOWN = {
+    "one distribution": (1, 1.0, None, None, 10),
+    "one distribution, bursts": (1, 1.0, None, 50, 10),
+    "one distribution, strong bursts": (1, 1.0, None, 10, 14),
+    "bursts": (8, 0.2, 0.1, 50, 14),
+    "different": (8, 0.1, 0.05, None, 14),
+    "overlapping": (8, 0.3, 0.15, None, 8),
+    "one topic a document": (6, 1e-3, 0.1, None, 10),
+}
+
+
+def draw_corpus(seed, n_topics, alpha, eta, burst, n_documents=250, n_features=300, length=60):
+    """Counts, proportions and topics; with bursts, a document has topics of its own around the topics."""
+    rng = np.random.default_rng(seed)
+    theta = np.exp(log_dirichlet(rng, np.full((n_documents, n_topics), alpha)))
+    if eta is None:
+        phi = np.tile(1 / np.arange(1.0, n_features + 1), (n_topics, 1))
+        phi /= phi.sum(axis=1, keepdims=True)
+    else:
+        phi = rng.dirichlet(np.full(n_features, eta), n_topics)
+    X = np.zeros((n_documents, n_features), int)
+    for d in range(n_documents):
+        for k, n in enumerate(rng.multinomial(length, theta[d])):
+            own = phi[k] if burst is None else np.exp(log_dirichlet(rng, burst * phi[[k]] + 1e-12))[0]
+            X[d] += rng.multinomial(n, own)
+    return X, theta, phi
+
+
+def known(options):
+    """False topics, true ones that are found, and the coverage of proportions by 1.96 standard deviations."""
+    ways = {
+        "n_splits=0": {"n_splits": 0},
+        "default": {},
+        "bootstrap": {"resample": "bootstrap", "n_splits": 0},
+    }
+    rows = []
+    for name, (n_topics, alpha, eta, burst, K) in KNOWN.items():
+        corpora = [draw_corpus(seed, n_topics, alpha, eta, burst) for seed in range(options.corpora)]
+        for way, parameters in ways.items():
+            false, true, inside, seconds = 0, 0, [], 0.0
+            for seed, (X, theta, phi) in enumerate(corpora):
+                model, spent = fitted(ConsensusTopics(GibbsLDA(K), random_state=seed, **parameters), X)
+                seconds += spent
+                false += sum(n_topics == 1 or best_union(row, phi) < 0.6 for row in model.topic_word_)
+                if n_topics > 1 and model.n_topics_:
+                    alike = 1 - jensen_shannon(phi, model.topic_word_)
+                    near, has = alike.argmax(axis=1), alike.max(axis=1) >= 0.6
+                    true += has.sum()
+                    error = model.doc_topic_[:, near] - theta
+                    inside.append((np.abs(error) <= 1.96 * model.doc_topic_std_[:, near])[:, has].mean())
+            found = "" if n_topics == 1 else f"{true} of {n_topics * options.corpora}"
+            covered = f"{np.mean(inside):.2f}" if inside else ""
+            rows.append([name, way, str(false), found, covered, f"{seconds / options.corpora:.1f}"])
+            say("  ", *rows[-1])
+    table("known topics", ("corpora", "", "false", "true found", "coverage", "CPU s"), rows)
+
+
 def best_union(row, truth):
     """The similarity of a topic with the best mixture of true ones, one added after the other."""
     distances = jensen_shannon(row[None], truth)[0]
@@ -325,11 +388,13 @@ def main():
     add("--several", type=int, nargs="+", metavar="K", help="fits with several numbers of topics")
     add("--limits", action="store_true", help="half and twice the slack of limits")
     add("--stability", action="store_true", help="how often topics are found again, by stability")
-    add("--simulated", action="store_true", help="known topics")
+    add("--simulated", action="store_true", help="20 known topics")
+    add("--known", action="store_true", help="corpora with bursts, and others with known topics")
+    add("--corpora", type=int, default=3, help="corpora of each kind with --known (default: 3)")
     options = parser.parse_args()
     logging.getLogger("gensim").setLevel(logging.ERROR)
-    if options.simulated:
-        simulated(options)
+    if options.simulated or options.known:
+        (simulated if options.simulated else known)(options)
         return
     corpora = [] if options.ldac else [("docstrings", load_docstrings().data, options.topics)]
     for each in options.ldac:

@@ -81,10 +81,10 @@ def long_runs(X, given, counts, n_sweeps, options, *, method="guided_ais"):
     corpus, rule = Corpus.from_counts(X), PriorRule(**given, n_features=X.shape[1])
     settings, by_count = EvidenceSettings(method, n_sweeps, 1, n_sweeps), {}
     for T in counts:
-        by_count[T] = CountEvidence(rule(T))
+        by_count[T] = CountEvidence()
         for c in range(options.chains):
             seed = random.child(random.seed_sequence(options.seed + 1000), T, c)
-            by_count[T].add(run_chain(corpus, rule(T), settings, n_sweeps, c, seed, NEVER_STOP), n_sweeps)
+            by_count[T].add(run_chain(corpus, rule, rule.at(T), settings, n_sweeps, c, seed, NEVER_STOP), n_sweeps)
     return EvidenceTable.of(by_count)
 
 
@@ -243,14 +243,14 @@ def rule(options):
 
 
 def _known_scan(corpus, true, noise):
-    def run_chain(corpus, priors, settings, n_sweeps, kind, seed, stop):
+    def run_chain(corpus, rule, priors, settings, n_sweeps, kind, seed, stop):
         rng, T = np.random.default_rng(seed), priors.n_components
         mean = 9000 * np.log((T + 1) / (true + 1)) if T < true else -700 * np.log(T / true)
         value, half = mean - 2000 * (rng.random() < 0.1) + noise * rng.standard_normal(), noise / 2
-        return Runs(np.array([value - half]), np.array([value + half]), ChainState(np.zeros(0, np.int32), None))
+        return Runs(np.array([value - half]), np.array([value + half]), ChainState(np.zeros(0, np.int32), None), priors)
 
     given = {"n_chains": 2, "max_sweeps": None, "seed": random.seed_sequence(true)}
-    settings, rule = EvidenceSettings("guided_ais", 300, 1, 50), PriorRule(None, None, corpus.n_features)
+    settings, rule = EvidenceSettings("guided_ais", 300, 1, 50), PriorRule("1/T", "1/T", corpus.n_features)
     with patch.object(scan, "run_chain", run_chain):
         own = scan.Scan(corpus, rule, CountPrior(None, 2, None), settings, **given)
         low, high = own.run().interval

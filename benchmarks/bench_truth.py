@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 from report import fitted, say, table
+from scipy.special import stdtrit
 from threadpoolctl import threadpool_limits
 from truth_correlations import topic_correlations, topic_correlations_table
 from truth_effects import (
@@ -25,11 +26,14 @@ from truth_effects import (
     rare_category,
 )
 from truth_hdp import hdp, hdp_one_topic, hdp_table, new_hdp
+from truth_topic_count import topic_count, topic_count_table
 from truth_words import (
     check_of_the_model,
     check_of_the_model_table,
     few_words,
     few_words_table,
+    group_lengths,
+    group_lengths_table,
     log_ratios,
     log_ratios_table,
     planted_topics,
@@ -37,72 +41,10 @@ from truth_words import (
 )
 
 import sklda
-from sklda import ConsensusTopics, GibbsLDA, TopicCountLDA
+from sklda import ConsensusTopics, GibbsLDA
 from sklda._inference.sampling.matching import match_topics as matching
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.metrics import compare_topic_counts, match_topics
-
-# --- TopicCountLDA ----------------------------------------------------------------------------------------------------
-
-# Documents, words, tokens of a document, range of T, and alpha = eta (None: 1 / T).
-SHAPES = (
-    (300, 400, 80, (9, 20), None),
-    (100, 200, 40, (3, 10), None),
-    (500, 1000, 50, (10, 30), None),
-    (1000, 500, 20, (3, 12), 0.1),
-    (200, 300, 200, (10, 40), 0.1),
-    (1000, 800, 100, (20, 40), None),
-    (400, 300, 60, (5, 25), 0.1),
-    (150, 600, 150, (3, 15), 0.1),
-    (600, 200, 30, (3, 20), None),
-    (250, 1500, 100, (15, 40), 0.1),
-)
-
-
-def topic_count(seed, options):
-    """A corpus of the shape with number `seed` modulo ten, and the interval of T by defaults."""
-    rng, shape = np.random.default_rng([2024, seed]), seed % len(SHAPES)
-    n_documents, n_features, length, (low, high), prior = SHAPES[shape]
-    T = int(rng.integers(low, high + 1))
-    h = prior or 1 / T
-    sizes = {"doc_length": length, "doc_topic_prior": h, "topic_word_prior": h}
-    X = make_lda_corpus(n_documents, n_features, T, **sizes, random_state=seed).data
-    lda, seconds = fitted(TopicCountLDA(**options.parameters, random_state=seed), X)
-    low, high = lda.topic_count_interval_
-    p = float(lda.topic_count_posterior_[lda.topic_counts_ == T].sum())
-    return {
-        "shape": shape,
-        "tokens": int(X.sum()),
-        "true": T,
-        "mode": int(lda.n_components_),
-        "low": low,
-        "high": high,
-        "p": p,
-        "seconds": seconds,
-        "sweeps": int(lda.n_sweeps_),
-    }
-
-
-def topic_count_table(found):
-    rows = []
-    for shape, sizes in [*enumerate(SHAPES), (None, None)]:
-        own = [each for each in found if shape in (None, each["shape"])]
-        if own:
-            inside = [each["low"] <= each["true"] <= each["high"] for each in own]
-            seconds = [each["seconds"] for each in own]
-            misses = [
-                "{} in {low}-{high}".format(each["true"], **each)
-                for each, good in zip(own, inside, strict=True)
-                if not good
-            ]
-            words = "all" if sizes is None else "{} x {} x {}, T {}, {}".format(*sizes[:4], sizes[4] or "1 / T")
-            width = np.median([each["high"] - each["low"] for each in own])
-            costs = f"{np.median(seconds):.1f}", f"{max(seconds):.0f}"
-            missed = "; ".join(misses if sizes else ())
-            rows.append([words, str(len(own)), str(sum(inside)), f"{width:.0f}", *costs, missed])
-    header = ["shape", "corpora", "inside", "median width", "median CPU s", "most", "missed"]
-    table("intervals of 95 % for the number of topics", header, rows)
-
 
 # --- shares of topics, probabilities of words, learnt priors ----------------------------------------------------------
 
@@ -251,13 +193,14 @@ def empty_topics(seed, options):
         found |= {f"{name} empty, .5": int((stability[~true] >= 0.5).sum()), f"{name} empty": int((~true).sum())}
         found |= {f"{name} empty, .7": int((stability[~true] >= 0.7).sum())}
         found |= {f"{name} true, .7": int((stability[true] >= 0.7).sum()), f"{name} true": int(true.sum())}
-        model, _ = fitted(ConsensusTopics(GibbsLDA(30, max_iter=200, **given), random_state=seed), truth.data)
+        lda = GibbsLDA(30, max_iter=200, **given)
+        model, _ = fitted(ConsensusTopics(lda, n_splits=0, random_state=seed), truth.data)
         true = _are_true(truth.topic_word, model.topic_word_)
         found |= {f"{name} consensus, empty": int((~true).sum()), f"{name} consensus, true": int(true.sum())}
     for n_features in (300, 1000, 3000):
         p = 1 / np.arange(1, n_features + 1)
         X = np.random.default_rng(seed).multinomial(60, p / p.sum(), size=300)
-        model, _ = fitted(ConsensusTopics(GibbsLDA(10), random_state=seed), X)
+        model, _ = fitted(ConsensusTopics(GibbsLDA(10), n_splits=0, random_state=seed), X)
         found[f"one distribution, {n_features} words"] = int(model.n_topics_)
     return found
 
@@ -274,46 +217,54 @@ def empty_topics_table(found):
 
 # --- errors over folds ------------------------------------------------------------------------------------------------
 
-# Documents, words, true topics, tokens of a document, alpha, eta, topics of a fit.
+# Documents, words, true topics, tokens of a document, standard deviation of their logarithm, alpha, eta, fitted topics.
 FOLDS = {
-    "6 topics, fitted 8": (200, 200, 6, 40, 0.2, 0.1, 8),
-    "12 topics": (200, 300, 12, 30, 0.2, 0.15, 12),
+    "6 topics": (200, 200, 6, 40, 0, 0.2, 0.1, [4, 6, 8]),
+    "6 topics, unequal lengths": (200, 200, 6, 40, 1, 0.2, 0.1, [4, 6, 8]),
+    "5 topics that are easy to find": (300, 400, 5, 60, 0, 0.1, 0.05, [4, 5, 7]),
+    "12 topics": (200, 300, 12, 30, 0, 0.2, 0.15, [8, 12, 16]),
     "docstrings, 400 of 1,638 documents": None,
 }
-MEASURES = "coherence", "exclusivity", "found_again", "found_share"
+MEASURES = "score", "gain", "coherence", "exclusivity", "found_again", "found_share"
 
 
 def found_again(seed, options):
     """`compare_topic_counts` of corpora from the same topics, or of documents of the same corpus."""
     found = {}
     for name, shape in FOLDS.items():
-        rng, K = np.random.default_rng(seed), 15
+        rng, numbers = np.random.default_rng(seed), [15]
         if shape is None:
             X = load_docstrings().data
             X = X[rng.permutation(X.shape[0])[:400]]
         else:
-            n_documents, n_features, T, length, alpha, eta, K = shape
+            n_documents, n_features, T, length, spread, alpha, eta, numbers = shape
             topics = np.random.default_rng(0).dirichlet(np.full(n_features, eta), T)
             theta = rng.dirichlet(np.full(T, alpha), n_documents)
-            X = np.array([rng.multinomial(length, each @ topics) for each in theta])
+            lengths = np.maximum(length * np.exp(spread * rng.standard_normal(n_documents)), 2).astype(int)
+            X = np.array([rng.multinomial(n, each @ topics) for n, each in zip(lengths, theta, strict=True)])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            row = compare_topic_counts(X, GibbsLDA(max_iter=80), [K], random_state=seed)[0]
-        found[name] = {key: row[key] for each in MEASURES for key in (each, f"{each}_std")}
+            rows = compare_topic_counts(X, GibbsLDA(max_iter=80), numbers, random_state=seed)
+        for row in rows:
+            found[f"{name}, fitted {row['n_components']}"] = dict(row)
     return found
 
 
 def found_again_table(found):
+    """Errors by the spread over corpora, and how often intervals by Student's t contain the mean of other corpora."""
     rows = []
-    for name in FOLDS:
+    for name in found[0]:
         for measure in MEASURES:
             values, errors = (np.array([each[name][key] for each in found]) for key in (measure, f"{measure}_std"))
+            if np.isnan(values).any():
+                continue
             spread, stated = values.std(ddof=1), np.sqrt(np.mean(errors**2))
+            others = (values.sum() - values) / (len(values) - 1)
+            covers = np.mean(np.abs(values - others) <= stdtrit(found[0][name]["n_fits"] - 1, 0.975) * errors + 1e-9)
             numbers = f"{values.mean():.3f}", f"{spread:.4f}", f"{stated:.4f}", f"{stated / spread:.2f}"
-            rows.append([f"{name}, {measure}", *numbers])
-    table(
-        f"errors over four folds, {len(found)} corpora", ["corpus, measure", "mean", "spread", "stated", "ratio"], rows
-    )
+            rows.append([f"{name}, {measure}", *numbers, f"{np.median(errors) / spread:.2f}", f"{covers:.2f}"])
+    header = ["corpus, measure", "mean", "spread", "stated", "ratio", "median ratio", "covers"]
+    table(f"errors over four folds, {len(found)} corpora", header, rows)
 
 
 # --- all parts --------------------------------------------------------------------------------------------------------
@@ -337,6 +288,7 @@ PARTS = {
     "fits_and_common_topics": (fits_and_common_topics, effects_table("errors of effects by those of single fits")),
     "topic_correlation": (topic_correlations, topic_correlations_table),
     "check_of_the_model": (check_of_the_model, check_of_the_model_table),
+    "group_lengths": (group_lengths, group_lengths_table),
     "planted_topics": (planted_topics, planted_topics_table),
     "log_ratios": (log_ratios, log_ratios_table),
     "few_words": (few_words, few_words_table),

@@ -116,7 +116,7 @@ def mode_effects(seed, options, D=400, K=15):
     models = {
         "one chain": GibbsLDA(K, random_state=seed, **plain),
         "four chains": GibbsLDA(K, n_chains=4, random_state=seed, **plain),
-        "topics of ten fits": ConsensusTopics(GibbsLDA(K, **plain), n_fits=10, random_state=seed),
+        "topics of ten fits": ConsensusTopics(GibbsLDA(K, **plain), n_fits=10, n_splits=0, random_state=seed),
     }
     found = {}
     for name, model in models.items():
@@ -147,7 +147,8 @@ def fits_and_common_topics(seed, options):
         values = np.array([rows[name] for name in ("estimate", "standard_error")])
         return values.reshape(2, len(model.topic_word_), -1)[:, :, 1:]
 
-    common = ConsensusTopics(GibbsLDA(K).set_params(**options.parameters), n_fits=5, random_state=seed).fit(X)
+    lda = GibbsLDA(K).set_params(**options.parameters)
+    common = ConsensusTopics(lda, n_fits=5, n_splits=0, random_state=seed).fit(X)
     estimate, error = effects(common)
     ratios, far = [], []
     for f in range(5):

@@ -170,3 +170,55 @@ def few_words_table(found):
         means = np.array([np.mean(each[name]) for each in found])
         rows.append([name, f"{means.mean():.2f} +- {means.std() / np.sqrt(len(means)):.2f}"])
     table("words with log ratio 1 among others with 0", ["", "mean"], rows)
+
+
+def group_lengths(seed, options):
+    """z of groups of documents whose words repeat within documents, by the lengths of the groups' documents.
+
+    Topic 0 of the second group is planted: its words are drawn around those of the first. The others do not differ.
+    """
+    K, found = 5, {}
+    for name, (share, lengths) in GROUP_LENGTHS.items():
+        rng = np.random.default_rng([50, seed])
+        second = np.arange(300) < 300 * share
+        n_words = lengths(rng, second)
+        phi = rng.dirichlet(np.full(300, 0.1), K)
+        other = np.vstack([np.exp(log_dirichlet(rng, 350 * np.maximum(phi[:1], 1e-12))), phi[1:]])
+        X = np.zeros((300, 300), int)
+        for d, by_topic in enumerate(map(rng.multinomial, n_words, rng.dirichlet(np.full(K, 0.2), 300))):
+            for k in np.flatnonzero(by_topic):
+                topic = (other if second[d] else phi)[k : k + 1]
+                own = np.exp(log_dirichlet(rng, 50 * np.maximum(topic, 1e-12)))
+                X[d] += rng.multinomial(by_topic[k], own[0])
+        lda = fitted(sp.csr_array(X), K, seed, options)
+        planted = matching(phi, lda.topic_word_)[0][0]
+        check = topic_check(X, lda, groups=second, random_state=seed).set_index("topic")["z_documents"]
+        found[name] = {"planted": float(check[planted]), "others": check.drop(planted).tolist()}
+    return found
+
+
+# Share of the second group, and numbers of words of all documents.
+GROUP_LENGTHS = {
+    "82 words": (0.5, lambda rng, second: np.full(len(second), 82)),
+    "27 words": (0.5, lambda rng, second: np.full(len(second), 27)),
+    "15 and 150 words": (0.5, lambda rng, second: np.where(second, 15, 150)),
+    "log-normal, medians 25 and 90": (
+        0.5,
+        lambda rng, second: np.exp(np.log(np.where(second, 25, 90)) + 0.7 * rng.standard_normal(300)).astype(int) + 2,
+    ),
+    "a tenth with 15 words, others with 100": (0.1, lambda rng, second: np.where(second, 15, 100)),
+    "a tenth with 200 words, others with 50": (0.1, lambda rng, second: np.where(second, 200, 50)),
+    "six documents of 15 words, others of 100": (0.02, lambda rng, second: np.where(second, 15, 100)),
+    "six documents of 400 words, others of 60": (0.02, lambda rng, second: np.where(second, 400, 60)),
+}
+
+
+def group_lengths_table(found):
+    rows = []
+    for name in found[0]:
+        z = np.concatenate([each[name]["others"] for each in found])
+        planted = np.array([each[name]["planted"] for each in found])
+        numbers = f"{z.mean():.2f}", f"{z.std(ddof=1):.2f}", f"{(z > 3).mean():.3f}"
+        rows.append([name, *numbers, f"{planted.mean():.1f}", f"{(planted > 3).mean():.2f}"])
+    header = ["lengths", "mean", "sd", "above 3", "planted, mean", "found"]
+    table("z_documents of topics whose words repeat within documents", header, rows)

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.stats import t
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import (
@@ -26,6 +27,7 @@ from sklda.inspection import TopicExplorer, top_documents, top_words
 from sklda.metrics import compare_topic_models, held_out_log_likelihood
 
 K, N_CHAINS, N_FITS, PAGE = 25, 4, 3, "topics.html"
+CLEAR = t.ppf(0.975, N_FITS - 1)
 
 NEW_TEXTS = [
     "Fit a regression with an L1 penalty, so that many coefficients are zero.",
@@ -137,7 +139,7 @@ def show_priors(model, X):
         )
         verdict = (
             "no clear difference"
-            if abs(mean) < 2 * error
+            if abs(mean) < CLEAR * error
             else f"{'learnt' if mean > 0 else name} is better"
         )
         print(
@@ -145,7 +147,7 @@ def show_priors(model, X):
         )
     say(
         f"Means of {N_FITS} fits of each, document by document, ± standard errors over documents and fits. Less than "
-        "twice the error is no clear difference."
+        f"{CLEAR:.1f} errors, by Student's t of so few fits, is no clear difference."
     )
 
 

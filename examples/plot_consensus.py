@@ -3,7 +3,8 @@ Which topics can I report?
 ==========================
 
 Eight fits with different seeds have different topics. The topics that
-six of them have are found again by other fits.
+six of them have, and fits to halves of the documents too, are found
+again by other fits.
 :ref:`reportable_topics` explains how.
 """
 
@@ -49,8 +50,8 @@ print(f"consensus topics:  {np.median(together):.2f}")
 
 # %%
 # Left: matches of topics of single fits, and of consensus topics. Right:
-# the shares of the consensus topics, with standard deviations between
-# fits.
+# the shares of the consensus topics, with their posterior standard
+# deviations.
 
 fig, (left, right) = plt.subplots(
     1, 2, figsize=(11, 4), layout="constrained", width_ratios=(1, 1)

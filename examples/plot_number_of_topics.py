@@ -17,7 +17,6 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.stats import poisson
-from sklearn.exceptions import ConvergenceWarning
 
 from sklda import GibbsLDA, TopicCountLDA
 from sklda.datasets import make_lda_corpus
@@ -25,9 +24,9 @@ from sklda.inspection import TopicCountDisplay
 from sklda.metrics import topic_coherence
 
 TRUTH = 6
-priors = {"doc_topic_prior": 0.1, "topic_word_prior": 0.3}
+truth = {"doc_topic_prior": 0.1, "topic_word_prior": 0.3}
 corpus = make_lda_corpus(
-    200, 60, TRUTH, doc_length=80, **priors, random_state=0
+    200, 60, TRUTH, doc_length=80, **truth, random_state=0
 )
 X, others = corpus.data[:150], corpus.data[150:]
 
@@ -39,7 +38,7 @@ X, others = corpus.data[:150], corpus.data[150:]
 # panel has the log evidence, in nats below the best. Its scale is linear
 # for the upper ten nats and logarithmic below.
 
-lda = TopicCountLDA(2, 12, **priors, random_state=0).fit(X)
+lda = TopicCountLDA(random_state=0).fit(X)
 low, high = lda.topic_count_interval_
 print(f"{lda.n_components_} topics at the mode")
 print(f"{low} to {high} topics with probability 0.95")
@@ -79,15 +78,8 @@ print("with a Poisson prior of mean 3:", most_likely, "topics")
 # interval.
 
 with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always", ConvergenceWarning)
-    few = TopicCountLDA(
-        2,
-        12,
-        **priors,
-        n_temperatures=200,
-        max_sweeps=10000,
-        random_state=0,
-    ).fit(X[:15])
+    warnings.simplefilter("always")
+    few = TopicCountLDA(max_sweeps=20_000, random_state=0).fit(X[:15])
 for each in caught:
     print(each.message)
 
@@ -107,7 +99,7 @@ plt.show()
 
 counts = [3, 4, 5, 6, 7, 8, 10, 12]
 fits = [
-    GibbsLDA(T, **priors, init="prune", max_iter=60, random_state=0).fit(X)
+    GibbsLDA(T, **truth, init="prune", max_iter=60, random_state=0).fit(X)
     for T in counts
 ]
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")

@@ -36,12 +36,12 @@ this list, and from the modules in the first line. No module imports itself by w
       datasets       corpora             _docstrings  _states  _synthetic  _tokens  _counts
         data         makes docstrings    make_docstrings
     ---------------------------------------------------------------------------------------------------------------------
-      _inference     corpora             corpus  counts  arguments  dask_arrays
-                     priors              priors  dirichlet  rising  count_histograms  newton  gibbs_em
+      _inference     corpora             corpus  counts  arguments  names  dask_arrays
+                     priors              priors  dirichlet  rising  count_histograms  newton  slice_sampling  gibbs_em
                      execution           random  parallel  progress  journal  checkpoint_folder  frames  warn
                      annotations         types
                      tables              records
-                     convergence         diagnostics
+                     convergence         diagnostics  rounding
                      of topics           distances  consensus_tree  consensus  composition  word_information
         sampling     chains of z         collapsed  word_major  partitioned  word_major_partitioned  grouped
                                          partially_collapsed  some_topics
@@ -71,7 +71,7 @@ this list, and from the modules in the first line. No module imports itself by w
         compound     collections         model  mixtures  augmented_gibbs  mmala  tail_counts  priors  driver
                      the HDP             hdp  merge_pass  concentrations
                      a lower bound       variational  variational_mixtures
-        covariates   in the prior        model  coefficients  regression
+        covariates   in the prior        model  coefficients  regression  terms
         labels       labels              open_topics  chain  fitting  label_topics
                      their prediction    dependency  selection
     ---------------------------------------------------------------------------------------------------------------------

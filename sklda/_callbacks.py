@@ -1,6 +1,7 @@
 """Progress of a fit: printed lines, and the callbacks of scikit-learn 1.9 and later."""
 
 import time
+from typing import Self
 
 from sklda._inference import journal
 from sklda._inference.progress import SILENT, Progress
@@ -25,14 +26,17 @@ except ImportError:
             return False
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        def set_callbacks(self, *callbacks):
+        def set_callbacks(self, *callbacks: Checkpoint) -> Self:
             """Set the callbacks of the estimator: a `sklda.callbacks.Checkpoint`, or none."""
             for callback in callbacks:
                 if not isinstance(callback, Checkpoint):
                     raise TypeError(
                         f"{callback!r} is not a Checkpoint: other callbacks need scikit-learn 1.9 or a later version."
                     )
-            self._skl_callbacks = list(callbacks)
+            if callbacks:
+                self._skl_callbacks = list(callbacks)
+            else:
+                vars(self).pop("_skl_callbacks", None)
             return self
 
         def _init_callback_context(self, **kwargs):

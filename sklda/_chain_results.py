@@ -192,6 +192,7 @@ class ChainResults(RunResults):
             "topic_assignments_": self.states[self.best].topics.astype(np.int32),
             "sampler_": self.sampler,
             "_fingerprint_": self.corpus.fingerprint,
+            "_used_tokens_": self.corpus.lengths,
             "_results_": self._stored(),
         }
         if "prior_trace_" in found:
@@ -218,7 +219,7 @@ class ChainResults(RunResults):
         return bool(self.states[self.best].trace)
 
     def doc_topic_std(self):
-        return doc_topic_std(self.corpus, self._averaged(self.best))
+        return doc_topic_std(self.corpus, self.averaged_draws())
 
     def chains(self, topic_word, doc_topic):
         """A list of Bunch. The arguments are those of the chain that is kept."""
@@ -239,7 +240,7 @@ class ChainResults(RunResults):
 
     def sample(self, n_samples, seed):
         """theta and phi of `n_samples` draws."""
-        chains = at_draws(self.corpus, self._averaged(self.best), n_samples)
+        chains = at_draws(self.corpus, self.averaged_draws(), n_samples)
         return sample_parameters(chains, n_samples, np.random.default_rng(seed))
 
     def continued_chain(self, seed):
@@ -251,16 +252,20 @@ class ChainResults(RunResults):
     def draw_doc_topic(self, n_draws, seed, topic_word):
         """Iterate over draws of theta of all chains in turn, with the topics in the order of the kept chain.
 
-        A draw has NaN for topics that its chain does not have. `topic_word` is that of the kept chain.
+        A draw has NaN for topics that its chain does not have, and for documents without words. `topic_word` is that of
+        the kept chain.
         """
         rng, n_chains, chains = np.random.default_rng(seed), len(self.states), []
+        used = np.flatnonzero(self.corpus.lengths)
         has_topics = self.has_topics(topic_word)
         for c, order in enumerate(self.orders):
             n_own = n_draws // n_chains + (c < n_draws % n_chains)
             chains.append((at_draws(self.corpus, self._averaged(c), n_own), order))
         for i in range(n_draws):
             own, order = chains[i % n_chains]
-            yield np.where(has_topics[i % n_chains], draw_doc_topic(next(own), rng)[:, order], np.nan)
+            theta = np.full((self.corpus.n_documents, len(order)), np.nan)
+            theta[used] = np.where(has_topics[i % n_chains], draw_doc_topic(next(own), rng, used)[:, order], np.nan)
+            yield theta
 
     def has_topics(self, topic_word):
         """Which topics every chain has, (n_chains, n_components): those whose match is as near as `SAME_TOPIC`.
@@ -273,6 +278,10 @@ class ChainResults(RunResults):
                 own = normalised(means.components)[order]
                 found[c] = jensen_shannon_pairs(topic_word, own) <= SAME_TOPIC
         return found
+
+    def averaged_draws(self):
+        """The draws of the kept chain that its means have."""
+        return self._averaged(self.best)
 
     def _averaged(self, c):
         """The draws of a chain that its means have."""

@@ -24,11 +24,6 @@ from sklda.callbacks import Checkpoint, check_samples
 # Attributes that scikit-learn gives to estimators with callbacks.
 _OF_CALLBACKS = ("_skl_callbacks", "_callback_fit_ctx", "_skl_callbacks_to_teardown", "_parent_callback_ctx")
 
-_COPIES = (
-    "{0} fits copies of its estimator, and a Checkpoint saves a single fit: take it away from the estimator with "
-    "set_callbacks() before."
-)
-
 
 class CheckpointMixin:
     """Estimators whose fits can be saved by a `Checkpoint`, and continued."""
@@ -36,10 +31,13 @@ class CheckpointMixin:
     # Whether the fit has chains.
     _samples = True
 
-    def _refuse_copies(self, owner: str) -> None:
-        """Refuse a Checkpoint, because copies of this estimator would share the folder. `owner` fits them."""
-        if any(isinstance(each, Checkpoint) for each in vars(self).get("_skl_callbacks", ())):
-            raise ValueError(_COPIES.format(owner))
+    def __sklearn_clone__(self) -> Self:
+        copied = super().__sklearn_clone__()  # type: ignore[misc]
+        if "_skl_callbacks" in vars(copied):
+            copied._skl_callbacks = [
+                each._of_copy() if isinstance(each, Checkpoint) else each for each in copied._skl_callbacks
+            ]
+        return copied
 
     @classmethod
     def resume(cls, path: str | os.PathLike[str], X: Counts, *, callbacks: Sequence[Any] = ()) -> Self:
@@ -101,8 +99,13 @@ class CheckpointMixin:
         if len(checkpoints) > 1:
             raise ValueError(f"an estimator can have one Checkpoint, not {len(checkpoints)}.")
         check_samples(self)
-        _check_not_in_a_search(self)
         (checkpoint,) = checkpoints
+        if checkpoint._is_of_copy:
+            raise ValueError(
+                f"this {type(self).__name__} is a copy of an estimator with a Checkpoint, as searches, folds and "
+                "ConsensusTopics fit them, and a Checkpoint saves a single fit: take it away with set_callbacks(), or "
+                "give the copy one of its own."
+            )
         folder = Path(checkpoint.path).absolute()
         new = _make(folder, self, corpus, (data["y"], metadata), checkpoint.every)
         return self._fit_in(folder, corpus, data, metadata, checkpoint.every, new)
@@ -215,12 +218,3 @@ def _warn_of_versions(facts):
 
 def _names_of_subclasses(cls):
     return {name for each in cls.__subclasses__() for name in (each.__name__, *_names_of_subclasses(each))}
-
-
-def _check_not_in_a_search(estimator):
-    """Refuse fits of a search. The last step of a pipeline has the folder for itself."""
-    context = getattr(estimator, "_parent_callback_ctx", None)
-    while context is not None:
-        if context.estimator_name != "Pipeline":
-            raise ValueError(_COPIES.format(context.estimator_name))
-        context = context.parent

@@ -47,7 +47,8 @@ class PassResults:
             "bound_": perplexity(model.corpus, self.doc_topic, topics(model)),
             "perplexity_trace_": np.array(model.trace),
             "n_iter_": model.n_sweeps,
-            "_lengths_": model.corpus.lengths,
+            "_documents_": model.corpus.fingerprint,
+            "_used_tokens_": model.corpus.lengths,
         }
 
 
@@ -255,7 +256,6 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def _topics(self, model, position):
         """The fitted attributes of the topics, of the priors and of the place in the stream."""
-        given = {name: getattr(self, name) for name in ("doc_topic_prior", "topic_word_prior")}
         totals = model.counts.sum(axis=1, dtype=np.float64)
         return prior_attributes(self, model.priors, kind_of_learning(self.learn_priors)) | {
             "components_": model.counts + model.priors.topic_word(),
@@ -263,8 +263,13 @@ class CollapsedVariationalLDA(BaseLDA):
             "n_batch_iter_": position["n_chunks"],
             "_position_": position,
             # A copy, because the caller may change arrays of priors.
-            "_given_": copy.deepcopy(given | {"learn_priors": kind_of_learning(self.learn_priors)}),
+            "_given_": copy.deepcopy(self._given()),
         }
+
+    def _given(self):
+        """The parameters that must not change before `partial_fit`."""
+        priors = {"doc_topic_prior": self._alpha, "topic_word_prior": self.topic_word_prior}
+        return priors | {"learn_priors": kind_of_learning(self.learn_priors)}
 
     @all_or_nothing
     def partial_fit(self, X: Counts, y: Any = None) -> Self:
@@ -298,7 +303,7 @@ class CollapsedVariationalLDA(BaseLDA):
 
         with_team(min(effective_n_jobs(self.n_jobs), cpu_count()), work)
         # The documents of an earlier fit do not belong to the new topics.
-        for name in ("doc_topic_", "bound_", "perplexity_trace_", "_lengths_"):
+        for name in ("doc_topic_", "bound_", "perplexity_trace_", "_documents_", "_used_tokens_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(self._topics(stream, stream.position()), _fold_in_seed_=key)
         return self
@@ -319,10 +324,7 @@ class CollapsedVariationalLDA(BaseLDA):
                 f"partial_fit continues with the {len(components)} topics that it has, but n_components is now "
                 f"{self.n_components}. Clone the estimator to begin again."
             )
-        kind = kind_of_learning(self.learn_priors)
-        before = {name: value for name, value in self._given_.items() if name != "learn_priors" or value != kind}
-        now = {name: getattr(self, name) for name in before}
-        check_same_parameters(now, before, "partial_fit", "Clone the estimator")
+        check_same_parameters(self._given(), self._given_, "partial_fit", "Clone the estimator")
         position = dict(self._position_)
         priors = Priors.make(self.doc_topic_prior_, self.topic_word_prior_, self.n_components, corpus.n_features)
         # Counts of a corpus of another size become those of `total_samples` documents.
@@ -393,7 +395,7 @@ class CollapsedVariationalLDA(BaseLDA):
                 "sample_posterior draws the topic proportions of the documents of fit, and partial_fit keeps no "
                 "documents. Call fit."
             )
-        sizes = self._lengths_ + self._doc_prior(None).sum()
+        sizes = self._used_tokens_ + self._doc_prior(None).sum()
         check_weights(components := self._components(), type(self).__name__)
         # A count that was set to zero since the fit is not a Dirichlet parameter.
         parameters = self.doc_topic_ * sizes[:, None], np.maximum(components, SMALLEST)

@@ -29,6 +29,7 @@ from sklda._inference.compound.concentrations import Concentrations
 from sklda._inference.compound.hdp import show_in_common
 from sklda._inference.compound.model import METHODS, Model
 from sklda._inference.compound.priors import CompoundHyperparameters, document_prior
+from sklda._inference.names import read_labels
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.sampling.prior_learning import kind_of_learning
@@ -134,7 +135,9 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
         chains. That of one chain is within its mode, and often too small.
     collection_topic_draws_ : ndarray of shape (n_draws, n_collections, n_components)
         Draws of the mixtures after the burn-in, `draw_every` sweeps apart, chain by chain. The topics of all chains
-        have the order of `collection_topic_`. Not with ``"variational"``.
+        have the order of `collection_topic_`. Not with ``"variational"``. Quantiles of a few draws are too narrow: from
+        15 independent draws, those of an interval of 95 % contain 85 % of the posterior, and 93 % from 100.
+        `collection_topic_std_` does not have this error.
     corpus_topic_ : ndarray of shape (n_components,)
         Mean of the mixtures, weighted by the number of documents with words: the mixture for documents of unknown
         collection.
@@ -370,6 +373,9 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
 
     def _attributes(self, known, results):
         return compound_attributes(known, results, self.n_components)
+
+    def _read_metadata(self, collections):
+        return read_labels(collections, "collections", may_be_missing=True)
 
     def document_prior(self, collections: ArrayLike) -> np.ndarray:
         """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.

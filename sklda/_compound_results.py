@@ -9,10 +9,10 @@ from sklda._inference.compound.hdp import RECORDED, shown_draws, shown_mixtures
 from sklda._inference.compound.mixtures import Mixtures
 from sklda._inference.compound.priors import document_prior
 from sklda._inference.diagnostics import std_of_proportions
+from sklda._inference.names import listed, read_labels
 from sklda._inference.sampling.draws import draw_dirichlets
 from sklda._inference.sampling.run_chains import best_chain, in_rows
 from sklda._inference.warn import warn
-from sklda._labels import as_list, listed
 
 # R-hat of the number of topics from which a fit gets a warning. Default fits whose intervals contain the truth have a
 # median of 1.25. With fewer sweeps R-hat is unreliable.
@@ -94,12 +94,12 @@ def mixtures_of(fitted, collections):
     index = {label: j for j, label in enumerate(fitted.collections_.tolist())}
     index[None] = len(index)
     mixtures = np.vstack([fitted.collection_topic_, fitted.corpus_topic_])
-    labels = as_list(collections)
+    labels = read_labels(collections, "collections", may_be_missing=True)
     for d, label in enumerate(labels):
         if label not in index:
             raise ValueError(
                 f"collections[{d}] = {label!r} is not a collection of the fit, which had "
-                f"{listed(fitted.collections_)}. Give None for a document of unknown collection."
+                f"{listed(fitted.collections_.tolist())}. Give None for a document of unknown collection."
             )
     return mixtures[[index[label] for label in labels]]
 
@@ -132,6 +132,7 @@ class AscentResults:
             "collection_topic_std_": std,
             "collection_topic_prior_": best.alpha,
             "_fingerprint_": self.corpus.fingerprint,
+            "_used_tokens_": self.corpus.lengths,
             "_results_": self,
         }
         if best.eta is not None:

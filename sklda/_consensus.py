@@ -20,11 +20,17 @@ from sklda._consensus_fits import (
     fingerprint,
     fits_of,
     hierarchy_of,
-    mean_and_std,
+    mean_and_variance,
+    read_metadata,
     relations_of,
+    share_std,
     summed,
     tasks_of,
+    tasks_of_halves,
+    topic_draws,
+    topic_word_std,
     topics_of,
+    topics_of_halves,
     training_proportions,
     warn_of_poor_fits,
     with_shared_memory,
@@ -34,6 +40,7 @@ from sklda._gibbs import GibbsLDA
 from sklda._inference import random
 from sklda._inference.consensus import find_consensus
 from sklda._inference.counts import LARGEST_COUNT, check_matrix
+from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.held_out.averages import mean_per_token
 from sklda._inference.types import Counts, Model, Seed
 from sklda._parameters import HintsMixin
@@ -48,8 +55,9 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     """The topics that several fits of a topic model have in common, and how often each is found.
 
     A topic model ends in another mode of its posterior at every seed. This estimator fits clones with seeds of their
-    own and makes a tree of all their topics. Its topics are the nodes of the tree on which most fits agree, but for
-    those that a corpus without topics would have too.
+    own and makes a tree of all their topics. Its topics are the nodes of the tree on which most fits agree. Those
+    that a corpus without topics would have too are left out, and so are those that come from single documents: fits to
+    both halves of the documents must have a topic.
 
     Parameters
     ----------
@@ -64,6 +72,10 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         The documents of each fit. None: all documents. ``"bootstrap"``: as many, drawn with replacement. A float
         between 0 and 1: this part of them, drawn without replacement. Documents without words are not drawn. Fits to
         the same documents agree more than fits to others; those that share their start agree because of that alone.
+    n_splits : int, default=2
+        Number of times that the documents are divided into two halves at random. Each half has a fit of its own, and a
+        topic must be found in both. 0: no halves. Topics then can be due to single documents: all fits to the same
+        documents see the same repeated words.
     n_jobs : int, default=None
         Number of fits at a time, as in joblib. Results do not depend on it.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
@@ -74,13 +86,16 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     components_, topic_word_ : ndarray of shape (n_topics, n_features)
         The consensus topics as distributions over words, by falling prevalence, then by falling share.
     topic_word_std_ : ndarray of shape (n_topics, n_features)
-        Standard deviations of `topic_word_` between the fits that have the topic.
+        Posterior standard deviations of `topic_word_`: within the fits that have the topic, and between them.
     n_topics_ : int
         Number of topics. It is 0 if no topic is found again beyond chance, with a warning.
     prevalence_ : ndarray of shape (n_topics,)
         Parts of the fits that have the topic.
     similarity_ : ndarray of shape (n_topics,)
         How alike the topic is in different fits: means over pairs of fits of one less the Jensen-Shannon distance.
+    split_half_agreement_ : ndarray of shape (n_topics,)
+        What two halves of the documents have in common of the topic, beyond the frequencies of words, a mean over
+        splits: at least 0.4, and at most 1. Only with `n_splits` and two documents.
     members_ : list of n_topics ndarray of shape (n_members, 2)
         For each topic pairs of a fit and the number of its topic. A fit can have several members.
     relations_ : list of dict
@@ -96,11 +111,14 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         Proportions of the consensus topics in the documents of the fit. Rows sum to at most one. With `resample`, they
         are those of ``transform(X)`` without metadata.
     doc_topic_std_ : ndarray of shape (n_documents, n_topics)
-        Standard deviations between fits. A fit without a topic has the proportion 0 for it.
+        Posterior standard deviations of the proportions: the root of the mean variance within fits plus the variance
+        between fits. A fit without a topic has the proportion 0 for it. Within a fit, the variance is that of its
+        draws. A fit with a sample of the documents, or with a prior of the proportions but no draws, has that of topics
+        of the tokens, drawn given its topics. NMF has neither: its deviations are those between fits only.
     unassigned_ : ndarray of shape (n_documents,)
         The rest of each document, which belongs to topics that are not found again.
     topic_share_, topic_share_std_ : ndarray of shape (n_topics,)
-        Shares of the topics in the tokens, and their standard deviations between fits.
+        Shares of the topics in the tokens, and their posterior standard deviations, within and between fits, too.
     estimators_ : list of n_fits estimators
         The fitted clones. They share the memory of the corpus; ``topic_assignments_`` are small integers.
     n_features_in_ : int
@@ -136,8 +154,13 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
     Topics of a fit without words of their own are left out, see ``topic_stability_`` of `GibbsLDA`, and so are nodes
     that chance can make. In a corpus without topics, topics depend on a word by its frequency, and the rest is noise.
     So each topic is compared with one in which every 16 words of similar frequency share their mass as in the corpus.
-    Fits must have at least 0.65 of their squared distances from there in common. Fits that do not depend on a seed,
-    such as those of NMF that converge, have noise in common, too.
+    Fits must have at least 0.65 of their squared distances from there in common.
+
+    Fits to the same documents have the noise of these documents in common, too. Where a word that occurred once in a
+    document occurs there again, this noise is large, and makes topics at a prevalence up to 1. So each topic is looked
+    for in the fits to both halves of the documents: as the mixture of topics of this fit that is closest to it. These
+    mixtures must resemble the topic (a mean similarity of 0.6), and two halves must have 0.4 of their squared distances
+    in common: each half has twice the noise of all documents. The fits to halves have no other part in the results.
 
     References
     ----------
@@ -164,6 +187,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         "n_fits": [Interval(Integral, 2, None, closed="left")],
         "min_prevalence": [Interval(Real, 0, 1, closed="right")],
         "resample": [None, StrOptions({"bootstrap"}), Interval(Real, 0, 1, closed="neither")],
+        "n_splits": [Interval(Integral, 0, None, closed="left")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -175,6 +199,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         *,
         min_prevalence: float = 0.75,
         resample: Literal["bootstrap"] | float | None = None,
+        n_splits: int = 2,
         n_jobs: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -182,6 +207,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         self.n_fits = n_fits
         self.min_prevalence = min_prevalence
         self.resample = resample
+        self.n_splits = n_splits
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -213,20 +239,23 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
             If a parameter has the wrong type, or the estimator is no topic model.
         """
         self._validate_params()
+        if isinstance(self.estimator, type):
+            raise TypeError(f"estimator is {self.estimator!r}: give a topic model, or a pipeline that ends in one.")
         if self.estimator is not None and get_tags(self.estimator).target_tags.required:
             raise TypeError(f"{type(self.estimator).__name__} needs labels, so it has no topics to find again.")
-        refuse = getattr(self.estimator, "_refuse_copies", None)
-        if refuse is not None:
-            refuse("ConsensusTopics")
         counts = self._counts(X, reset=True)
         lengths = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
         if not lengths.any():
             raise ValueError(f"X has {len(lengths)} documents and no word at all: there is nothing to fit.")
         data = X if hasattr(X, "iloc") else counts
         estimator = GibbsLDA() if self.estimator is None else self.estimator
-        plan = self.n_fits, self.resample, random.seed_sequence(self.random_state)
-        metadata = self._routed("fit", metadata).fit
-        tasks = tasks_of(estimator, data, np.flatnonzero(lengths), metadata, *plan)
+        seed = random.seed_sequence(self.random_state)
+        metadata = self._routed("fit", X, metadata).fit
+        rows = np.flatnonzero(lengths)
+        tasks = tasks_of(estimator, data, rows, metadata, self.n_fits, self.resample, seed)
+        # A single document has no halves.
+        n_splits = self.n_splits if len(rows) > 1 else 0
+        tasks_for_halves = tasks_of_halves(estimator, data, rows, metadata, n_splits, random.child(seed, 0, 0))
         n_tokens = lengths.sum() * (self.resample if isinstance(self.resample, Real) else 1)
         if counts.max() <= LARGEST_COUNT:  # Fits refuse what is larger.
             check_memory_of_fits(estimator, self.n_fits, n_tokens, len(lengths), self.resample)
@@ -234,15 +263,32 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
         topics = [topics_of(each) for each in estimators]
         theta = [training_proportions(each, data, metadata, self.resample is None) for each in estimators]
         shares = [lengths @ np.asarray(each, dtype=np.float64) / lengths.sum() for each in theta]
-        found = find_consensus(topics, shares, self.min_prevalence)
+        halves = topics_of_halves(tasks_for_halves, self.n_jobs)
+        found = find_consensus(topics, shares, self.min_prevalence, halves)
         warn_of_poor_fits(topics, found, self.min_prevalence)
         known = {"estimators_": estimators, "_topic_shares_": shares, "_resampled_": self.resample}
         attributes = found.attributes() | known | hierarchy_of(found.tree, self.n_fits)
-        mean, std = mean_and_std(lambda f: summed(np.asarray(theta[f], float), found.members, f), self.n_fits)
-        attributes |= {"doc_topic_": mean, "doc_topic_std_": std, "_fingerprint_": fingerprint(counts)}
-        attributes["topic_share_"], attributes["topic_share_std_"] = mean_and_std(
-            lambda f: summed(shares[f][None], found.members, f)[0], self.n_fits
+        attributes["topic_word_std_"] = topic_word_std(found, estimators)
+        if halves:
+            attributes["split_half_agreement_"] = found.split_half_agreement
+        attributes |= {"_fingerprint_": fingerprint(counts), "_used_tokens_": lengths}
+        draws: list[Any] = [None] * self.n_fits
+        if attributes["_fingerprint_"] is not None:
+            draws = [
+                topic_draws(each, data, metadata, self.resample is None, random.child(seed, 1, f))
+                for f, each in enumerate(estimators)
+            ]
+        attributes["doc_topic_"], between = mean_and_variance(
+            lambda f: summed(np.asarray(theta[f], float), found.members, f), self.n_fits
         )
+        within = sum(each.variance(found.members, f) for f, each in enumerate(draws) if each is not None) / self.n_fits
+        attributes["doc_topic_std_"] = std_of_proportions(within + between)
+        share_draws = [own[None] if each is None else each.shares() for own, each in zip(shares, draws, strict=True)]
+        attributes |= {
+            "topic_share_": found.share,
+            "topic_share_std_": share_std(share_draws, found.members),
+            "_share_draws_": share_draws,
+        }
         for name in [name for name in vars(self) if name.endswith("_") and name not in _KEPT]:
             delattr(self, name)
         self.__dict__.update(attributes)
@@ -273,7 +319,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
             If X does not have the features of the fit, or the estimator refuses X.
         """
         check_is_fitted(self)
-        return self._transform(X, self._routed("transform", metadata).transform)
+        return self._transform(X, self._routed("transform", X, metadata).transform)
 
     def _transform(self, X, metadata):
         counts = self._counts(X, reset=False)
@@ -310,7 +356,7 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
             If X does not have the features of the fit or no word, the estimator refuses X, or a weight is not valid.
         """
         check_is_fitted(self)
-        assigned = self._transform(X, self._routed("score", metadata).transform).sum(axis=1)
+        assigned = self._transform(X, self._routed("score", X, metadata).transform).sum(axis=1)
         lengths = np.asarray(self._counts(X, reset=False).sum(axis=1), dtype=np.float64).ravel()
         return self.n_topics_ * mean_per_token(assigned * lengths, lengths, sample_weight)
 
@@ -375,8 +421,9 @@ class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin,
 
         return check_matrix(X, validate, ensure_non_negative=True)
 
-    def _routed(self, method, metadata):
+    def _routed(self, method, X, metadata):
         """The arguments of methods of the estimator, a Bunch of dict, from those of a method of this class."""
+        metadata = read_metadata(X, metadata)
         if metadata and _routing_enabled():
             return process_routing(self, method, **metadata).estimator
         return Bunch(fit=metadata, transform=metadata)

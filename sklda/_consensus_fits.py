@@ -1,5 +1,6 @@
 """The fits of ConsensusTopics: their seeds and documents, topics, proportions of members, and draws."""
 
+from dataclasses import dataclass
 from inspect import signature
 from numbers import Integral
 
@@ -11,6 +12,7 @@ from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from sklda._design import read_covariates
 from sklda._inference import random
 from sklda._inference.arguments import check_memory, distributions
 from sklda._inference.consensus import consensus_of, splits_and_merges
@@ -18,14 +20,27 @@ from sklda._inference.consensus_tree import leaves_below, mixture
 from sklda._inference.corpus import Corpus
 from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
+from sklda._inference.held_out.token_topics import draw_topics
+from sklda._inference.names import check_same_order, read_labels
 from sklda._inference.parallel import jobs_for
+from sklda._inference.priors import Priors
 from sklda._inference.records import Table
+from sklda._inference.sampling.chain import KeptDraws, compact_topics
+from sklda._inference.sampling.draws import (
+    TopicGroups,
+    doc_topic_std,
+    empty_draws,
+    topic_word_variance,
+    variance_around_mean,
+)
+from sklda._inference.sampling.steps import Draw
 from sklda._inference.warn import warn
-from sklda._labels import as_list
-from sklda.metrics._models import topic_proportions, topics_with_words
+from sklda.metrics._models import corpus_and_model, topic_proportions, topics_with_words
 
 # Jensen-Shannon distance of topics that are equal up to rounding.
 _EQUAL = 1e-3
+# Draws of the topics of all tokens given the topics of a fit, and sweeps before each.
+_N_FOLD_IN, _FOLD_IN_SWEEPS = 4, 10
 
 
 def tasks_of(estimator, X, rows, metadata, n_fits, resample, seed):
@@ -34,18 +49,48 @@ def tasks_of(estimator, X, rows, metadata, n_fits, resample, seed):
     `rows` are the documents from which samples are drawn.
     """
     for f in range(n_fits):
-        each = clone(estimator)
         rng = np.random.default_rng(random.child(seed, f))
-        names = sorted(name for name in each.get_params() if name.split("__")[-1] == "random_state")
-        each.set_params(**{name: int(rng.integers(2**31)) for name in names})
+        each = _clone(estimator, rng)
         if resample is None:
             yield each, X, metadata
-            continue
-        if resample == "bootstrap":
-            drawn = rng.choice(rows, len(rows))
+        elif resample == "bootstrap":
+            yield _task(each, X, metadata, rng.choice(rows, len(rows)))
         else:
-            drawn = np.sort(rng.choice(rows, max(1, round(resample * len(rows))), replace=False))
-        yield each, _safe_indexing(X, drawn), {name: _drawn(value, X, drawn, name) for name, value in metadata.items()}
+            drawn = rng.choice(rows, max(1, round(resample * len(rows))), replace=False)
+            yield _task(each, X, metadata, np.sort(drawn))
+
+
+def tasks_of_halves(estimator, X, rows, metadata, n_splits, seed):
+    """The same for fits to both halves of the documents, one after the other, in each of several random splits."""
+    for s in range(n_splits):
+        rng = np.random.default_rng(random.child(seed, s))
+        order = rng.permutation(rows)
+        for drawn in np.array_split(order, 2):
+            yield _task(_clone(estimator, rng), X, metadata, np.sort(drawn))
+
+
+def _clone(estimator, rng):
+    """A clone with seeds of its own."""
+    each = clone(estimator)
+    names = sorted(name for name in each.get_params() if name.split("__")[-1] == "random_state")
+    return each.set_params(**{name: int(rng.integers(2**31)) for name in names})
+
+
+def _task(estimator, X, metadata, rows):
+    """The arguments of a fit to some of the documents."""
+    return estimator, _safe_indexing(X, rows), {name: _drawn(each, X, rows, name) for name, each in metadata.items()}
+
+
+def read_metadata(X, metadata):
+    """The metadata of the documents X, each of which is read once for all fits."""
+    found = dict(metadata)
+    for name, values in metadata.items():
+        check_same_order(X, values, name)
+    if metadata.get("collections") is not None:
+        found["collections"] = read_labels(metadata["collections"], "collections", may_be_missing=True)
+    if metadata.get("covariates") is not None:
+        found["covariates"] = read_covariates(metadata["covariates"])
+    return found
 
 
 def _drawn(value, X, rows, name):
@@ -69,6 +114,21 @@ def _fitted(estimator, X, metadata):
     return estimator.fit(X, **metadata)
 
 
+def topics_of_halves(tasks, n_jobs):
+    """The topics and shares of both halves of the documents, a list with a list of two pairs for each split."""
+    tasks = list(tasks)
+    found = Parallel(n_jobs=jobs_for(len(tasks), n_jobs))(delayed(_topics_of_half)(*task) for task in tasks)
+    return [found[i : i + 2] for i in range(0, len(found), 2)]
+
+
+def _topics_of_half(estimator, X, metadata):
+    """The topics of a fit to these documents, and their shares in the tokens."""
+    fitted = _fitted(estimator, X, metadata)
+    lengths = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+    theta = training_proportions(fitted, X, metadata, is_whole=True)
+    return topics_of(fitted), lengths @ np.asarray(theta, dtype=np.float64) / lengths.sum()
+
+
 def check_memory_of_fits(estimator, n_fits, n_tokens, n_documents, resample):
     """Refuse fits that are certainly too large for the memory.
 
@@ -81,8 +141,11 @@ def check_memory_of_fits(estimator, n_fits, n_tokens, n_documents, resample):
     n_bytes = 0 if n_draws is None else n_tokens * n_draws
     size = 4 if resample is None else 8
     n_bytes += size * n_documents * n_components if isinstance(n_components, Integral) else 0
+    n_bytes *= n_fits
+    # Distances of all topics from all.
+    n_bytes += 8 * (n_fits * n_components) ** 2 if isinstance(n_components, Integral) else 0
     needs = f"{n_fits} fits of {n_tokens:.0f} tokens in {n_documents} documents keep at least"
-    check_memory(n_fits * n_bytes, needs, "Use fewer fits or topics, or a smaller n_draws.")
+    check_memory(n_bytes, needs, "Use fewer fits or topics, or a smaller n_draws.")
 
 
 def with_shared_memory(estimators):
@@ -107,7 +170,7 @@ def metadata_of_transform(estimator, metadata):
     if "collections" in found and hasattr(estimator, "collections_"):
         # A sample of the documents may lack a small collection, which this fit does not know.
         known = set(estimator.collections_.tolist())
-        found["collections"] = [label if label in known else None for label in as_list(found["collections"])]
+        found["collections"] = [label if label in known else None for label in found["collections"]]
     return found
 
 
@@ -181,11 +244,94 @@ def summed(theta, members, fit):
     return found
 
 
-def mean_and_std(quantity, n_fits):
-    """Mean and standard deviation of ``quantity(f)`` over fits, without a list of the arrays of all fits."""
+@dataclass(frozen=True, eq=False)
+class TopicDraws:
+    """Draws of the topics of all tokens, by one fit.
+
+    Attributes
+    ----------
+    corpus : Corpus
+    draws : KeptDraws
+    """
+
+    corpus: Corpus
+    draws: KeptDraws
+
+    def shares(self):
+        """Shares of the topics in the tokens, (n_draws, n_components)."""
+        counts = [np.bincount(topics, minlength=self.draws.priors.n_components) for topics in self.draws.topics]
+        return np.array(counts) / self.corpus.n_tokens
+
+    def variance(self, members, fit):
+        """Posterior variances of the summed proportions of the members in this fit, (n_documents, n_topics)."""
+        groups = _groups(members, fit, self.draws.priors.n_components)
+        return np.square(doc_topic_std(self.corpus, self.draws, groups), dtype=np.float64)[:, :-1]
+
+
+def _groups(members, fit, n_components):
+    """The topics of a fit that stand for each consensus topic. The last group has those that stand for none."""
+    of_topic = np.full(n_components, len(members))
+    for c, pairs in enumerate(members):
+        of_topic[pairs[pairs[:, 0] == fit, 1]] = c
+    return TopicGroups(of_topic, len(members) + 1)
+
+
+def topic_word_std(found, estimators):
+    """Posterior standard deviations of the words of consensus topics, within and between the fits that have the topic.
+
+    Within fits that keep no draws they are those of the Dirichlet distribution with the counts and priors of a topic.
+    A model without priors, such as NMF, has none.
+    """
+    within = []
+    for f, each in enumerate(estimators):
+        results, groups = vars(each).get("_results_"), _groups(found.members, f, len(each.components_))
+        if hasattr(results, "averaged_draws"):
+            within.append(topic_word_variance(results.corpus, results.averaged_draws(), groups)[:-1])
+        elif hasattr(each, "topic_word_prior_"):
+            parameters = groups.sums(np.asarray(each.components_, dtype=np.float64))[:-1]
+            totals = parameters.sum(axis=1, keepdims=True)
+            phi = parameters / np.where(totals > 0, totals, np.nan)
+            within.append(phi * (1 - phi) / (totals + 1))
+    if not within or not found.members:
+        return found.topic_word_std
+    return std_of_proportions(np.nanmean(within, axis=0) + found.topic_word_std**2)
+
+
+def topic_draws(estimator, X, metadata, is_whole, seed):
+    """`TopicDraws` of all documents by one of the fits; None for a model that has no prior of the proportions.
+
+    They are those of the fit if it has all documents and keeps draws. Otherwise they are drawn given its topics.
+    """
+    results = vars(estimator).get("_results_")
+    if is_whole and hasattr(results, "averaged_draws"):
+        return TopicDraws(results.corpus, results.averaged_draws())
+    if not hasattr(estimator, "doc_topic_prior_"):
+        return None
+    known = metadata_of_transform(estimator, metadata)
+    known = {name: known[name] for name in ("collections", "covariates") if name in known}
+    corpus, topic_word, alpha = corpus_and_model(X, estimator, **known)
+    draws = []
+    for i in range(_N_FOLD_IN):
+        key = random.key(random.child(seed, i))
+        topics = draw_topics(corpus, topic_word, alpha, n_sweeps=_FOLD_IN_SWEEPS, seed=key)
+        # -1 stands for words that underflow in all topics.
+        draws.append(Draw(i, compact_topics(np.maximum(topics, 0), len(topic_word)), {}))
+    alpha = alpha[0] if len(alpha) == 1 else alpha
+    priors = Priors.make(alpha, None, len(topic_word), corpus.n_features, corpus.n_documents)
+    return TopicDraws(corpus, KeptDraws(priors, draws))
+
+
+def mean_and_variance(quantity, n_fits):
+    """Mean and variance of ``quantity(f)`` over fits, without a list of the arrays of all fits."""
     mean = sum(map(quantity, range(n_fits))) / n_fits
-    variance = sum((quantity(f) - mean) ** 2 for f in range(n_fits)) / (n_fits - 1)
-    return mean, std_of_proportions(variance)
+    return mean, sum((quantity(f) - mean) ** 2 for f in range(n_fits)) / (n_fits - 1)
+
+
+def share_std(share_draws, members):
+    """Standard deviations of the shares of topics, within and between fits, from draws of each fit."""
+    if not members:
+        return np.zeros(0)
+    return std_of_proportions(variance_around_mean([summed(each, members, f) for f, each in enumerate(share_draws)]))
 
 
 def draws_from_fits(estimators, members, shares, n_samples, seed):
@@ -216,8 +362,9 @@ def draws_from_fits(estimators, members, shares, n_samples, seed):
         own = np.flatnonzero(fits == f)
         proportions, topics = estimators[f]._sample_posterior(len(own), random.child(seed, int(f)))
         if theta is None:
-            theta = np.empty((n_samples, proportions.shape[1], len(members)), np.float32)
-            phi = np.full((n_samples, len(members), topics.shape[2]), np.nan, np.float32)
+            shapes = (proportions.shape[1], len(members)), (len(members), topics.shape[2])
+            theta, phi = empty_draws(n_samples, *shapes)
+            phi[:] = np.nan
         for i, each in zip(own, proportions, strict=True):
             theta[i] = summed(each, members, f)
         for c, pairs in enumerate(members):
@@ -242,7 +389,15 @@ def warn_of_poor_fits(topics, found, min_prevalence):
             "with a random start.",
             ConvergenceWarning,
         )
-    elif found.n_by_chance and not len(found.topic_word):
+    elif found.n_not_in_halves:
+        warn(
+            f"No topic is found in other documents: n_topics_ is 0. {min_prevalence:.0%} of the {len(topics)} fits "
+            f"have {found.n_not_in_halves} topics in common, but fits to halves of the documents do not. Either these "
+            "topics come from single documents, for example from words that are repeated there, or halves are too "
+            "small. Use fewer topics or more documents; n_splits=0 shows the topics of the fits.",
+            ConvergenceWarning,
+        )
+    elif found.n_by_chance:
         warn(
             f"No topic is found beyond chance: n_topics_ is 0. {min_prevalence:.0%} of the {len(topics)} fits have "
             f"{found.n_by_chance} topics in common, but these are not more alike than topics of a corpus without "

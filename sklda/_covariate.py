@@ -12,12 +12,12 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._chain_results import ChainAttributes, ChainResults, normalised, total_variance
-from sklda._design import n_rows
+from sklda._design import n_rows, read_covariates
 from sklda._fitting import Plan, eta_attribute
 from sklda._formulas import design_without_intercept
 from sklda._inference import random
 from sklda._inference.covariates.coefficients import Coefficients, chain_with_coefficients, continued
-from sklda._inference.covariates.model import Columns, Model, check_size, distinct_rows, prior_of
+from sklda._inference.covariates.model import Columns, Model, check_size, prior_of
 from sklda._inference.priors import Priors, check_prior
 from sklda._inference.sampling.annealed_start import Annealing
 from sklda._inference.sampling.draws import variance_of_draws
@@ -261,7 +261,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         made = Columns.of(columns, terms)
         if former is not None:
             self._check_same_covariates(terms, columns)
-        model, priors = self._settings(corpus, made.standardised, former)
+        model, priors = self._settings(corpus, made.distinct, former)
 
         def begin(seed):
             if design is None:
@@ -291,7 +291,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         warnings = (ChainResults.warn_of_disagreement,)
         return Plan(known, self.n_jobs, begin, schedule, *run, reserve, warnings=warnings)
 
-    def _settings(self, corpus, standardised, former):
+    def _settings(self, corpus, distinct, former):
         """The model, and eta as `Priors`."""
         K, sigma = self.n_components, self.coef_scale
         if self.learn_priors == "symmetric":
@@ -316,8 +316,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         else:
             annealing = Annealing.within(self.max_iter, self.burn_in)
             burn_in = burn_in_of(self.burn_in, self.max_iter, annealing.n_sweeps)
-        rows, index = distinct_rows(standardised)
-        model = Model(rows, index, centre, sigma, learns, burn_in, annealing)
+        model = Model(*distinct, centre, sigma, learns, burn_in, annealing)
         return model, priors
 
     def _check_same_covariates(self, terms, columns):
@@ -359,6 +358,9 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
             }
         return found
 
+    def _read_metadata(self, covariates):
+        return read_covariates(covariates)
+
     def document_prior(self, covariates: Any) -> np.ndarray:
         """The Dirichlet parameter of theta of documents, ``exp(intercept_ + x @ coef_.T)``.
 
@@ -381,6 +383,7 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         check_is_fitted(self)
         if self._design_ is None:
             raise ValueError("the fit had no covariates: do not give any, or fit with covariates.")
+        covariates = read_covariates(covariates)
         return prior_of(self._design_.matrix(covariates, n_rows(covariates)), self.intercept_, self.coef_)
 
     def _prior_of_training(self):

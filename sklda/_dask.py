@@ -1,6 +1,7 @@
 """Fits of Dask arrays whose blocks stay on the workers of a cluster."""
 
 import sys
+from numbers import Integral
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -47,7 +48,8 @@ def check_possible(estimator):
     possible = {"sampler": ("collapsed", "partially_collapsed"), "init": ("anneal", "random"), "n_chains": (1,)}
     for name, values in possible.items():
         value = getattr(estimator, name)
-        if not any(isinstance(value, type(each)) and value == each for each in values):
+        # `init` may be an array, and `n_chains` a number of NumPy.
+        if not isinstance(value, (str, Integral)) or value not in values:
             raise ValueError(
                 f"{name}={value!r} is not possible if X is a Dask array on a cluster; it must be "
                 f"{' or '.join(map(repr, values))}. If X fits into the memory of this machine, give it as a scipy "

@@ -1,7 +1,8 @@
 """Covariates of documents: their columns in arrays, data frames and dicts."""
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Real
 
@@ -9,13 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklda._inference.arguments import check_memory, check_no_mask, real_numbers
+from sklda._inference.names import in_order, is_missing, listed, read_column, read_labels, read_once
 from sklda._inference.warn import warn
-from sklda._labels import as_list, in_order, is_missing, listed
 
 # Texts with more values than this, most of which one document has, get a warning: they may be numbers.
 _MANY_LEVELS = 10
 # Values that are no categories, because they lie on a scale.
-_NO_CATEGORIES = date, timedelta, np.datetime64, np.timedelta64, complex
+_ON_A_SCALE = date, time, timedelta, np.datetime64, np.timedelta64, complex
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +49,13 @@ class Covariate:
         if self.levels is None:
             return _numbers(values, self.name)[:, None]
         place = {level: j for j, level in enumerate(self.levels)}
-        labels = as_list(values, f"covariate {self.name!r}")
+        labels = read_labels(values, f"covariate {self.name!r}", may_be_missing=True)
+        check_present(self.name, labels)
         for d, label in enumerate(labels):
             if label not in place:
                 raise ValueError(
                     f"covariate {self.name!r} of document {d} is {label!r}, which no document of the fit had. It had "
-                    f"{listed(_objects(self.levels))}."
+                    f"{listed(list(self.levels))}."
                 )
         found = np.zeros((len(labels), len(self.levels)))
         found[np.arange(len(labels)), [place[label] for label in labels]] = 1
@@ -74,10 +76,6 @@ class Design:
         columns = read_columns(covariates, n_documents)
         if not columns:
             raise ValueError("covariates has no column: give at least one covariate.")
-        names = [name for name, _ in columns]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"covariates has two columns with the name {twice!r}.")
         self.covariates = [covariate_of(name, values) for name, values in columns]
 
     @property
@@ -96,9 +94,10 @@ class Design:
 
     def matrix(self, covariates, n_documents):
         """The columns of documents, (n_documents, n_terms). A data frame must have the names of the fit."""
-        columns, names = read_columns(covariates, n_documents), [each.name for each in self.covariates]
+        names = [each.name for each in self.covariates]
+        columns = read_columns(covariates, n_documents, names)
         # A series belongs to a fit without names, too.
-        if _has_names(covariates) or (_series_name(covariates) and names != ["x0"]):
+        if has_names(covariates) or (_series_name(covariates) and names != ["x0"]):
             found = dict(columns)
             missing = [name for name in names if name not in found]
             if missing:
@@ -117,17 +116,57 @@ class Design:
         ).astype(np.float64)
 
 
-def read_columns(covariates, n_documents):
-    """The columns of covariates, a list of (name, values).
+def read_covariates(covariates):
+    """Covariates in one of the forms that the other functions take: an array, a list, a data frame, a dict of columns.
+
+    Iterators are read here, once.
+    """
+    if hasattr(covariates, "__dask_graph__"):
+        covariates = covariates.compute()
+    if hasattr(covariates, "column_names") and hasattr(covariates, "to_pandas"):
+        # pyarrow
+        covariates = covariates.to_pandas()
+    if isinstance(covariates, Set):
+        raise TypeError(
+            f"covariates must be an array or a data frame with a row for each document, got a "
+            f"{type(covariates).__name__}, which has no order."
+        )
+    if isinstance(covariates, Mapping):
+        return {name: _one_column(values) for name, values in covariates.items()}
+    return read_once(covariates)
+
+
+def _one_column(values):
+    """A column of a dict: those of frames and arrays with one column."""
+    values = read_once(values)
+    if len(getattr(values, "shape", ())) != 2 or values.shape[1] != 1:
+        return values
+    if hasattr(values, "iloc"):
+        return values.iloc[:, 0]
+    return (values.toarray() if sp.issparse(values) else np.asarray(values))[:, 0]
+
+
+def column_names(covariates):
+    """The names of the columns of a data frame or dict. A ValueError if two have one name."""
+    names = list(covariates.columns if hasattr(covariates, "columns") else covariates)
+    shown = list(map(str, names))
+    if len(set(shown)) < len(shown):
+        twice = next(name for name in shown if shown.count(name) > 1)
+        raise ValueError(f"covariates has two columns with the name {twice!r}.")
+    return names
+
+
+def read_columns(covariates, n_documents, used=None):
+    """The columns of covariates, a list of (name, values); of those that are `used`, if they have names.
 
     Raises
     ------
     ValueError, TypeError
         If they are no matrix, vector, data frame or dict of columns, or do not have a row for each document.
     """
-    if _has_names(covariates):
-        names = covariates.columns if hasattr(covariates, "columns") else covariates
-        columns = [(str(name), covariates[name]) for name in names]
+    if has_names(covariates):
+        columns = [(str(name), covariates[name]) for name in column_names(covariates)]
+        columns = [(name, values) for name, values in columns if used is None or name in used]
     elif _is_series(covariates):
         columns = [(_series_name(covariates) or "x0", covariates)]
     else:
@@ -159,7 +198,7 @@ def check_rows(n_rows, n_documents):
 
 def n_rows(covariates):
     """Number of documents that covariates belong to."""
-    if _has_names(covariates):
+    if has_names(covariates):
         return len(covariates) if hasattr(covariates, "columns") else max(map(_length, covariates.values()), default=0)
     return len(as_matrix(covariates))
 
@@ -179,7 +218,7 @@ def with_value(covariates, name, value):
         column = covariates[name]
         kept = {"dtype": column.dtype} if isinstance(value, str) else {}
         return covariates.with_columns(type(column)(name, [value] * len(covariates), **kept))
-    if _has_names(covariates):
+    if has_names(covariates):
         changed = covariates.copy()
         changed[next(each for each in covariates.columns if str(each) == name)] = _repeated(value, len(covariates))
         return changed
@@ -190,6 +229,20 @@ def with_value(covariates, name, value):
     values = values.astype(np.float64 if is_number else object)
     values[:, int(name[1:])] = _repeated(value, len(values))
     return values
+
+
+def of_documents(covariates, rows):
+    """The covariates of some documents, in the same form."""
+    if isinstance(covariates, dict):
+        return {name: of_documents(values, rows) for name, values in covariates.items()}
+    if hasattr(covariates, "iloc"):
+        return covariates.iloc[rows]
+    if hasattr(covariates, "to_pylist"):
+        # pyarrow
+        return covariates.take(rows)
+    if sp.issparse(covariates):
+        return covariates.tocsr()[rows]
+    return covariates[rows] if hasattr(covariates, "shape") else [covariates[d] for d in rows]
 
 
 def _repeated(value, n):
@@ -208,7 +261,7 @@ def _series_name(covariates):
     return "" if name is None else str(name)
 
 
-def _has_names(covariates):
+def has_names(covariates):
     return isinstance(covariates, dict) or (hasattr(covariates, "columns") and hasattr(covariates, "__getitem__"))
 
 
@@ -240,22 +293,15 @@ def covariate_of(name, values):
     dtype = getattr(values, "dtype", None)
     categories = getattr(dtype, "categories", None)
     # Those of polars may have no order.
-    if hasattr(categories, "__len__"):
-        check_present(name, values)
-        used = set(as_list(values, name))
-        return Covariate(name, tuple(level for level in as_list(list(categories), name) if level in used))
-    if _is_number(values):
+    if not hasattr(categories, "__len__") and _is_number(values):
         return Covariate(name)
-    # With a time zone, the array has objects.
-    kinds = [each for each in (dtype, np.asarray(values).dtype) if getattr(each, "kind", "O") in "Mmc"]
-    labels = as_list(values, f"covariate {name!r}")
-    kinds += [type(label).__name__ for label in labels if isinstance(label, _NO_CATEGORIES)]
-    if kinds:
-        raise TypeError(
-            f"covariate {name!r} has values of type {kinds[0]}: give a real number, such as the year, or a text for "
-            "categories."
-        )
+    check_no_scale(name, dtype, values)
+    labels = read_labels(values, f"covariate {name!r}", may_be_missing=True)
     check_present(name, labels)
+    if hasattr(categories, "__len__"):
+        used = set(labels)
+        levels = read_labels(list(categories), f"the categories of covariate {name!r}", of="category")
+        return Covariate(name, tuple(level for level in levels if level in used))
     levels = tuple(in_order(labels))
     if len(levels) > _MANY_LEVELS and 2 * len(levels) > len(labels):
         warn(
@@ -263,6 +309,29 @@ def covariate_of(name, values):
             "If they are numbers, give them as numbers."
         )
     return Covariate(name, levels)
+
+
+def check_no_scale(name, dtype, values):
+    """Refuse dates, periods and other values that lie on a scale, and are neither numbers nor categories."""
+    kind = dtype if getattr(dtype, "kind", "O") in "Mmc" else None
+    if kind is None:
+        kinds = (
+            type(each).__name__
+            for each in read_column(values, name, "one value for each document")
+            if is_on_scale(each)
+        )
+        kind = next(kinds, None)
+    if kind is not None:
+        raise TypeError(
+            f"covariate {name!r} has values of type {kind}: give a real number, such as the year, or a text for "
+            "categories."
+        )
+
+
+def is_on_scale(value):
+    """Whether a value is a date, a period, a duration or a complex number."""
+    # Periods of pandas
+    return isinstance(value, _ON_A_SCALE) or (hasattr(value, "to_timestamp") and hasattr(value, "freq"))
 
 
 def check_present(name, values):
@@ -274,19 +343,22 @@ def check_present(name, values):
 
 def _is_number(values):
     """Whether all values are real numbers. Missing ones are floats, or None beside numbers."""
-    values = np.asarray(values)
-    if values.dtype.kind in "biuf":
+    array = np.asarray(values)
+    if array.dtype.kind in "biuf":
         return True
-    if values.dtype.kind != "O" or not values.size:
+    if array.dtype.kind != "O" or not array.size:
         return False
-    present = [value for value in values.ravel() if not is_missing(value)]
+    found = read_column(values, "a covariate", "one value for each document")
+    present = [value for value in found if not is_missing(value)]
     return bool(present) and all(isinstance(value, (Real, Decimal)) for value in present)
 
 
 def _numbers(values, name):
     """A column of finite numbers."""
     shown = np.asarray(values)
-    check_present(name, shown if shown.dtype.kind == "O" else ())
+    if shown.dtype.kind == "O":
+        shown = read_column(values, f"covariate {name!r}", "one value for each document")
+        check_present(name, shown)
     numbers = real_numbers(shown, f"covariate {name!r}")
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):

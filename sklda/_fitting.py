@@ -160,6 +160,9 @@ def _former_results(estimator, corpus):
 def _settings(estimator):
     """The parameters that must not change before a warm start, because the draws of a chain depend on them."""
     values = {name: getattr(estimator, name) for name in estimator._continued}
+    if "doc_topic_prior" in values:
+        # Its value at this number of topics: a copy of a function need not be equal to it.
+        values["doc_topic_prior"] = estimator._alpha
     return values | {"learn_priors": kind_of_learning(estimator.learn_priors)}
 
 

@@ -1,22 +1,48 @@
 """The columns of a linear predictor: plain covariates, a formula, or a transformer of scikit-learn."""
 
+import ast
 import re
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from sklda._design import Design, as_matrix, check_rows, n_rows, read_columns, with_value
+from sklda._design import (
+    Design,
+    as_matrix,
+    check_no_scale,
+    check_present,
+    check_rows,
+    column_names,
+    has_names,
+    is_on_scale,
+    n_rows,
+    read_columns,
+    with_value,
+)
 from sklda._inference.arguments import real_numbers
+from sklda._inference.names import grouped, python_value, read_labels
 from sklda._inference.warn import warn
-from sklda._labels import as_list
 
 INTERCEPT = "intercept"
 # Values of a number at which the columns of a transformer are looked at.
 _TRIED = 20
 # What a formula may use besides the covariates and formulaic's own functions.
 _CONTEXT = {"np": np}
+# What R has and formulaic does not: a pattern, and what to write.
+_OF_R = (
+    (
+        r"(?<![\w.])\(([^()|{}]*)\|\|?\s*([^()|{}]+)\)",
+        "a random effect such as (1 | group) is not possible: leave it out, and give topic_effects the groups as "
+        "clusters=, for errors of documents that are not independent",
+    ),
+    (r"\b(?:as\.factor|factor|as\.character|ordered)\(\s*([^(),]*)", "write 'C({1})' for a category"),
+    (r"\b(?:as\.(?:numeric|integer|double))\(\s*([^(),]*)", "give {1} as numbers in the covariates"),
+    (r"(?<![\w.])(?:ns|rcs)\(\s*([^(),]*)", "write 'bs({1}, df=4)' for splines"),
+    (r"(?<![\w.])(sqrt|abs|sin|cos|log1p|round)\(", "functions of NumPy have a prefix: write 'np.{1}('"),
+)
 
 
 def design_of(covariates, n_documents, formula=None, transformer=None):
@@ -46,7 +72,7 @@ class WithoutIntercept:
     """The columns of another design but the intercept."""
 
     def __init__(self, design):
-        self.design, self.kept = design, [j for j, term in enumerate(design.terms) if term != INTERCEPT]
+        self.design, self.kept = design, [j for j in range(len(design.terms)) if j != design.intercept]
         if not self.kept:
             raise ValueError("the covariates have no term but the intercept, which the model has already: give one.")
         self.terms = [design.terms[j] for j in self.kept]
@@ -67,11 +93,15 @@ class WithIntercept:
         Names of the columns, and what categories are compared with.
     variables : list of str
         The covariates that are used.
+    intercept : int or None
+        The column of ones.
     """
+
+    intercept = 0
 
     def __init__(self, covariates, n_documents):
         self.design = Design(covariates, n_documents)
-        self.terms, self.bases = [INTERCEPT, *self.design.terms], ["", *self.design.bases]
+        self.terms, self.bases = _with_intercept(self.design.terms), ["", *self.design.bases]
         self.variables = [each.name for each in self.design.covariates]
 
     def matrix(self, covariates, n_documents):
@@ -85,6 +115,8 @@ class WithIntercept:
 class TransformedDesign:
     """The columns of a transformer of scikit-learn, after one of ones."""
 
+    intercept = 0
+
     def __init__(self, transformer, covariates, n_documents):
         if not hasattr(transformer, "fit") or not hasattr(transformer, "transform"):
             raise TypeError(f"transformer must have fit and transform, got {transformer!r}.")
@@ -94,7 +126,7 @@ class TransformedDesign:
             names = [str(name) for name in self.transformer.get_feature_names_out()]
         except (AttributeError, ValueError):
             names = [f"x{j}" for j in range(width)]
-        self.terms, self.bases = [INTERCEPT, *names], [""] * (width + 1)
+        self.terms, self.bases = _with_intercept(names), [""] * (width + 1)
         self.variables = [name for name, _ in read_columns(covariates, n_documents)]
 
     def widest(self):
@@ -127,35 +159,107 @@ class FormulaDesign:
 
     def __init__(self, formula, covariates, n_documents):
         try:
-            from formulaic import ModelMatrix, model_matrix
+            from formulaic import model_matrix
         except ImportError as error:
             raise ImportError("a formula needs formulaic: pip install formulaic.") from error
         if not isinstance(formula, str):
             raise TypeError(f"formula must be a str such as 'year + source', got {formula!r}.")
+        if not has_names(covariates):
+            raise TypeError(
+                f"formula = {formula!r} has names of covariates: give a data frame or a dict of columns, got a "
+                f"{type(covariates).__name__}."
+            )
         _refuse_r(formula)
-        self.formula, frame = formula, _as_frame(covariates)
-        found = self._columns(lambda: model_matrix(formula, frame, context=_CONTEXT, na_action="raise"))
-        if not isinstance(found, ModelMatrix):
-            raise ValueError(f"formula = {formula!r} has several parts: give the terms only, such as 'year + source'.")
+        names = list(map(str, column_names(covariates)))
+        self.formula = formula
+        parsed = self._parsed(names)
+        used = {name for term in parsed for factor in term.factors for name in _names_in(factor.expr)}
+        self.variables = [name for name in names if name in used]
+        frame = _as_frame(covariates)
+        found = self._columns(frame, lambda **how: model_matrix(parsed, frame, context=_CONTEXT, **how))
         if not len(found.columns):
             raise ValueError(f"formula = {formula!r} has no term: give at least one, such as 'year'.")
         self.spec = found.model_spec
-        self.terms = [INTERCEPT if name == "Intercept" else _without_t(name) for name in found.columns]
+        made = [(str(name), entry.term.degree == 0) for entry in self.spec.structure for name in entry.columns]
+        # formulaic calls the column of ones Intercept, which can be the name of a covariate.
+        self.intercept = next((j for j, (_, is_constant) in enumerate(made) if is_constant), None)
+        terms = [_without_t(name) for name, is_constant in made if not is_constant]
+        self.terms = terms if self.intercept is None else _with_intercept(terms)
+        if len(set(self.terms)) < len(made) or len(found.columns) < len(made):
+            raise ValueError(f"formula = {formula!r} has two columns with one name: rename a covariate.")
         self.bases = [base for entry in self.spec.structure for base in self._bases(entry)]
-        self.variables = sorted(map(str, self.spec.variables_by_source.get("data", ())))
+        self._check_kinds(found)
         check_rows(len(found), n_documents)
 
-    def _columns(self, make):
-        """The result of formulaic, whose errors and warnings are errors that name the formula."""
-        from formulaic.errors import DataMismatchWarning, FormulaicError
+    def _parsed(self, names):
+        """The formula as formulaic reads it, after a check of its Python code."""
+        from formulaic import Formula, SimpleFormula
 
+        try:
+            parsed = Formula(self.formula)
+        # Python code raises a SyntaxError.
+        except Exception as error:
+            raise self._error(error, names) from error
+        if not isinstance(parsed, SimpleFormula):
+            raise ValueError(
+                f"formula = {self.formula!r} has several parts: give the terms only, such as 'year + source'."
+            )
+        for factor in (factor for term in parsed for factor in term.factors):
+            if factor.eval_method.value != "python":
+                continue
+            if any(isinstance(getattr(node, "op", None), ast.BitXor) for node in _nodes(factor.expr)):
+                raise ValueError(
+                    f"formula = {self.formula!r} has {factor.expr!r}, in which ^ is no power but the exclusive or of "
+                    "Python: write **, as in I(year**2)."
+                )
+        return parsed
+
+    def _columns(self, frame, make):
+        """The columns by formulaic, whose errors and warnings are errors that name the formula and the document."""
+        from formulaic.errors import DataMismatchWarning
+
+        found = None
         with warnings.catch_warnings():
             # A category that the fit did not have would have the columns of the base.
             warnings.simplefilter("error", DataMismatchWarning)
             try:
-                return make()
-            except (FormulaicError, DataMismatchWarning, ValueError) as error:
-                raise ValueError(f"formula = {self.formula!r} cannot be used: {error}") from error
+                return make(na_action="raise")
+            # formulaic runs the code of the formula, which can raise anything.
+            except Exception as error:
+                for name in (each for each in column_names(frame) if str(each) in self.variables):
+                    check_no_scale(str(name), getattr(frame[name], "dtype", None), frame[name])
+                    check_present(str(name), map(python_value, frame[name]))
+                with suppress(Exception):
+                    found = np.asarray(make(na_action="ignore"), dtype=np.float64)
+                if found is not None:
+                    self._check_finite(found)
+                raise self._error(error, column_names(frame)) from error
+
+    def _error(self, error, names):
+        """The error for one of formulaic, which writes for terminals."""
+        hint = _hint(self.formula, names)
+        said = " ".join(re.sub(r"\x1b\[[\d;]*m|[⧛⧚]", "", str(error)).split())
+        return ValueError(f"formula = {self.formula!r} cannot be used: {hint or said}")
+
+    def _check_finite(self, columns):
+        bad = np.argwhere(~np.isfinite(columns))
+        if len(bad):
+            row, column = bad[0]
+            raise ValueError(
+                f"formula = {self.formula!r} gives {columns[row, column]} for document {row}: each document needs "
+                "finite values."
+            )
+
+    def _check_kinds(self, found):
+        """Refuse columns of dates and durations, and categories of dates."""
+        kinds = [dtype for dtype in found.dtypes if getattr(dtype, "kind", "f") not in "biuf"]
+        for _, state in self.spec.encoder_state.values():
+            kinds += [type(each).__name__ for each in state.get("categories", ()) if is_on_scale(python_value(each))]
+        if kinds:
+            raise TypeError(
+                f"formula = {self.formula!r} has values of type {kinds[0]}: give a real number, such as the year, or a "
+                "text for categories."
+            )
 
     def _bases(self, entry):
         """The levels with which the categories of a term are compared, for each of its columns."""
@@ -177,11 +281,10 @@ class FormulaDesign:
 
     def matrix(self, covariates, n_documents):
         frame = _as_frame(covariates)
-        found = self._columns(lambda: self.spec.get_model_matrix(frame, context=_CONTEXT))
+        found = self._columns(frame, lambda **how: self.spec.update(**how).get_model_matrix(frame, context=_CONTEXT))
         found = real_numbers(found, "the columns of the formula")
         check_rows(len(found), n_documents)
-        if not np.isfinite(found).all():
-            raise ValueError(f"formula = {self.formula!r} has values that are not finite.")
+        self._check_finite(found)
         return found
 
     def has_steps(self, covariates, name, values):
@@ -191,6 +294,20 @@ class FormulaDesign:
             kinds.get(str(factor)) == "categorical" and name in map(str, variables)
             for factor, variables in self.spec.factor_variables.items()
         )
+
+
+def _nodes(code):
+    """The nodes of the Python code of a factor, in which names with spaces are between backticks."""
+    return ast.walk(ast.parse(re.sub("`[^`]*`", "name", code)))
+
+
+def _names_in(code):
+    """The names in a factor, which is a name itself or Python code."""
+    try:
+        names = {node.id for node in _nodes(code) if isinstance(node, ast.Name)}
+    except SyntaxError:
+        names = set()
+    return names | {code, *re.findall("`([^`]*)`", code)}
 
 
 def _without_t(name):
@@ -214,14 +331,35 @@ def _refuse_r(formula):
         )
 
 
+def _hint(formula, names):
+    """Advice for a term that formulaic does not know; an empty text if there is none."""
+    for pattern, advice in _OF_R:
+        found = re.search(pattern, formula)
+        if found:
+            return f"{advice.replace('{1}', found[1].strip())}."
+    for name in map(str, names):
+        if not name.isidentifier() and name in formula and f"`{name}`" not in formula:
+            return f"write the name {name!r} between backticks: `{name}`."
+    return ""
+
+
+def _with_intercept(terms):
+    """The terms after that of the column of ones, whose name none of them may have."""
+    if INTERCEPT in terms:
+        raise ValueError(
+            f"a covariate or a term has the name {INTERCEPT!r}, which is that of the column of ones: rename it."
+        )
+    return [INTERCEPT, *terms]
+
+
 def _as_frame(covariates):
-    """A dict of columns as the data frame that formulaic takes."""
+    """A dict of columns as the data frame that formulaic takes. Columns with an index stay in their order."""
     if not isinstance(covariates, dict):
         return covariates
     # formulaic needs it.
     from pandas import DataFrame
 
-    return DataFrame(covariates)
+    return DataFrame({name: getattr(values, "array", values) for name, values in covariates.items()})
 
 
 def warn_of_sources(covariates, variables, n_documents):
@@ -230,12 +368,12 @@ def warn_of_sources(covariates, variables, n_documents):
     Such a column may be their source. Columns in which values have fewer than two documents on average, real numbers,
     and those that only name the values of the covariate are none.
     """
-    columns = read_columns(covariates, n_documents)
-    codes = {name: _codes(values) for name, values in columns}
+    codes, kinds = {}, {}
+    for name, values in read_columns(covariates, n_documents, variables) + _possible_sources(covariates, n_documents):
+        codes[name] = grouped(read_labels(values, f"covariate {name!r}", may_be_missing=True))[1]
+        kinds[name] = np.asarray(values).dtype.kind
     sources = {
-        name: codes[name].max() + 1
-        for name, values in columns
-        if np.asarray(values).dtype.kind != "f" and 2 * codes[name].max() + 2 <= n_documents
+        name: own.max() + 1 for name, own in codes.items() if kinds[name] != "f" and 2 * own.max() + 2 <= n_documents
     }
     for name in variables:
         n_values = codes[name].max() + 1 if name in codes else 1
@@ -253,7 +391,15 @@ def warn_of_sources(covariates, variables, n_documents):
             )
 
 
-def _codes(values):
-    """The values of a column as numbers from zero."""
-    numbers: dict = {}
-    return np.array([numbers.setdefault(value, len(numbers)) for value in as_list(values, "a covariate")])
+def _possible_sources(covariates, n_documents):
+    """The columns that have a label for each document, whether they are used or not."""
+    found = []
+    for name in column_names(covariates) if has_names(covariates) else ():
+        try:
+            ((_, values),) = read_columns(covariates, n_documents, [str(name)])
+            read_labels(values, "a covariate")
+        except (TypeError, ValueError):
+            # Such as lists of words.
+            continue
+        found.append((str(name), values))
+    return found

@@ -23,13 +23,14 @@ from sklda._inference.cluster.actors import ClusterCorpus
 from sklda._inference.cluster.chain import ClusterChain
 from sklda._inference.dask_arrays import is_dask
 from sklda._inference.modes.initialisation import INITS, initialise_chains, start_of
+from sklda._inference.names import read_vocabulary
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED
 from sklda._inference.sampling.choice import SAMPLERS, chain_class
 from sklda._inference.sampling.partitioned import TOKENS_PER_WORKER
 from sklda._inference.sampling.point_estimates import reserve_memory
 from sklda._inference.sampling.prior_learning import continued_priors, kind_of_learning, prior_settings
 from sklda._inference.sampling.run_chains import Schedule, burn_in_of
-from sklda._inference.sampling.seed_words import columns_of, pseudo_counts
+from sklda._inference.sampling.seed_words import pseudo_counts
 from sklda._inference.types import Model, Seed, TopicPrior
 from sklda._parameters import POSITIVE
 
@@ -145,7 +146,8 @@ class GibbsLDA(AssignmentsMixin, ChainAttributes, BaseLDA):
     topic_share_, topic_share_std_ : ndarray of shape (n_components,)
         Share of the tokens in each topic, and its posterior standard deviation. This contains that there are few draws,
         and that they depend on each other. With several chains it contains the differences between matched topics of
-        the chains. That of one chain is often far too small, because a chain stays in one mode.
+        the chains. That of one chain is often far too small, because a chain stays in one mode. That of a single draw
+        is NaN.
     n_draws_ : int
         Number of draws that were averaged. It is smaller than `n_draws` if a chain had fewer draws, if there are many
         topics for the number of sweeps, or if topics exchanged their names: then only the draws after that are used.
@@ -381,7 +383,7 @@ class GibbsLDA(AssignmentsMixin, ChainAttributes, BaseLDA):
         if self.seed_words is not None:
             known = getattr(self, "feature_names_in_", None)
             names = known if self.vocabulary is None else self.vocabulary
-            names = None if names is None else columns_of(names, corpus.n_features, known)
+            names = None if names is None else read_vocabulary(names, "vocabulary", corpus.n_features, known)
             added = pseudo_counts(self.seed_words, self.seed_strength, self.n_components, corpus, names)
             added = added if added.nnz else None
         given = self._alpha, self.topic_word_prior

@@ -21,6 +21,7 @@ from sklda._inference.held_out.fold_in import fold_in
 from sklda._inference.labels.dependency import fold_in_with_dependency
 from sklda._inference.labels.label_topics import LabelTopics
 from sklda._inference.labels.selection import top_documents, top_labels
+from sklda._inference.names import check_same_order
 from sklda._inference.types import Counts
 from sklda._label_targets import read_known_labels
 
@@ -243,6 +244,7 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
             If y is malformed, has a label that the fit did not have, or has columns in another order.
         """
         check_is_fitted(self)
+        check_same_order(X, y, "y")
         known = read_known_labels(y, self)
         if not self.multilabel_:
             return super().score(X, known, sample_weight)

@@ -28,7 +28,7 @@ class LabelResults(RunResults):
     def attributes(self):
         """The fitted attributes, a dict."""
         chain, means = self.chains[self.best], LabelMeans.of(self.chains, self.n_labels)
-        counts = chain.priors.opened.pair_matrix(means.pair_counts)
+        counts, opened = chain.priors.opened.pair_matrix(means.pair_counts), chain.priors.opened
         totals = np.asarray(counts.sum(axis=0)).ravel()
         return {
             **super().attributes(),
@@ -40,6 +40,8 @@ class LabelResults(RunResults):
             "topic_assignments_": chain.token_topics(),
             "_word_topic_counts_": counts,
             "_fingerprint_": chain.corpus.fingerprint,
+            # Documents without open topics are left out.
+            "_used_tokens_": np.where(opened.numbers > 0, chain.corpus.lengths, 0),
             "_results_": self._stored(chain, means.theta_std(chain.priors)),
         }
 

@@ -1,5 +1,6 @@
 """The labels of documents: an indicator matrix, or one label for each document."""
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any
@@ -11,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from sklda._inference.arguments import check_no_mask
 from sklda._inference.counts import LARGEST_COUNT, read_sparse, storable
-from sklda._labels import is_missing
+from sklda._inference.names import grouped, is_missing, python_value, read_labels, read_once
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,13 @@ def read_targets(y, n_documents):
         names = np.array([str(name) for name in (numbers if names is None else names)])
         return Targets(indicator, numbers, names, True, is_sparse)
     check_classification_targets(y)
-    classes, index = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "O":
+        distinct, index = grouped(read_labels(labels, "y"))
+        classes = np.empty(len(distinct), dtype=object)
+        classes[:] = distinct
+    else:
+        classes, index = np.unique(labels, return_inverse=True)
     indicator = sp.csr_array(
         (np.ones(n_documents, bool), index, np.arange(n_documents + 1)), shape=(n_documents, len(classes))
     )
@@ -80,7 +87,13 @@ def _as_array(y):
         raise ValueError("LabeledLDA requires y to be passed, but the target y is None. It has the labels.")
     if sp.issparse(y):
         return read_sparse(y, "y")
+    if isinstance(y, (Mapping, Set)):
+        raise TypeError(
+            f"y is a {type(y).__name__}, which is in no order of the documents: give a list with the label of each "
+            "document, or an indicator matrix."
+        )
     check_no_mask(y, "y")
+    y = read_once(y)
     try:
         y = np.asarray(y)
     except ValueError as error:
@@ -92,8 +105,13 @@ def _as_array(y):
         assert_all_finite(y, input_name="y", estimator_name="LabeledLDA")
     if y.dtype.kind not in "mMO":
         return y
+    if y.dtype.kind == "O":
+        # Such as the scalars of pyarrow.
+        y = y.copy()
+        for place, label in np.ndenumerate(y):
+            y[place] = python_value(label)
     for place, label in np.ndenumerate(y):
-        if isinstance(label, (list, tuple, set, np.ndarray)):
+        if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
             raise ValueError(
                 "y has lists of labels. Make an indicator matrix of them with "
                 "sklearn.preprocessing.MultiLabelBinarizer."

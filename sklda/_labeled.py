@@ -22,6 +22,7 @@ from sklda._inference.labels.dependency import SAMPLERS
 from sklda._inference.labels.fitting import LabelSums
 from sklda._inference.labels.label_topics import label_prior
 from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
+from sklda._inference.names import check_same_order
 from sklda._inference.priors import LARGEST, SMALLEST, at_topics
 from sklda._inference.sampling.run_chains import Schedule, burn_in_of
 from sklda._inference.types import Model, Seed, TopicPrior
@@ -134,7 +135,8 @@ class LabeledLDA(LabelClassifier):
         eta.
     doc_topic_std_ : ndarray of shape (n_documents, n_labels + n_shared)
         Posterior standard deviations of the proportions given the labels, over the draws of all chains, computed at
-        every access. It is zero for labels that a document does not have, and in documents that were left out.
+        every access. It is zero for labels that a document does not have. A document that was left out has those of the
+        prior.
     topic_share_, topic_share_std_ : ndarray of shape (n_labels + n_shared,)
         Share of the tokens of the fit in each topic, and its standard deviation over the draws of all chains.
     n_draws_ : int
@@ -258,6 +260,7 @@ class LabeledLDA(LabelClassifier):
         self.random_state = random_state
 
     def _plan(self, corpus, data, former):
+        check_same_order(data["X"], data["y"], "y")
         targets = read_targets(data["y"], corpus.n_documents)
         if self.label_weight + self.even_weight == 0:
             raise ValueError("label_weight and even_weight are both 0: one of them must be positive.")
@@ -354,14 +357,16 @@ class LabeledLDA(LabelClassifier):
     def doc_topic_(self) -> np.ndarray:
         """Proportions of the training documents, given their labels, as a dense array; see `doc_label_`."""
         theta = self.doc_label_.toarray()
-        left_out = np.diff(self.doc_label_.indptr) == 0
-        theta[left_out] = self.doc_topic_prior_ / self.doc_topic_prior_.sum()
+        theta[self._left_out()] = self.doc_topic_prior_ / self.doc_topic_prior_.sum()
         return theta
 
     @property
     def doc_topic_std_(self) -> np.ndarray:
         """Posterior standard deviations of the proportions given the labels, (n_documents, n_labels + n_shared)."""
-        return self._results_.doc_label_std.toarray()
+        std, total = self._results_.doc_label_std.toarray(), self.doc_topic_prior_.sum()
+        mean = self.doc_topic_prior_ / total
+        std[self._left_out()] = np.sqrt(mean * (1 - mean) / (total + 1))
+        return std
 
     def _prior_of_training(self):
         alpha = self.doc_label_.copy()
@@ -369,4 +374,11 @@ class LabeledLDA(LabelClassifier):
         return alpha.toarray()
 
     def _sample_posterior(self, n_samples, seed):
-        return self._results_.sample(self.topic_word_prior_, n_samples, seed)
+        theta, phi = self._results_.sample(self.topic_word_prior_, n_samples, seed)
+        left_out, rng = self._left_out(), np.random.default_rng(random.child(seed, 2))
+        theta[:, left_out] = rng.dirichlet(self.doc_topic_prior_, (n_samples, left_out.sum()))
+        return theta, phi
+
+    def _left_out(self):
+        """Which documents of the fit had no topic that was open to them, (n_documents,) bool."""
+        return np.diff(self.doc_label_.indptr) == 0

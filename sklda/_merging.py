@@ -17,7 +17,7 @@ from sklda._chain_results import ChainResults
 from sklda._collapsed_variational import CollapsedVariationalLDA
 from sklda._compound import CompoundLDA
 from sklda._consensus import ConsensusTopics
-from sklda._consensus_fits import mean_and_std, summed, topics_of
+from sklda._consensus_fits import share_std, topic_word_std, topics_of
 from sklda._covariate import CovariateLDA
 from sklda._empirical_bayes import EmpiricalBayesLDA
 from sklda._gibbs import GibbsLDA
@@ -60,7 +60,7 @@ def merge_topics(model: Model, groups: Any) -> Model:
 
         A fitted attribute that has no meaning for merged topics is absent, and its error says so: posteriors of the
         priors and of the number of topics, traces and diagnostics of the chains, snapshots. From `ConsensusTopics`,
-        `doc_topic_std_` is absent.
+        `doc_topic_std_` and `split_half_agreement_` are absent.
 
     Raises
     ------
@@ -277,6 +277,7 @@ def _of_input(model):
         "feature_names_in_",
         "_fold_in_seed_",
         "_fingerprint_",
+        "_used_tokens_",
         "n_iter_",
         "n_burn_in_",
         "best_chain_",
@@ -351,7 +352,7 @@ def _merged_compound(model, sums):
 
 
 def _merged_variational(model, sums):
-    names = "n_batch_iter_", "_position_", "_lengths_"
+    names = "n_batch_iter_", "_position_", "_documents_"
     merged = _copied(model, names).set_params(n_components=sums.n_merged)
     alpha = sums.alpha(model.doc_topic_prior_)
     eta = sums.eta(np.asarray(model.topic_word_prior_), model.n_features_in_)
@@ -367,17 +368,16 @@ def _merged_variational(model, sums):
 
 
 def _merged_consensus(model, sums):
-    merged = _copied(model, ("estimators_", "_topic_shares_", "_resampled_"))
+    merged = _copied(model, ("estimators_", "_topic_shares_", "_share_draws_", "_resampled_"))
     members = [
         np.concatenate([model.members_[k] for k in np.flatnonzero(sums.place == c)]) for c in range(sums.n_merged)
     ]
     found = consensus_of([topics_of(each) for each in model.estimators_], model._topic_shares_, members)
-    shares = model._topic_shares_
-    share, std = mean_and_std(lambda f: summed(shares[f][None], found.members, f)[0], len(shares))
     merged.__dict__ |= found.attributes() | {
+        "topic_word_std_": topic_word_std(found, model.estimators_),
         "doc_topic_": sums.columns(model.doc_topic_),
-        "topic_share_": share,
-        "topic_share_std_": std,
+        "topic_share_": found.share,
+        "topic_share_std_": share_std(model._share_draws_, found.members),
     }
     return merged
 

@@ -13,6 +13,7 @@ from sklda._base import BaseLDA
 from sklda._callbacks import with_callbacks
 from sklda._fitting import all_or_nothing
 from sklda._inference.held_out.averages import mean_per_token
+from sklda._inference.names import check_same_order
 from sklda._inference.types import Counts
 
 # The words of docstrings and messages; `type` is the annotation of the argument.
@@ -51,8 +52,8 @@ COVARIATES = {
 class MetadataLDA(BaseLDA):
     """Base class of estimators whose methods take documents and metadata of them.
 
-    A subclass says what these are (`_metadata`), and has `document_prior(metadata)`. Its methods have the name of the
-    metadata in their signatures, from which scikit-learn knows what to route.
+    A subclass says what these are (`_metadata`), and has `document_prior(metadata)` and `_read_metadata(metadata)`. Its
+    methods have the name of the metadata in their signatures, from which scikit-learn knows what to route.
     """
 
     _metadata: ClassVar[dict[str, str]]
@@ -91,7 +92,7 @@ class MetadataLDA(BaseLDA):
         TypeError
             If {wrong_type}, or a parameter is of the wrong type.
         """
-        return self._find_topics(X, y, **self._checked("fit", metadata))
+        return self._find_topics(X, y, **self._checked("fit", X, metadata))
 
     def fit_transform(self, X: Counts, y: Any = None, *, normalize: bool = True, **metadata: Any) -> np.ndarray:
         """Find topics, and return the topic proportions: ``fit(X, {name}=z).transform(X, {name}=z)``.
@@ -111,7 +112,7 @@ class MetadataLDA(BaseLDA):
         -------
         ndarray of shape (n_documents, n_components)
         """
-        metadata = self._checked("fit_transform", metadata)
+        metadata = self._checked("fit_transform", X, metadata)
         return self.fit(X, y, **metadata).transform(X, **metadata, normalize=normalize)
 
     def transform(self, X: Counts, *, normalize: bool = True, **metadata: Any) -> np.ndarray:
@@ -138,7 +139,7 @@ class MetadataLDA(BaseLDA):
         ValueError
             If {unknown}.
         """
-        return self._proportions(X, normalize, **self._checked("transform", metadata))
+        return self._proportions(X, normalize, **self._checked("transform", X, metadata))
 
     def score_samples(self, X: Counts, **metadata: Any) -> np.ndarray:
         """Held-out log-likelihood of documents, log p(w_d | phi, {prior}), by guided annealed importance sampling.
@@ -155,7 +156,7 @@ class MetadataLDA(BaseLDA):
         ndarray of shape (n_documents,)
             Nats, without the multinomial coefficient; 0 for a document without words.
         """
-        return self._score_samples(X, **self._checked("score_samples", metadata))[0]
+        return self._score_samples(X, **self._checked("score_samples", X, metadata))[0]
 
     def score(self, X: Counts, y: Any = None, sample_weight: ArrayLike | None = None, **metadata: Any) -> float:
         """Mean held-out log-likelihood per token, in nats; greater is better.
@@ -175,7 +176,7 @@ class MetadataLDA(BaseLDA):
         -------
         float
         """
-        log_likelihood, lengths = self._score_samples(X, **self._checked("score", metadata))
+        log_likelihood, lengths = self._score_samples(X, **self._checked("score", X, metadata))
         return mean_per_token(log_likelihood, lengths, sample_weight)
 
     def perplexity(self, X: Counts, **metadata: Any) -> float:
@@ -193,14 +194,21 @@ class MetadataLDA(BaseLDA):
         float
         """
         with np.errstate(over="ignore"):
-            return float(np.exp(-self.score(X, **self._checked("perplexity", metadata))))
+            return float(np.exp(-self.score(X, **self._checked("perplexity", X, metadata))))
 
-    def _checked(self, method, metadata):
-        """The metadata by their name, None if they are not given. Another keyword of a method is refused."""
+    def _checked(self, method, X, metadata):
+        """The metadata as `_read_metadata` reads them, by their name; None if they are not given.
+
+        Another keyword of a method is refused.
+        """
         name = self._metadata["name"]
         if others := metadata.keys() - {name}:
             raise TypeError(f"{type(self).__name__}.{method}() got an unexpected keyword argument {min(others)!r}.")
-        return {name: metadata.get(name)}
+        values = metadata.get(name)
+        if values is not None:
+            check_same_order(X, values, name)
+            values = self._read_metadata(values)
+        return {name: values}
 
     def _doc_prior(self, corpus, **metadata):
         name, rows = self._metadata["name"], self._metadata["rows"]

@@ -19,6 +19,7 @@ from sklda._fitting import Plan, prior_attributes
 from sklda._inference import journal, random
 from sklda._inference.evidence.estimates import METHODS, UNBIASED, EvidenceSettings
 from sklda._inference.sampling.point_estimates import reserve_memory
+from sklda._inference.sampling.run_chains import best_chain
 from sklda._inference.topic_count.count_prior import LARGEST, CountPrior
 from sklda._inference.topic_count.pmmh import PMMH
 from sklda._inference.topic_count.posterior import LAST_SWEEPS, sample_models
@@ -26,6 +27,7 @@ from sklda._inference.topic_count.prior_rules import PriorRule
 from sklda._inference.topic_count.scan import Scan
 from sklda._inference.types import Seed, TopicPrior
 from sklda._inference.warn import warn
+from sklda._inference.word_information import dependence_on_documents
 from sklda._parameters import POSITIVE
 from sklda.metrics._evidence import COMPARATOR
 
@@ -34,6 +36,8 @@ _PMMH_RUNS = 2
 # Warnings are given for: a posterior probability with a larger standard error than this, or a larger one at the end of
 # the range;
 _LARGE = 0.1
+# a dependence of words on documents of more standard deviations: under the model, one corpus in 30,000 has it;
+_DEVIATES = 4
 # a chain of ``method="pmmh"`` that stays for more proposals than this, and for more than this share of them.
 _LONG_STAY, _LONG_STAY_SHARE = 50, 1 / 5
 
@@ -41,24 +45,27 @@ _LONG_STAY, _LONG_STAY_SHARE = 50, 1 / 5
 class TopicCountLDA(ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation with a posterior over the number of topics, and topics at its mode.
 
-    The evidence p(w | T) is estimated by annealing between independent tokens and the posterior of z, in both
-    directions. By default (``method="scan"``):
+    The evidence p(w | T) is that of the number of topics alone: assignments, proportions, topics and, by default, the
+    priors h = (alpha, eta) are integrated out. By default (``method="scan"``):
 
-    1. Runs at T: in the first round `n_chains` new chains begin with twice as many topics and merge pairs of them; in
-       the second one new chains are annealed, and so on in turn. From each, one run goes forward and one backward. If
-       the forward weights vary little, log p(w | T) is the log of their mean; otherwise Bennett's acceptance ratio
-       makes one value of both directions. Its error comes from the spread between runs and between chains.
-    2. The first runs are at four T, each twice the one before. While the largest T is the best, the next is twice as
+    1. Chains at T: in the first round `n_chains` new chains begin with twice as many topics and merge pairs of them; in
+       the second one new chains are annealed, and so on in turn. Each then draws h and z in turn, until h has settled.
+    2. Runs of each chain, at its posterior mean of h: one goes forward, from independent tokens to the posterior of z,
+       and one backward. Bennett's acceptance ratio makes one value of both, log p(w | T, h). The evidence is
+       p(w | T, h) p(h) / p(h | w, T), whose last factor comes from the draws of h. Its error comes from the spread
+       between chains, and between runs.
+    3. The first chains are at four T, each twice the one before. While the largest T is the best, the next is twice as
        large.
-    3. As far as log p(w | T) rises, it is concave in T; as far as it falls, in log T. So between two T with runs it is
-       bounded from below by the line between them, and from above by continued lines. A T has no runs only if its upper
-       bound is so low that its probability does not count, or if both bounds are as close as the errors of the values.
-       The next runs are at the T with the highest upper bound.
-    4. A value far below the line between its neighbours is that of chains in poor modes: new chains are made there.
-    5. Draws within errors and bounds are draws of p(T | w). Further runs are made at the T where they would reduce its
+    4. As far as log p(w | T) rises, it is concave in T; as far as it falls, in log T. So between two T with runs it is
+       bounded from below by the line between them, and from above by continued lines. It is also not below the evidence
+       of fewer topics with empty ones beside them. A T has no runs only if its upper bound is so low that its
+       probability does not count, or if both bounds are as close as the errors of the values. The next runs are at the
+       T with the highest upper bound.
+    5. A value far below one of these lower bounds is that of chains in poor modes: new chains are made there.
+    6. Draws within errors and bounds are draws of p(T | w). Further runs are made at the T where they would reduce its
        variance most. They are twice as long as the last ones at T if these vary by more than 2 nats squared, and by
        more than chains at all T do.
-    6. This ends when each p(T | w) is known to 0.05, and the T beside the best one and beside the ends of the interval
+    7. This ends when each p(T | w) is known to 0.05, and the T beside the best one and beside the ends of the interval
        have runs. If only a mean of T above ten is known to 20 %, and its error is more than two topics, the bounds
        at T without runs suffice. It also ends when `max_sweeps` is spent.
 
@@ -70,7 +77,7 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
 
     Parameters
     ----------
-    min_components : int, default=2
+    min_components : int, default=1
         The smallest number of topics.
     max_components : int, default=None
         The largest number of topics. None: 200.
@@ -88,18 +95,18 @@ default=None
         worse. They are meant for comparisons, with a warning. ``method="pmmh"`` needs unbiased estimates and refuses
         them.
     doc_topic_prior : float, str or callable, default=None
-        alpha, the Dirichlet parameter per topic of a document's proportions, the same for all topics. None: ``1 / T``,
-        or learnt. A text such as ``"5/K"`` is a number over T, and a function is called with T.
-    topic_word_prior : float or array-like of shape (n_features,), default=None
-        eta, the Dirichlet parameter per word of a topic. None: ``1 / T``, or learnt.
-    learn_priors : {"symmetric"} or bool, default=False
-        Whether priors that are None are learnt at each T, by Gibbs-EM in annealed chains. Topics have the same priors,
-        because the evidence of different T is compared, so there is no ``"asymmetric"``. True is the same as
-        ``"symmetric"``.
-    n_temperatures : int, default=300
-        Sweeps of the first annealing runs; fewer if these would take more than a fifteenth of `max_sweeps`. The chains
-        before them have as many annealed sweeps as a run, and at least half of `n_temperatures`; and then as many as a
-        run, whose mean counts are the guide of the runs. A scan makes longer runs as above.
+        alpha, the Dirichlet parameter per topic of a document's proportions, the same for all topics. None: it is
+        unknown, with a weak prior: log alpha is normal around log 0.1 with a standard deviation of 2, so that 95 % of
+        it lie between .002 and 5. A text such as ``"5/T"`` is a number over T; ``"1/T"`` is that of Chen & Doss. A
+        function is called with T.
+    topic_word_prior : float, str or array-like of shape (n_features,), default=None
+        eta, the Dirichlet parameter per word of a topic. None: it is unknown, with the same prior as alpha. ``"1/T"``
+        is that of Chen & Doss.
+    n_temperatures : int, default=100
+        Sweeps of the first annealing runs; fewer if these would take more than a fifteenth of `max_sweeps`. Before them
+        a chain has as many sweeps as a run, and at least 1.5 `n_temperatures`, to find a mode, and as many with draws
+        of h. Then it has as many as a run: their mean counts are the guide of the runs. A scan makes longer runs as
+        above.
     n_runs : int, default=None
         Annealing runs from each chain, in either direction. None: 1, or 2 with ``method="pmmh"``.
     n_chains : int, default=2
@@ -141,8 +148,8 @@ default=None
         The most likely number of topics that had runs.
     log_evidence_ : ndarray of shape (n_counts,)
         log p(w | T) by the runs at T, in nats; NaN without runs. With the scan, as above; if chains are in different
-        modes, from the better half of them. With other kinds of `evidence`, the logarithm of the mean of their
-        estimates.
+        modes, from the better half of them; and not below the evidence of fewer topics with empty ones beside them.
+        With other kinds of `evidence`, the logarithm of the mean of their estimates.
     log_evidence_std_ : ndarray of shape (n_counts,)
         Its standard error, from the spread between runs and between chains. Part of it is common to all T: the middle
         between forward and backward runs is not exactly the value. Most of this part cancels in p(T | w).
@@ -163,9 +170,12 @@ default=None
 sampler_
         Of the chains at the mode, as in `GibbsLDA`. They begin at the ends of annealing runs.
     doc_topic_prior_ : float
-        alpha at the mode.
+        alpha at the mode. If it is unknown, the posterior mean of its logarithm, exponentiated.
     topic_word_prior_ : float or ndarray of shape (n_features,)
-        eta at the mode.
+        eta at the mode, likewise.
+    model_check_z_ : float
+        How far the words of the topics depend on the documents, in standard deviations of what the model allows. Above
+        4 there is a warning: the number of topics is that of a model that does not fit. See `inspection.topic_check`.
     n_sweeps_ : int
         Sweeps over the corpus of the whole fit, all chains together.
     topic_names_ : ndarray of shape (n_components_,)
@@ -178,11 +188,16 @@ sampler_
     The evidence measures how well the model describes the words. With real texts it rises while more topics describe
     them better, even if a reader cannot distinguish these topics. Report the interval, and compare held-out scores.
 
+    The identity in 2. holds at every h (Besag 1989). Given z, alpha and eta are independent, and their densities need
+    only how often each count occurs.
+
     There is no ``warm_start``: the states of all chains at all T are not kept after the fit. With the same int as
     `random_state` and a larger `max_sweeps`, a fit repeats the rounds of the earlier one and adds new ones.
 
     References
     ----------
+    Besag (1989). A candidate's formula: a curious result in Bayesian prediction. Biometrika.
+
     Chen & Doss (2018). Inference for the number of topics in the latent Dirichlet allocation model via Bayesian mixture
     modelling.
 
@@ -203,6 +218,7 @@ sampler_
         "method": [StrOptions({"scan", "pmmh"})],
         "evidence": [StrOptions(set(METHODS))],
         "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither"), str, callable],
+        "topic_word_prior": [None, Interval(Real, 0, None, closed="neither"), str, "array-like"],
         "n_temperatures": [Interval(Integral, 2, None, closed="left")],
         "n_runs": [None, POSITIVE],
         "n_chains": [Interval(Integral, 2, None, closed="left")],
@@ -213,16 +229,15 @@ sampler_
 
     def __init__(
         self,
-        min_components: int = 2,
+        min_components: int = 1,
         max_components: int | None = None,
         *,
         topic_count_prior: ArrayLike | Any | None = None,
         method: Literal["scan", "pmmh"] = "scan",
         evidence: str = "guided_ais",
         doc_topic_prior: TopicPrior | None = None,
-        topic_word_prior: ArrayLike | None = None,
-        learn_priors: Literal["symmetric"] | bool = False,
-        n_temperatures: int = 300,
+        topic_word_prior: ArrayLike | str | None = None,
+        n_temperatures: int = 100,
         n_runs: int | None = None,
         n_chains: int = 2,
         n_inner: int = 50,
@@ -241,7 +256,6 @@ sampler_
         self.evidence = evidence
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
-        self.learn_priors = learn_priors
         self.n_temperatures = n_temperatures
         self.n_runs = n_runs
         self.n_chains = n_chains
@@ -282,7 +296,8 @@ sampler_
                 # The estimates so far are kept. Topics need one sweep.
                 journal.end_early()
                 chains = posterior.chains(corpus, 1, self.n_jobs)
-            self._warn(posterior, prior)
+            check = dependence_on_documents(corpus, chains[best_chain(chains)].topics, posterior.mode, seed)
+            self._warn(posterior, prior, check)
             plan.known |= {
                 "topic_counts_": posterior.counts,
                 "topic_count_posterior_": posterior.probability,
@@ -292,6 +307,7 @@ sampler_
                 "log_evidence_": posterior.log_evidence,
                 "log_evidence_std_": posterior.log_evidence_std,
                 "evidence_trace_": posterior.estimates,
+                "model_check_z_": check,
                 "n_sweeps_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
                 "_draws_": posterior.draws,
             }
@@ -306,20 +322,14 @@ sampler_
         return prior_attributes(self, draws.priors)
 
     def _prior_rule(self, corpus):
-        if self.learn_priors == "asymmetric":
+        rule = PriorRule(self.doc_topic_prior, self.topic_word_prior, corpus.n_features)
+        if self.method == "pmmh" and rule.unknown:
             raise ValueError(
-                "learn_priors='asymmetric' is not possible: numbers of topics are compared by their evidence for "
-                "topics with the same priors. Give learn_priors='symmetric', True or False."
-            )
-        make = PriorRule.learning if self.learn_priors else PriorRule
-        rule = make(self.doc_topic_prior, self.topic_word_prior, corpus.n_features)
-        if self.learn_priors and not rule.learns:
-            raise ValueError(
-                "learn_priors=True learns the priors that are None, and both doc_topic_prior and topic_word_prior are "
-                "given: set one of them to None, or learn_priors to False."
+                "method='pmmh' needs estimates that are unbiased, and those at unknown priors are not: give "
+                "doc_topic_prior and topic_word_prior, for instance '1/T' for both, as Chen & Doss (2018) do."
             )
         # Checks shapes and ranges before anything is sampled.
-        if not rule(self.min_components).exchangeable:
+        if not rule.at(self.min_components).exchangeable:
             raise ValueError("doc_topic_prior must give one number, because all topics have the same prior.")
         return rule
 
@@ -340,8 +350,8 @@ sampler_
             "longest_stay_": trace.longest_stay,
         }
 
-    def _warn(self, posterior, prior):
-        """Warn if the estimates ended early, if the posterior is imprecise, or if its range may end too early."""
+    def _warn(self, posterior, prior, check):
+        """Warn of estimates that ended early or are imprecise, of a small range, and of a model that does not fit."""
         if posterior.unfinished:
             n = len(posterior.estimates)
             warn(
@@ -358,20 +368,35 @@ sampler_
                 f"small. Report topic_count_interval_, {posterior.interval}, rather than n_components_.",
                 ConvergenceWarning,
             )
-        counts, at_end = posterior.counts, posterior.probability[-1]
-        if len(counts) > 1 and at_end > _LARGE and prior.cut_off_at(int(counts[-1])):
+        counts, (at_start, at_end) = posterior.counts, posterior.probability[[0, -1]]
+        cut_off = len(counts) > 1 and at_end > _LARGE and prior.cuts_off(int(counts[-1]) + 1)
+        if cut_off:
             warn(
                 f"p(T | w) is {at_end:.2g} at the end of the range, {counts[-1]} topics: "
                 "larger numbers may be more likely. Raise max_components.",
                 ConvergenceWarning,
+            )
+        if len(counts) > 1 and at_start > _LARGE and prior.cuts_off(int(counts[0]) - 1):
+            warn(
+                f"p(T | w) is {at_start:.2g} at the start of the range, {counts[0]} topics: "
+                "smaller numbers may be more likely. Lower min_components.",
+                ConvergenceWarning,
+            )
+        # With fewer topics than the corpus has, words depend on documents in any case.
+        if check > _DEVIATES and not (cut_off or posterior.unfinished):
+            warn(
+                f"The words of the topics depend on the documents by {check:.0f} standard deviations more than the "
+                "model allows, as they do if a word that occurs in a document is likely to occur there again. "
+                f"topic_count_interval_, {posterior.interval}, is how many topics describe such texts best, not how "
+                "many subjects they have. See sklda.inspection.topic_check."
             )
 
     def sample_posterior(self, n_samples: int = 1, random_state: Seed = None) -> Bunch:
         """Draws of the number of topics, assignments, proportions and topics from their posterior.
 
         T is drawn from `topic_count_posterior_`. z is one of the states in which the annealing runs for T ended, drawn
-        by their weights, after five more sweeps; or of a new annealed chain if T had no runs. theta and phi are drawn
-        from their Dirichlet distributions given z.
+        by their weights, or that of a new annealed chain if T had no runs. Five more sweeps follow, with draws of
+        unknown priors. theta and phi are drawn from their Dirichlet distributions given z.
 
         Parameters
         ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._inference.arguments import check_int
+from sklda._inference.names import read_names
 from sklda._inference.types import Values
 
 
@@ -52,7 +54,7 @@ class TopicNamesMixin(ClassNamePrefixFeaturesOutMixin):
         if names is None:
             self.__dict__.pop("topic_names_", None)
         else:
-            if isinstance(names, dict):
+            if isinstance(names, Mapping):
                 names = _replaced(self.get_feature_names_out().tolist(), names)
             self.topic_names_ = np.array(checked(names, self._n_features_out, "names"), dtype=object)
         return self
@@ -87,10 +89,18 @@ def topic_names(model, n_topics, given=None):
     -------
     list of str, or None
     """
-    if given is not None:
-        return checked(given, n_topics, "topic_names")
     known = getattr(model, "topic_names_", None)
-    return None if known is None else checked(known, n_topics, "topic_names_")
+    known = None if known is None else checked(known, n_topics, "topic_names_")
+    if given is None:
+        return known
+    names = checked(given, n_topics, "topic_names")
+    if known is not None and names != known and set(names) == set(known):
+        k = next(k for k in range(n_topics) if names[k] != known[k])
+        raise ValueError(
+            f"topic_names has the names of the model in another order: topic {k} is {known[k]!r}, and "
+            f"topic_names[{k}] is {names[k]!r}. Leave topic_names out; model.set_topic_names gives topics other names."
+        )
+    return names
 
 
 def _replaced(names, new):
@@ -104,14 +114,8 @@ def _replaced(names, new):
 
 def checked(names, n_topics, what):
     """Names as a list of distinct str, one for each topic, or an error that says what is wrong with them."""
-    if isinstance(names, (str, bytes, dict, set)) or not hasattr(names, "__len__") or getattr(names, "ndim", 1) != 1:
-        raise TypeError(f"{what} must hold one name for each of the {n_topics} topics, got {names!r}.")
-    if len(names) != n_topics:
-        raise ValueError(f"{what} has {len(names)} names; there are {n_topics} topics.")
     places: dict[str, int] = {}
-    for k, name in enumerate(names):
-        if not isinstance(name, str):
-            raise TypeError(f"{what}[{k}] is {name!r}: a name of a topic is a str.")
+    for k, name in enumerate(read_names(names, what, n_topics, "topic")):
         if not name.strip():
             raise ValueError(f"{what}[{k}] is empty: give each topic a name.")
         if name in places:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from math import isnan
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 from sklearn.utils import check_scalar
 
@@ -66,9 +67,16 @@ class Checkpoint:
         self.every = float(check_scalar(every, "every", Real, min_val=0))
         if isnan(self.every):
             raise ValueError("every is not a number: give seconds.")
+        self._is_of_copy = False
 
     def __repr__(self) -> str:
         return f"Checkpoint({self.path!r}, every={self.every:g})"
+
+    def _of_copy(self) -> Self:
+        """The same for a copy of the estimator, which refuses to fit: copies would share the folder."""
+        found = copy.copy(self)
+        found._is_of_copy = True
+        return found
 
     def setup(self, estimator: Any, context: Any) -> None:
         """Refuse estimators that do not sample. Called by `fit`."""

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from mutations import pytest_collection_modifyitems, pytest_pyfunc_call  # noqa: F401  hooks
 
 from sklda._inference.corpus import Corpus
+from sklda._inference.progress import Progress
 from sklda.datasets import make_lda_corpus
 
 hypothesis.settings.register_profile("sklda", derandomize=True, deadline=None, max_examples=30)
@@ -64,6 +65,24 @@ def sweeps_made(monkeypatch):
     monkeypatch.setattr(GibbsChain, "sweep", counted_sweep)
     monkeypatch.setattr(GibbsChain, "anneal", counted_anneal)
     return since_last_call
+
+
+@pytest.fixture
+def after_sweep(monkeypatch):
+    """A function that lets something happen after the n-th sweep of the fits that follow, counted over their chains."""
+
+    def after_sweep(n, do):
+        after, left = Progress.after, [n]
+
+        def watched(progress, index, chain):
+            left[0] -= 1
+            if left[0] == 0:
+                do()
+            return after(progress, index, chain)
+
+        monkeypatch.setattr(Progress, "after", watched)
+
+    return after_sweep
 
 
 @pytest.fixture(scope="session")

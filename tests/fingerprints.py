@@ -177,14 +177,16 @@ def largest_share(doc_topic, topic_word):
 
 
 def topic_count():
-    """TopicCountLDA by each method, with fixed and with learnt priors."""
+    """TopicCountLDA by each method, with fixed and with unknown priors."""
     common = {"max_components": 3, "n_temperatures": 10, "n_chains": 2, **SEED}
-    for learn in (False, True):
-        lda = TopicCountLDA(1, learn_priors=learn, **common).fit(SMALL)
+    paper = {"doc_topic_prior": "1/T", "topic_word_prior": "1/T"}
+    for name, priors in (("fixed", paper), ("unknown", {})):
+        lda = TopicCountLDA(1, **priors, **common).fit(SMALL)
         samples = lda.sample_posterior(2, random_state=0)
-        found = {name: samples[name] for name in ("n_components", "topic_assignments", "doc_topic", "topic_word")}
-        yield f"TopicCountLDA, scan, learn_priors={learn}", attributes(lda) | found
-    lda = TopicCountLDA(1, method="pmmh", n_proposals=20, **common).fit(SMALL)
+        kinds = "n_components", "topic_assignments", "doc_topic", "topic_word"
+        found = {kind: samples[kind] for kind in kinds}
+        yield f"TopicCountLDA, scan, {name} priors", attributes(lda) | found
+    lda = TopicCountLDA(1, method="pmmh", n_proposals=20, **paper, **common).fit(SMALL)
     yield "TopicCountLDA, pmmh", attributes(lda)
 
 

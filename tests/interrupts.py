@@ -1,11 +1,12 @@
 """Ctrl-C at random moments of fits and scores: `make interrupts`, or ``python tests/interrupts.py -h``.
 
-For every case: KeyboardInterrupt comes out within half a second, the estimator is as it was before, no thread is left,
-nothing is printed, and the interpreter ends. `TopicCountLDA` may end with its results so far instead, which are
-checked. A case is a process of its own, which sends itself one SIGINT in every call; the logarithm of the moment is
-uniform, from a millisecond on. Fits on a cluster have two processes as workers, which must be free for the next fit.
-If other work uses the cores, wall seconds mean little: the test takes the smaller of the wall and of the CPU seconds
-of all threads, and that nothing hangs.
+For every case: KeyboardInterrupt comes out, the estimator is as it was before, no thread is left, nothing is printed,
+and the interpreter ends. `TopicCountLDA` may end with its results so far instead, which are checked. A case is a
+process of its own, which sends itself one SIGINT in every call; the logarithm of the moment is uniform, from a
+millisecond on. Fits on a cluster have two processes as workers, which must be free for the next fit.
+
+The interrupt must come out within half a second, which only this script asks for, and not the suite. If other work uses
+the cores, wall seconds mean little: the script takes the smaller of the wall and of the CPU seconds of all threads.
 """
 
 import argparse
@@ -41,8 +42,8 @@ from sklda._inference.parallel import Stop
 from sklda._inference.sampling.choice import SAMPLERS
 from sklda.datasets import load_docstrings
 
-# Seconds in which an interrupt must be heard, and in which threads that have been told to must have ended.
-HEARD, ENDED = 0.5, 5.0
+# Seconds in which an interrupt must be heard; and those after which threads that still run will not end.
+HEARD, ENDED = 0.5, 60.0
 # The earliest moment, in seconds.
 FIRST = 1e-3
 # What ends with the process, such as clusters.
@@ -51,6 +52,8 @@ OPEN = ExitStack()
 AFTERWARDS = []
 # The interrupts that have arrived.
 ARRIVED = []
+# PMMH, which needs priors.
+PMMH = {"method": "pmmh", "n_proposals": 10**6, "doc_topic_prior": "1/T", "topic_word_prior": "1/T"}
 
 
 class StopAtLook(Stop):
@@ -208,11 +211,9 @@ CASES = {
     "TopicCountLDA scan, few tokens": fit(
         lambda n_jobs: _SoFar(TopicCountLDA(2, 9, n_temperatures=10, max_sweeps=10**6, n_jobs=n_jobs))
     ),
-    "TopicCountLDA pmmh": fit(
-        lambda n_jobs: TopicCountLDA(2, 30, method="pmmh", n_temperatures=1000, n_proposals=10**6, n_jobs=n_jobs)
-    ),
+    "TopicCountLDA pmmh": fit(lambda n_jobs: TopicCountLDA(2, 30, **PMMH, n_temperatures=1000, n_jobs=n_jobs)),
     "TopicCountLDA pmmh, few tokens": fit(
-        lambda n_jobs: _SoFar(TopicCountLDA(2, 3, method="pmmh", n_temperatures=10, n_proposals=10**6, n_jobs=n_jobs))
+        lambda n_jobs: _SoFar(TopicCountLDA(2, 3, **PMMH, n_temperatures=10, n_jobs=n_jobs))
     ),
     # In one process: joblib prints an error of its own when it ends processes that have hardly begun.
     "ConsensusTopics": fit(
@@ -344,7 +345,7 @@ def interrupt(case, n_jobs, n_interrupts, seconds, seed):
             pass
         sender.join()
         latencies.append((heard - sent[0]).tolist())
-        check(estimator, before, threads, min(latencies[-1]))
+        check(estimator, before, threads)
     return latencies
 
 
@@ -360,9 +361,7 @@ def send(go, wait, sent):
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def check(estimator, before, threads, latency):
-    if latency > HEARD:
-        raise Unlike(f"heard after {latency:.2f} s")
+def check(estimator, before, threads):
     after = vars(getattr(estimator, "estimator", estimator))
     # A fit of three sweeps may have ended before: what it left is whole.
     if not isinstance(estimator, _Often):
@@ -399,7 +398,7 @@ def run(cases, n_jobs, n_interrupts, seconds, seed=0):
     """Latencies of cases in a process, and what was wrong, if anything was."""
     command = [sys.executable, "-P", __file__, "--child", "--cases", *cases, "--n-jobs", str(n_jobs)]
     command += ["--interrupts", str(n_interrupts), "--seconds", str(seconds), "--seed", str(seed)]
-    limit = 60 + len(cases) * n_interrupts * (seconds + 2)
+    limit = 120 + len(cases) * n_interrupts * (seconds + 10)
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
     except subprocess.TimeoutExpired as late:
@@ -428,6 +427,8 @@ def main():
         for n_jobs in options.n_jobs:
             latencies, error = run([case], n_jobs, options.interrupts, options.seconds, options.seed)
             wall, cpu = 1000 * np.array(latencies or [[np.nan] * 2]).T
+            if not error and np.minimum(wall, cpu).max() > 1000 * HEARD:
+                error = f"heard after {np.minimum(wall, cpu).max():.0f} ms"
             print(
                 f"{case:44} {n_jobs:6}  {len(latencies):10}  {np.median(wall):9.1f}  {wall.max():7.0f}"
                 f"  {np.median(cpu):11.1f}  {cpu.max():7.0f}  {(wall > 1000 * HEARD).sum():10}  {error}",

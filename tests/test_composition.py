@@ -133,10 +133,41 @@ def test_a_topic_that_draws_do_not_have_is_left_out_of_them():
     assert np.isnan([each[:, 2] for each in LinearModels.fit(MATRIX, theta, ONE).summary(0.95)]).all()
 
 
-def test_proportions_without_residuals_have_intervals_of_no_length():
-    estimate, error, low, high, p_value = LinearModels.fit(MATRIX, [np.full((12, 1), 0.25)], ONE).summary(0.95)
-    np.testing.assert_allclose([estimate, low, high], np.broadcast_to([[0.25], [0], [0]], (3, 3, 1)), atol=1e-9)
-    assert (error < 1e-9).all() and p_value[0] < 1e-9
+@pytest.mark.parametrize("clusters", [None, np.arange(12) // 2], ids=["documents", "clusters"])
+@pytest.mark.parametrize(
+    "theta",
+    [np.full((12, 1), 0.25), np.zeros((12, 1)), MATRIX @ [[0.5], [0.1], [-0.1]], (MATRIX[:, 1:2] < 0) * 0.0 + 1 / 3],
+    ids=["equal", "zero", "terms", "thirds"],
+)
+def test_errors_without_residuals_are_unknown(theta, clusters):
+    expected = np.linalg.lstsq(MATRIX, theta[:, 0])[0]
+    estimate, *others = LinearModels.fit(MATRIX, [theta, theta], ONE, clusters).summary(0.95)
+    np.testing.assert_allclose(estimate[:, 0], expected, atol=1e-12)
+    assert np.isnan(others).all()
+
+
+def test_residuals_that_cancel_within_clusters_have_no_error():
+    """Both groups have two clusters with the same mean: there is no spread of clusters."""
+    theta = np.array([[0.1, 0.7, 0.3, 0.5, 0.2, 0.9, 0.4, 0.7]]).T
+    matrix = np.column_stack([np.ones(8), np.repeat([0.0, 1.0], 4)])
+    estimate, *others = LinearModels.fit(matrix, [theta], np.eye(2), np.arange(8) // 2).summary(0.95)
+    np.testing.assert_allclose(estimate[:, 0], [0.4, 0.15])
+    assert np.isnan(others).all()
+
+
+def test_a_draw_without_residuals_is_a_point_of_the_mixture():
+    draws = [np.zeros((12, 1)), THETA[0][:, :1]]
+    alone = LinearModels.fit(MATRIX, draws[1:], ONE).summary(0.95)
+    found = LinearModels.fit(MATRIX, draws, ONE).summary(0.95)
+    # An effect of zero is as far from positive as from negative ones.
+    np.testing.assert_allclose(found[4], np.minimum(1 + alone[4] / 2, 1))
+
+
+def test_tails_of_a_large_effect_do_not_vanish_on_one_side_only():
+    y = np.column_stack([MATRIX[:, 1], -MATRIX[:, 1]]) + 0.01 * THETA[0][:, :1] * [[1, -1]]
+    p_value = LinearModels.fit(MATRIX, [y], ONE).summary(0.95)[4][1]
+    assert 0 < p_value[0] < 1e-9
+    np.testing.assert_allclose(p_value[0], p_value[1])
 
 
 def test_the_first_combined_column_is_found():

@@ -140,9 +140,9 @@ REFUSED = [
         (
             lambda gap=gap: CompoundLDA(2, max_iter=2).fit(X, collections=["a", gap]),
             ValueError,
-            f"collections[1] is {gap!r}: in a fit every document needs",
+            "collections[1] is missing (None): each document needs a label",
         )
-        for gap in (None, np.nan, np.datetime64("NaT"), *GAPS)
+        for gap in (None, np.nan, np.datetime64("NaT", "s"), *GAPS)
     ),
     *(
         (lambda call=call, topics=topics: call(topics), error, message)
@@ -179,7 +179,7 @@ BAD_PARAMETERS = [
         for name in ("doc_topic_prior", "topic_word_prior")
         for value in (0, -0.1, np.nan, np.inf, 1j)
     ),
-    ("doc_topic_prior", "auto", "doc_topic_prior = 'auto': a text must be a number over K, such as '50/K'"),
+    ("doc_topic_prior", "auto", "doc_topic_prior = 'auto': a text must be a number over K or T, such as '50/K'"),
     ("topic_word_prior", "auto", r"topic_word_prior' parameter of GibbsLDA must be None, .* or an array-like"),
     *(
         (

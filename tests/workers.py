@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import sys
 import textwrap
+import warnings
 from contextlib import contextmanager
 from multiprocessing import forkserver
 from unittest import mock
@@ -32,6 +33,8 @@ def client_of(n_workers, n_threads):
     dask, distributed = map(pytest.importorskip, ("dask", "distributed"))
     method = {"distributed.worker.multiprocessing-method": fast_context().get_start_method()}
     options = {"threads_per_worker": n_threads, "dashboard_address": ":0", "silence_logs": 50}
+    # Distributed warns of a slow file system where the machine is busy.
+    warnings.filterwarnings("ignore", "Creating scratch directories is taking")
     with (
         dask.config.set(method),
         distributed.LocalCluster(n_workers=n_workers, **options) as cluster,

@@ -1,10 +1,18 @@
 """Checks of arguments that several functions share."""
 
 import os
+from contextlib import suppress
 from numbers import Integral
+from pathlib import Path
 
 import numpy as np
 from sklearn.utils.validation import check_scalar
+
+try:
+    import resource
+except ImportError:
+    # Windows.
+    resource = None  # type: ignore[assignment]
 
 
 def real_numbers(values, name):
@@ -28,7 +36,9 @@ def check_no_mask(values, name):
 
 
 def check_memory(n_bytes, needs, instead):
-    """Raise a MemoryError if `n_bytes` are more than the memory of the computer.
+    """Raise a MemoryError if `n_bytes` are more than the memory of the computer, or than the process may have.
+
+    Arrays whose size the caller sets go through it before they are made.
 
     Parameters
     ----------
@@ -38,12 +48,23 @@ def check_memory(n_bytes, needs, instead):
     instead : str
         What to do instead, in a sentence.
     """
-    try:
-        most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return
-    if 0 < most < n_bytes:
-        raise MemoryError(f"{needs} {n_bytes / 1e9:.1f} GB, and this computer has {most / 1e9:.1f} GB. {instead}")
+    # A limit that does not exist is -1.
+    limits = [(most, whose) for whose, most in _memory().items() if most > 0]
+    most, whose = min(limits, default=(n_bytes, ""))
+    if most < n_bytes:
+        raise MemoryError(f"{needs} {n_bytes / 1e9:.1f} GB, and {whose} {most / 1e9:.1f} GB. {instead}")
+
+
+def _memory():
+    """Bytes of the computer, and those that the process may have, as far as they are known."""
+    found = {}
+    with suppress(AttributeError, OSError, ValueError):
+        found["this computer has"] = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if resource is not None:
+        found["this process may have"] = resource.getrlimit(resource.RLIMIT_AS)[0]
+    with suppress(OSError, ValueError):
+        found["this container may have"] = int(Path("/sys/fs/cgroup/memory.max").read_text())
+    return found
 
 
 def distributions(values, name):

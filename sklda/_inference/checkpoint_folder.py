@@ -17,7 +17,6 @@ import os
 import re
 import zlib
 from contextlib import suppress
-from typing import ClassVar
 
 from sklda._inference.frames import MARK, Damaged, check, load, place_new, write
 from sklda._inference.warn import warn
@@ -25,7 +24,7 @@ from sklda._inference.warn import warn
 try:
     import fcntl
 except ImportError:
-    # Windows. Two processes that resume the same fit are not kept apart there.
+    # Windows. Two fits that resume the same one are not kept apart there.
     fcntl = None  # type: ignore[assignment]
 
 # The form of the files. Raise it if saved objects change.
@@ -172,27 +171,21 @@ class Lock:
         If it is locked already.
     """
 
-    # The locked files of this process: the system keeps processes apart, but not threads.
-    _held: ClassVar[set] = set()
-
     def __init__(self, path, folder):
-        in_use = f"{folder} is in use: another process or thread fits or resumes there. Wait for it, or end it."
-        facts = path.stat()
-        self._id = facts.st_dev, facts.st_ino
-        # Before the file is opened: closing it would end the lock of this process.
-        if self._id in self._held:
-            raise ValueError(in_use)
         self._file = open(path, "r+b")
         try:
             if fcntl is not None:
-                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # A lock of this open file. One of `lockf` belongs to the process: it does not keep threads apart, and
+                # ends when any of them has read the header and closes it.
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except (BlockingIOError, PermissionError):
             self._file.close()
-            raise ValueError(in_use) from None
+            raise ValueError(
+                f"{folder} is in use: another process or thread fits or resumes there. Wait for it, or end it."
+            ) from None
         except OSError:
             # A file system without locks.
             pass
-        self._held.add(self._id)
         self.first_line = self._file.readline()
         if fcntl is None:
             # An open file cannot be renamed on Windows.
@@ -200,4 +193,3 @@ class Lock:
 
     def close(self):
         self._file.close()
-        self._held.discard(self._id)

@@ -15,6 +15,8 @@ from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 from scipy.special import stdtr, stdtrit
 
+from sklda._inference.rounding import rounding
+
 # Steps of the bisection for a quantile: the bracket shrinks by 2^40.
 _STEPS = 40
 # If one cluster has all but this part of the information in a direction of the terms, its residuals are rounding there.
@@ -67,7 +69,9 @@ class LinearModels:
         for theta in draws:
             projected = q.T @ theta
             centres.append(wanted.T @ projected)
-            variances.append(errors.variances(theta - q @ projected))
+            residuals = theta - q @ projected
+            residuals[np.abs(residuals) <= rounding(theta, axis=0)] = 0
+            variances.append(errors.variances(residuals))
         known = determined > _ROUNDING
         inflation = 1 / np.where(known, determined, np.nan)
         scales = np.sqrt(np.array(variances) * inflation[:, None]) * size[:, None]
@@ -85,10 +89,11 @@ class LinearModels:
         -------
         estimate, error, low, high, p_value : ndarray of shape (n_combinations, n_topics)
             Mean, root of the mean squared error and the variance over draws, and quantiles of the mixture over draws.
-            The p-value is twice the smaller of the probabilities on the two sides of zero.
+            The p-value is twice the smaller of the probabilities on the two sides of zero. All but the estimate are NaN
+            if no draw has residuals.
         """
         # A topic that is in no draw has no effects, and an error that no residual tells of is unknown.
-        known = ~np.isnan(self.scales).all(axis=0)
+        known = (self.scales > 0).any(axis=0)
         found = np.full((5, *known.shape), np.nan)
         found[0] = _mean(self.centres)
         if known.any():
@@ -128,27 +133,37 @@ class _Clusters:
     """As `_Documents`, but CR2: the residuals of a cluster are multiplied by a root of the inverse of I - H_gg."""
 
     def __init__(self, q, wanted, clusters):
-        n_clusters = clusters.max() + 1
-        self.q = q
-        self.members = csr_array((np.ones(len(q)), (clusters, np.arange(len(q)))), (n_clusters, len(q)))
-        # With the rows q_g of a cluster, H_gg is q_g q_g', which has the eigenvalues of q_g' q_g.
-        squares = np.stack([self.members @ (q * column[:, None]) for column in q.T], axis=1)
-        values, vectors = np.linalg.eigh(squares)
-        left = 1 - values
-        known = left > _ROUNDING
-        in_basis = vectors.transpose(0, 2, 1) @ wanted
-        self.own = (np.where(known, values, 0)[:, :, None] * in_basis**2).sum(axis=1)
-        roots = np.where(known, 1 / np.sqrt(np.where(known, left, 1)), 0)[:, :, None]
-        self.weights = vectors @ (roots * in_basis)
-        self.projected = squares @ self.weights
+        sizes = np.bincount(clusters)
+        self.q, self.weights = q, np.zeros((len(q), wanted.shape[1]))
+        self.members = csr_array((np.ones(len(q)), (clusters, np.arange(len(q)))), (len(sizes), len(q)))
+        self.own = np.zeros((len(sizes), wanted.shape[1]))
+        documents, first = np.argsort(clusters, kind="stable"), np.cumsum(sizes) - sizes
+        # Clusters of one size together, so that no array has more numbers than the terms of all documents.
+        for size in np.unique(sizes[sizes > 0]):
+            of_size = np.flatnonzero(sizes == size)
+            rows = documents[first[of_size, None] + np.arange(size)]
+            # With the rows q_g of a cluster, H_gg is q_g q_g', whose eigenvalues are the squares of these values.
+            left, values, right = np.linalg.svd(q[rows], full_matrices=False)
+            rest = 1 - values**2
+            known = rest > _ROUNDING
+            in_basis = right @ wanted
+            self.own[of_size] = ((np.where(known, values, 0)[:, :, None] * in_basis) ** 2).sum(axis=1)
+            roots = np.where(known, values / np.sqrt(np.where(known, rest, 1)), 0)[:, :, None]
+            self.weights[rows] = left @ (roots * in_basis)
 
     def variances(self, residuals):
         """(n_combinations, n_topics)"""
-        sums = np.stack([self.members @ (column[:, None] * residuals) for column in self.q.T], axis=1)
-        return ((self.weights.transpose(0, 2, 1) @ sums) ** 2).sum(axis=0)
+        largest, found = np.abs(residuals).max(axis=0), []
+        for each in self.weights.T:
+            forms = self.members @ (each[:, None] * residuals)
+            # Sums of residuals that cancel are rounding.
+            sizes = self.members.sum(axis=1)[:, None] * np.abs(each).max() * largest
+            forms[np.abs(forms) <= rounding(sizes, axis=())] = 0
+            found.append((forms**2).sum(axis=0))
+        return np.array(found)
 
     def moments(self):
-        return _moments(self.own, self.projected.transpose(2, 0, 1))
+        return _moments(self.own, (self.members @ (self.q * each[:, None]) for each in self.weights.T))
 
 
 def _moments(own, projected):
@@ -183,12 +198,13 @@ class _Mixtures:
         size = _nonzero(np.nanmax(np.fmax(np.abs(self.centres), self.scales), axis=0))
         return size * np.sqrt(np.nanmean((self.scales / size) ** 2, axis=0) + np.nanvar(self.centres / size, axis=0))
 
-    def below(self, x):
-        """The probability of values below x."""
+    def below(self, x, side=1):
+        """The probability of x and values below it; of x and values above it, if `side` is -1."""
+        distance = side * (x - self.centres)
         with np.errstate(divide="ignore", invalid="ignore"):
             # Without a residual, a component is a point.
-            z = np.where(self.scales > 0, (x - self.centres) / self.scales, np.copysign(np.inf, x - self.centres))
-        return np.nanmean(stdtr(self.freedom, np.where(np.isnan(self.centres), np.nan, z)), axis=0)
+            z = np.where(self.scales > 0, distance / self.scales, np.where(distance >= 0, np.inf, -np.inf))
+        return np.nanmean(stdtr(self.freedom, np.where(np.isnan(distance), np.nan, z)), axis=0)
 
     def interval(self, level):
         return (self._quantile(p) for p in ((1 - level) / 2, (1 + level) / 2))
@@ -204,8 +220,8 @@ class _Mixtures:
         return (low + high) / 2
 
     def p_value(self):
-        below = self.below(0.0)
-        return 2 * np.minimum(below, 1 - below)
+        # The two sides apart: one less a probability near one would be rounding.
+        return np.minimum(2 * np.minimum(self.below(0.0), self.below(0.0, side=-1)), 1)
 
 
 def _mean(values):

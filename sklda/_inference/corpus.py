@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from sklda._inference.counts import LARGEST_COUNT, read_counts, row_blocks, sparse_rows
-from sklda._inference.dask_arrays import blocks_of, is_dask
+from sklda._inference.counts import LARGEST_COUNT, read_counts, row_blocks
+from sklda._inference.dask_arrays import blocks_of, check_shape, is_dask
 from sklda._inference.parallel import Aligned
 from sklda._kernels import _tokens
 
@@ -58,11 +58,12 @@ class Corpus(Aligned):
             See `read_counts`; also if a document or a word has 2^31 tokens or more.
         """
         if is_dask(X):
-            blocks = blocks_of(X)
-            return cls.joined([cls.of_block(each.compute(), i, X.shape[1], validate) for i, each in enumerate(blocks)])
-        if sp.issparse(X) and X.format in ("csr", "csc") and len(X.indices) > _LARGE:
+            parts = []
+            for i, (block, n_rows) in enumerate(zip(blocks_of(X), X.chunks[0], strict=True)):
+                parts.append(cls.of_block(block.compute(), i, (n_rows, X.shape[1]), validate))
+            return cls.joined(parts)
+        if sp.issparse(X) and X.format in ("csr", "csc") and np.size(X.indices) > _LARGE:
             # Blocks of rows keep their small dtype until they are read.
-            X = X if X.format == "csr" else sparse_rows(X, "X")
             return cls.joined([cls._read(part, validate, first) for first, part in row_blocks(X, _LARGE)])
         return cls._read(X, validate)
 
@@ -81,22 +82,22 @@ class Corpus(Aligned):
         return cls(words, offsets, X.shape[1])
 
     @classmethod
-    def of_block(cls, block, number, n_features, validate=check_array):
-        """The corpus of a block of a Dask array.
+    def of_block(cls, block, number, shape, validate=check_array):
+        """The corpus of a block of a Dask array, whose `shape` Dask has; NaN: a number of rows that is not known.
 
         Raises
         ------
         ValueError
-            See `from_counts`; also if the block has another number of columns. The message names the block.
+            See `from_counts`; also if the block has another shape. The message names the block.
         """
         if getattr(block, "shape", (1,))[0] == 0:
-            return cls(np.empty(0, np.int32), np.zeros(1, np.int64), int(n_features))
-        try:
-            corpus = cls.from_counts(block, validate)
-        except ValueError as error:
-            raise ValueError(f"block {number} of X: {error}") from error
-        if corpus.n_features != n_features:
-            raise ValueError(f"block {number} of X has {corpus.n_features} columns, and X has {n_features}.")
+            corpus = cls(np.empty(0, np.int32), np.zeros(1, np.int64), int(shape[1]))
+        else:
+            try:
+                corpus = cls.from_counts(block, validate)
+            except ValueError as error:
+                raise ValueError(f"block {number} of X: {error}") from error
+        check_shape(number, (corpus.n_documents, corpus.n_features), shape)
         return corpus
 
     def to_counts(self):

@@ -1,6 +1,7 @@
 """Validation of document-term matrices, and their conversion to CSR."""
 
 import mmap
+from collections.abc import Mapping, Set
 from functools import partial
 
 import numpy as np
@@ -43,7 +44,11 @@ def read_counts(X, validate=check_array, first_row=0):
     counts, refuse = X.data, partial(_refuse, X, first_row)
     if counts.dtype.kind not in "iub":
         refuse(~np.isfinite(counts), "is not a count. Replace NaN and infinite values, or drop their documents")
-    refuse(counts < 0, "is negative. Negative values in data passed to a topic model: it takes word counts")
+    refuse(
+        counts < 0,
+        "is negative. Negative values in data passed to a topic model: it takes word counts. HashingVectorizer gives "
+        "them with alternate_sign=False, norm=None",
+    )
     if counts.dtype.kind not in "iub":
         refuse(
             counts != np.floor(counts),
@@ -75,7 +80,7 @@ def check_matrix(X, validate=check_array, **options):
         If X is not a matrix of numbers, has too many features, is a malformed sparse matrix, has masked entries, or is
         on disk in a file that was cut off.
     TypeError
-        If X is an object that contains a matrix, such as an AnnData.
+        If X is no matrix, such as a generator, or an object that contains one, such as an AnnData.
     """
     # A data frame can have columns of these names.
     if all(hasattr(X, name) for name in ("X", "obs", "var")) and not hasattr(X, "columns"):
@@ -90,23 +95,52 @@ def check_matrix(X, validate=check_array, **options):
     check_on_disk(X)
     try:
         if sp.issparse(X):
-            X = read_sparse(X, "X")
-        elif isinstance(X, (list, tuple)):
+            found = read_sparse(X, "X")
+        else:
             # scikit-learn converts objects to numbers in arrays, but not in lists.
-            X = _as_array(X)
-        X = validate(X, accept_sparse="csr", **options)
-        if X.dtype.kind not in "biuf":
-            # Old versions of scikit-learn pass on the strings of new versions of pandas.
-            raise TypeError(f"X must hold numbers, got dtype {X.dtype}.")
-        return X if sp.issparse(X) else storable(X)
+            found = _as_array(X) if isinstance(X, (list, tuple)) else X
+        found = validate(found, accept_sparse="csr", **options)
+        if found.dtype.kind not in "biuf":
+            # scikit-learn passes on dates.
+            raise TypeError(f"X must hold numbers, got dtype {found.dtype}.")
+        return found if sp.issparse(found) else storable(found)
     except (TypeError, ValueError):
-        if _holds_texts(X):
-            # Without the original error, whose message repeats the texts.
-            raise ValueError(
-                "X holds texts, and a topic model takes word counts. Count the words with CountVectorizer of "
-                "sklearn.feature_extraction.text, for instance as the first step of a pipeline."
+        # Without the original error, whose message repeats the documents.
+        if not isinstance(X, (list, tuple, str, bytes)) and not hasattr(X, "shape"):
+            raise TypeError(
+                f"X is {'None' if X is None else f'a {type(X).__name__}'}: it must be a matrix of word counts of shape "
+                "(n_documents, n_features), as an array, a sparse matrix or a data frame. CountVectorizer makes one of "
+                "texts, DictVectorizer of dicts of counts, and gensim.matutils.corpus2csc(X).T of pairs."
             ) from None
+        why = _why_no_counts(X)
+        if why:
+            raise ValueError(f"X {why}.") from None
         raise
+
+
+def _why_no_counts(X):
+    """Why X cannot be read as counts, and which tool makes counts of it; an empty text if this is not known."""
+    is_list = isinstance(X, (list, tuple))
+    rows = X if is_list or (getattr(X, "dtype", None) == np.dtype(object) and np.ndim(X) == 1) else ()
+    entries = [entry for row in rows if isinstance(row, (list, tuple)) for entry in row]
+    if any(isinstance(entry, complex) for entry in entries) or (not is_list and np.iscomplexobj(X)):
+        return "has complex numbers: Complex data not supported, because counts are real"
+    for dtype in getattr(X, "dtypes", ()) if hasattr(X, "columns") else ():
+        if getattr(dtype, "fill_value", 0) != 0:
+            return (
+                f"is a sparse frame, and the value of its entries that are not stored is {dtype.fill_value}, not 0: "
+                "give X.fillna(0).astype(pandas.SparseDtype(int, 0)), if missing entries are zeros"
+            )
+    if any(isinstance(row, Mapping) for row in rows):
+        return "has dicts: DictVectorizer of sklearn.feature_extraction makes a matrix of dicts of words and counts"
+    if holds_texts(X):
+        return (
+            "holds texts, and a topic model takes word counts. Count the words with CountVectorizer of "
+            "sklearn.feature_extraction.text, for instance as the first step of a pipeline"
+        )
+    if entries and all(isinstance(entry, (list, tuple)) and len(entry) == 2 for entry in entries):
+        return "has pairs: gensim.matutils.corpus2csc(X, num_terms=n_features).T makes a matrix of words and counts"
+    return ""
 
 
 def _as_array(rows):
@@ -150,11 +184,13 @@ def sparse_rows(X, name):
 
 
 def row_blocks(X, n_entries):
-    """Blocks of rows of a CSR matrix with about `n_entries` entries, and the number of their first row.
+    """Blocks of rows of a sparse matrix with about `n_entries` entries, and the number of their first row.
 
-    A block is a copy, so that an X on disk is never in memory as a whole. A ValueError if a file of X was cut off.
+    The whole matrix is checked before it is cut: blocks of a malformed one may look sound, and lack rows or entries. A
+    block is a copy, so that a CSR matrix on disk is never in memory as a whole. A ValueError if X is malformed, or a
+    file of X was cut off.
     """
-    check_on_disk(X)
+    X = sparse_rows(X, "X")
     step = max(int(n_entries * X.shape[0] / max(X.nnz, 1)), 1)
     for first in range(0, X.shape[0], step):
         check_on_disk(X)
@@ -252,17 +288,18 @@ def storable(values):
     return np.require(values.astype(dtype.newbyteorder("="), copy=False), requirements="A")
 
 
-def _holds_texts(X):
-    """Whether X is a text, or a sequence or an array that contains texts."""
-    if isinstance(X, (str, bytes)):
+def holds_texts(values):
+    """Whether values are a text, or a collection or an array in which there are texts."""
+    if isinstance(values, (str, bytes)):
         return True
-    if sp.issparse(X) or not hasattr(X, "__len__"):
+    if isinstance(values, (list, tuple, Set)):
+        return any(map(holds_texts, values))
+    if sp.issparse(values) or not hasattr(values, "__len__"):
         return False
-    values = np.asarray(X) if hasattr(X, "dtype") else np.asarray(X, dtype=object)
-    if values.dtype.kind != "O":
-        return values.dtype.kind in "SU"
-    nested = (value if isinstance(value, (list, tuple)) else [value] for value in values.ravel())
-    return any(isinstance(each, (str, bytes)) for value in nested for each in value)
+    array = np.asarray(values)
+    return array.dtype.kind in "SU" or (
+        array.dtype.kind == "O" and array.ndim > 0 and any(map(holds_texts, array.ravel()))
+    )
 
 
 def _refuse(X, first_row, bad, why):

@@ -32,6 +32,13 @@ def blocks_of(X, optimize=True):
     return list(X.to_delayed(optimize_graph=optimize)[:, 0])
 
 
+def check_shape(number, found, expected):
+    """Refuse a block whose shape is not that which Dask has of it; a NaN there is not known."""
+    for what, own, known in zip(("rows", "columns"), found, expected, strict=True):
+        if not np.isnan(known) and own != known:
+            raise ValueError(f"block {number} of X has {own} {what}, and the Dask array says {known:.0f}.")
+
+
 def by_block(function, model, X, n_columns):
     """A Dask array that has ``function(model, block)`` for the blocks of X. Nothing is computed.
 

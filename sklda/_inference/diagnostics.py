@@ -7,6 +7,8 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+from sklda._inference.rounding import rounding
+
 # Fewest draws of a chain for R-hat: a half needs two draws for its variance.
 FEWEST_DRAWS = 4
 
@@ -14,6 +16,8 @@ FEWEST_DRAWS = 4
 @dataclass(frozen=True)
 class Diagnosis:
     """Convergence of the chains of one quantity. All are NaN with fewer than four draws of each chain.
+
+    If all draws are equal, R-hat is 1 and the number of effective draws NaN.
 
     Attributes
     ----------
@@ -83,7 +87,7 @@ def r_hat(draws):
     if draws.shape[1] < FEWEST_DRAWS or not np.isfinite(draws).all():
         return np.nan
     halves = _split(draws)
-    if np.ptp(halves) == 0:
+    if np.ptp(halves) <= rounding(halves):
         return 1.0
     return max(_r_hat_of_ranks(halves), _r_hat_of_ranks(np.abs(halves - np.median(halves))))
 
@@ -106,8 +110,7 @@ def effective_draws(draws):
     Returns
     -------
     float
-        The number of draws if all are equal. NaN with fewer than four draws of a chain, and for draws that are not
-        finite.
+        NaN if all draws are equal, with fewer than four draws of a chain, and for draws that are not finite.
 
     References
     ----------
@@ -117,8 +120,8 @@ def effective_draws(draws):
     if draws.shape[1] < FEWEST_DRAWS or not np.isfinite(draws).all():
         return np.nan
     halves = _split(draws)
-    if np.ptp(halves) == 0:
-        return float(halves.size)
+    if np.ptp(halves) <= rounding(halves):
+        return np.nan
     # Sums of neighbouring autocorrelations are positive and fall with the lag; from the first that is not on, noise.
     rho = _autocorrelations(_normal_scores(halves))
     n = len(rho)

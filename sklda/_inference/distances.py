@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.special import rel_entr
 
+from sklda._inference.arguments import check_memory
+
 # Elements of the arrays of a block of columns, which stay in the cache, and its most columns: longer sums in single
 # precision would be less exact.
 _BLOCK, _COLUMNS = 1 << 17, 1024
@@ -26,6 +28,8 @@ def jensen_shannon(a, b=None, *, dtype=np.float64):
     ndarray of shape (n, l)
     """
     same = b is None
+    n, n_others = len(a), len(a if same else b)
+    check_memory(8 * n * n_others, f"distances of {n} rows from {n_others} need at least", "Give fewer of them.")
     # No logarithm of zero.
     a = np.maximum(a, np.finfo(np.float32).tiny, dtype=dtype)
     b = a if same else np.maximum(b, np.finfo(np.float32).tiny, dtype=dtype)

@@ -134,7 +134,6 @@ class Journal:
         self.folder, self.corpus, self.every = folder, corpus, every
         self.same_corpus = type(corpus), corpus.fingerprint
         self.n_calls, self.ended_early = Counter(), False
-        # Of the header, because the lock of `results` would end when that is closed after it was read.
         self._lock = Lock(folder / (new or "header"), folder)
         self.key = zlib.crc32(self._lock.first_line)
         self._file = folder / "results"

@@ -55,19 +55,19 @@ def check_prior(prior, name, shapes):
 
 
 def at_topics(prior, name, n_components):
-    """A prior at a number of topics: the value of a text such as "50/K", or of a function; others as they are.
+    """A prior at a number of topics: the value of a text such as "50/K" or "1/T", or of a function; others as they are.
 
     Raises
     ------
     ValueError, TypeError
-        If a text is not a number over K, or a function returns None. The range of values is not checked.
+        If a text is not a number over K or T, or a function returns None. The range of values is not checked.
     """
     if isinstance(prior, str):
         number, _, topics = prior.partition("/")
         try:
-            return float(number if topics.strip() == "K" else "") / n_components
+            return float(number if topics.strip() in ("K", "T") else "") / n_components
         except ValueError:
-            raise ValueError(f"{name} = {prior!r}: a text must be a number over K, such as '50/K'.") from None
+            raise ValueError(f"{name} = {prior!r}: a text must be a number over K or T, such as '50/K'.") from None
     if not callable(prior):
         return prior
     found = prior(n_components)

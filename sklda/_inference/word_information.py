@@ -1,25 +1,28 @@
-"""Mutual information of the words and the groups of the tokens of a topic, and its values in replicated data."""
+"""How much the words of the tokens of a topic depend on groups, and the values of this in replicated data."""
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import xlogy
+
+from sklda._inference import random
+from sklda._inference.rounding import rounding
+
+# Replicates of each topic in `dependence_on_documents`.
+_CHECK_REPLICATES = 30
 
 
 class TopicTokens:
-    """The tokens of one topic in one draw: their words, documents and groups.
+    """The tokens of one topic in one draw: their words and groups.
 
     Parameters
     ----------
-    words, documents, groups : ndarray of shape (n_tokens,), int
+    words, groups : ndarray of shape (n_tokens,), int
     """
 
-    def __init__(self, words, documents, groups):
+    def __init__(self, words, groups):
         self.n = len(words)
-        self.words, self.documents, self.groups = (
-            np.unique(each, return_inverse=True)[1] for each in (words, documents, groups)
-        )
+        self.words, self.groups = (np.unique(each, return_inverse=True)[1] for each in (words, groups))
         self.n_words, self.n_groups = (int(each.max(initial=-1)) + 1 for each in (self.words, self.groups))
-        self.group_of = np.zeros(int(self.documents.max(initial=-1)) + 1, np.int64)
-        self.group_of[self.documents] = self.groups
         self._of_words = _sum_of_logs(np.bincount(self.words))
 
     def information(self):
@@ -29,10 +32,6 @@ class TopicTokens:
     def with_words_permuted(self, rng):
         """The same after a permutation of the words of the tokens: what a topic of the model has."""
         return self._bits(rng.permutation(self.words), self.groups)
-
-    def with_documents_permuted(self, rng):
-        """The same after a permutation of the groups of the documents: the tokens of a document stay together."""
-        return self._bits(self.words, rng.permutation(self.group_of)[self.documents])
 
     def _bits(self, words, groups):
         if not self.n:
@@ -47,6 +46,53 @@ class TopicTokens:
             counts = np.diff(np.flatnonzero(np.diff(cells, prepend=-1, append=-1)))
         sums = _sum_of_logs(counts) - self._of_words - _sum_of_logs(np.bincount(groups))
         return (sums + self.n * np.log2(self.n)) / self.n
+
+
+class TopicDocuments:
+    """The words of one topic in its documents, in one draw: how much groups of documents differ.
+
+    The statistic is Pearson's chi-square of words and groups. A word that occurs in a document is likely to occur there
+    again, above all in a long one. So replicates keep the groups, the lengths and the repeats: each document has its
+    deviation from the words of the topic with a random sign (a wild bootstrap). If documents are independent, the
+    statistic and its replicates have the same mean and variance.
+
+    Parameters
+    ----------
+    words, documents, groups : ndarray of shape (n_tokens,), int
+        At least one token.
+    """
+
+    def __init__(self, words, documents, groups):
+        own, index = np.unique(documents, return_inverse=True)
+        group_of = np.zeros(len(own), np.int64)
+        group_of[index] = np.unique(groups, return_inverse=True)[1]
+        self.n, self.lengths = len(words), np.bincount(index)
+        self.counts = sp.csr_array((np.ones(self.n), (index, np.unique(words, return_inverse=True)[1])))
+        self.members = sp.csr_array((np.ones(len(own)), (group_of, np.arange(len(own)))))
+        self.sizes = self.members @ self.lengths
+        self.probability = self.counts.sum(axis=0) / self.n
+        # The tokens of a document are a part of the words of the topic, so its deviation is too small by this.
+        others = 1 - self.lengths / self.n
+        self.scale = np.divide(1, np.sqrt(others), out=np.zeros(len(own)), where=others > 0)
+
+    def information(self):
+        """Chi-square in bits for each token. If it is small, it is the mutual information of words and groups."""
+        return self._bits(np.ones(len(self.lengths)))
+
+    def with_random_signs(self, rng):
+        """The same if the deviation of each document has a random sign."""
+        return self._bits(rng.choice([-1.0, 1.0], len(self.lengths)) * self.scale)
+
+    def _bits(self, weights):
+        """Of sums of the deviations of documents with these weights."""
+        weighted = self.members.copy()
+        weighted.data = weights[weighted.indices]
+        counts, sums = weighted @ self.counts, weighted @ self.lengths
+        # Squares of deviations by expected counts. Those of all documents do not add up to zero if signs are random:
+        # then the words of the whole topic are others.
+        of_groups = counts.power(2) @ (1 / self.probability) - 2 * sums * counts.sum(axis=1) + sums**2
+        of_all = (weights @ self.counts) ** 2 @ (1 / self.probability) - sums.sum() ** 2
+        return ((of_groups / self.sizes).sum() - of_all / self.n) / (2 * np.log(2) * self.n)
 
 
 def _sum_of_logs(counts):
@@ -88,8 +134,8 @@ def deviations(observed, replicates):
     n_draws, n_replicates = replicates.shape[1:]
     centre = replicates.mean(axis=2)
     variance = ((replicates - centre[:, :, None]) ** 2).sum(axis=(1, 2)) / (n_draws * (n_replicates - 1))
-    # Rounding makes differences of this size.
-    std = np.sqrt(np.where(variance < 1e-24, np.nan, variance))
+    std = np.sqrt(variance)
+    std = np.where(std > rounding(replicates, axis=(1, 2)), std, np.nan)
     differences = (observed - centre) / std[:, None]
     z = differences.mean(axis=1)
     if n_draws == 1:
@@ -101,3 +147,22 @@ def deviations(observed, replicates):
     scale = np.sqrt(1 - within * (1 - 1 / n_draws))
     z_std = np.sqrt(between / n_draws + z**2 / (2 * n_draws * (n_replicates - 1)))
     return (observed - centre).mean(axis=1), z / scale, z_std / scale
+
+
+def dependence_on_documents(corpus, topics, n_topics, seed):
+    """How far the words of all topics depend on the documents in one draw of z, in standard deviations of replicates.
+
+    The sum of the topics' z, as of `deviations` of one draw, over the root of their number. Topics with fewer than two
+    documents or words depend on nothing. 0 if there are no others.
+    """
+    order, documents = np.argsort(topics, kind="stable"), corpus.token_documents
+    ends, found = np.searchsorted(topics[order], np.arange(n_topics + 1)), []
+    for k in range(n_topics):
+        at = order[ends[k] : ends[k + 1]]
+        own = TopicTokens(corpus.words[at], documents[at])
+        rng = np.random.default_rng(random.child(seed, k))
+        replicates = np.array([own.with_words_permuted(rng) for _ in range(_CHECK_REPLICATES)])
+        _, z, _ = deviations(np.array([[own.information()]]), replicates[None, None])
+        found.append(z[0])
+    known = np.array(found)[~np.isnan(found)]
+    return float(known.sum() / np.sqrt(max(len(known), 1)))

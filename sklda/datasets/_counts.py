@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import reprlib
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,10 +16,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
+from sklearn.utils.validation import _get_feature_names
 
 from sklda._inference.arguments import check_int
 from sklda._inference.counts import LARGEST_COUNT, read_counts, row_blocks
-from sklda._inference.dask_arrays import blocks_of, is_dask
+from sklda._inference.dask_arrays import blocks_of, check_shape, is_dask
+from sklda._inference.names import read_words
 from sklda._inference.types import Counts
 
 _FORMAT = 1
@@ -58,7 +59,8 @@ def save_counts(
         A fitted vectorizer with ``transform``, such as `CountVectorizer` or `HashingVectorizer` with
         ``alternate_sign=False, norm=None``. Texts need it.
     feature_names : array-like of shape (n_features,), default=None
-        Words of the columns. None: those of `vectorizer`, if it has ``get_feature_names_out``.
+        Words of the columns, or ``vectorizer.vocabulary_``. None: those of `vectorizer`, if it has
+        ``get_feature_names_out``, or the names of the columns of a data frame.
     batch_size : int, default=10,000
         Number of texts that are counted together.
     verbose : int, default=0
@@ -86,16 +88,13 @@ def save_counts(
      [0 1 1]]
     """
     folder = Path(path)
-    if feature_names is None and hasattr(vectorizer, "get_feature_names_out"):
-        feature_names = vectorizer.get_feature_names_out()
-    names = _checked_names(feature_names)
     parts = _parts(X, vectorizer, check_int(batch_size, "batch_size", 1))
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise ValueError(f"the folder {folder} is not empty: give another one, or delete its files.")
     try:
-        chunks, n_features = _write_all(folder, parts, names, verbose)
+        chunks, n_features, names = _write_all(folder, parts, feature_names, _known_names(X, vectorizer), verbose)
         described = {"format": _FORMAT, "n_features": n_features, "feature_names": names, "chunks": chunks}
         (folder / "counts.json.part").write_text(json.dumps(described), encoding="utf-8")
         os.replace(folder / "counts.json.part", folder / "counts.json")
@@ -109,18 +108,15 @@ def save_counts(
         raise
 
 
-def _checked_names(feature_names):
-    """Names of the columns as a list of str, or None."""
-    if feature_names is None:
-        return None
-    found = np.asarray(feature_names)
-    if found.ndim != 1:
-        raise TypeError(f"feature_names must hold a name for every column, got {reprlib.repr(feature_names)}.")
-    return [str(name) for name in found]
+def _known_names(X, vectorizer):
+    """The names of the columns that a vectorizer or a data frame has, as in a fit; or None."""
+    if vectorizer is None:
+        return _get_feature_names(X)
+    return vectorizer.get_feature_names_out() if hasattr(vectorizer, "get_feature_names_out") else None
 
 
-def _write_all(folder, parts, names, verbose):
-    """Write the arrays of all documents; the description of their chunks, and the number of columns."""
+def _write_all(folder, parts, names, known, verbose):
+    """Write the arrays of all documents; the description of their chunks, the number of columns and their names."""
     chunks, first, n_features, begin = [], 0, None, time.perf_counter()
     said = begin
     with ExitStack() as stack:
@@ -129,9 +125,10 @@ def _write_all(folder, parts, names, verbose):
             counts = read_counts(part, first_row=first)
             if n_features is not None and counts.shape[1] != n_features:
                 raise ValueError(f"document {first} has {counts.shape[1]} columns, those before it {n_features}.")
-            n_features = counts.shape[1]
-            if names is not None and len(names) != n_features:
-                raise ValueError(f"feature_names has {len(names)} names, and the documents have {n_features} columns.")
+            if n_features is None:
+                n_features = counts.shape[1]
+                known = None if known is None else read_words(known, "the names of the columns of X", n_features)
+                names = known if names is None else read_words(names, "feature_names", n_features, known)
             chunks.append(_write(counts, files))
             first += counts.shape[0]
             if verbose and time.perf_counter() > said + 10:
@@ -142,7 +139,7 @@ def _write_all(folder, parts, names, verbose):
             os.fsync(file.fileno())
     if not first:
         raise ValueError("there is no document to save.")
-    return chunks, n_features
+    return chunks, n_features, names
 
 
 def _parts(X, vectorizer, batch_size) -> Iterator[Any]:
@@ -155,14 +152,22 @@ def _parts(X, vectorizer, batch_size) -> Iterator[Any]:
             )
         return _batches(X, vectorizer, batch_size)
     if is_dask(X):
-        return (part for block in blocks_of(X) if (part := block.compute()).shape[0])
-    if isinstance(X, (sp.csr_matrix, sp.csr_array)):
+        return _computed(X)
+    if sp.issparse(X):
         return (part for _, part in row_blocks(X, _CHUNK))
     if not hasattr(X, "shape") and not isinstance(X, (list, tuple)):
         raise TypeError(
             f"X is a {type(X).__name__}, and no matrix of counts: give a vectorizer that counts the words of texts."
         )
     return iter([X])
+
+
+def _computed(X):
+    for i, (block, n_rows) in enumerate(zip(blocks_of(X), X.chunks[0], strict=True)):
+        part = block.compute()
+        check_shape(i, part.shape, (n_rows, X.shape[1]))
+        if part.shape[0]:
+            yield part
 
 
 def _batches(texts, vectorizer, batch_size):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -83,7 +83,7 @@ def count_tokens(
 
 def _flatten(parts, name, largest):
     """The numbers of all documents, int32, and the number of them in each document."""
-    if isinstance(parts, (str, bytes)) or not hasattr(parts, "__iter__"):
+    if isinstance(parts, (str, bytes, Mapping, Set)) or not hasattr(parts, "__iter__"):
         raise TypeError(f"{name} must be a sequence of sequences of integers, got {reprlib.repr(parts)}.")
     arrays = [np.zeros(0, np.int32)]
     for d, part in enumerate(parts):

@@ -75,6 +75,9 @@ class CollectionTopicsDisplay(Display):
             The groups of the documents. None, or collections of the fit: the mixtures of `CompoundLDA`, with posterior
             standard deviations. Otherwise the shares of topics in the tokens of the groups, with the standard errors of
             a sample of documents. Documents whose label is missing (None, NaN, NaT or NA) are one group, None.
+            Documents without words, and those that the fit left out, do not count: there is a warning, and the shares
+            of a group of such documents are NaN. A standard error is NaN if all documents of the group have the same
+            proportion.
         topics : sequence of int or str, default=None
             Topics to show; None: the eight largest.
         ordered : bool, default=False
@@ -90,6 +93,8 @@ class CollectionTopicsDisplay(Display):
         shares = group_shares(found)
         if shares is None:
             raise lacks(found.model, "collection_topic_", "give X and groups, or a fitted CompoundLDA")
+        if shares.kind == "sample":
+            found.say_what_is_left_out()
         topics = found.chosen(topics, 8, shares.overall)
         errors = "standard errors" if shares.kind == "sample" else found.deviations.removeprefix("two ")
         labels = np.array(shares.labels, dtype=object)

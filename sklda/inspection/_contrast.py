@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
 from sklda._inference.arguments import check_int
+from sklda._inference.names import read_once
 from sklda._inference.records import frame
 from sklda._inference.types import Data, Model, Seed, Table, Values
 from sklda.inspection._axes import BLUE, ORANGE, Display, plain_text
@@ -105,6 +106,7 @@ class _TwoTopics:
 
     @classmethod
     def of(cls, model, topic, other_topic, other_model, **options):
+        options["feature_names"] = read_once(options["feature_names"])
         first = view(model, **options)
         second = first if other_model is None else view(other_model, feature_names=options["feature_names"])
         if first.topic_word.shape[1] != second.topic_word.shape[1]:

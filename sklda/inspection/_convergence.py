@@ -137,6 +137,8 @@ class ConvergenceDisplay(Display):
         found, n_draws = self.diagnosis_, draws_after(self.n_burn_in, trace).size
         if np.isnan(found.r_hat):
             return f"{n_draws} draws: too few for R-hat"
+        if np.isnan(found.n_effective):
+            return f"all {n_draws:,} draws are equal"
         return f"R-hat {found.r_hat:.2f}, {found.n_effective:,.0f} effective of {n_draws:,} draws"
 
 

@@ -12,6 +12,7 @@ from sklearn.utils import Bunch
 
 from sklda._inference import random
 from sklda._inference.arguments import check_int
+from sklda._inference.rounding import rounding
 from sklda._inference.sampling.draws import draw_doc_topic
 from sklda._inference.types import Data, Model, Seed, Values
 from sklda.inspection._axes import MOST_NAMES, HeatmapDisplay
@@ -34,7 +35,8 @@ def topic_correlation(
     Parameters
     ----------
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
-        Documents. Those without words are left out. None: those of the fit, or the rows of ``doc_topic``.
+        Documents. None: those of the fit, or the rows of ``doc_topic``. Those without words, and those that the fit
+        left out, do not count, and there is a warning.
     n_samples : int, default=None
         Draws from the posterior for documents of the fit, at least 20. None: 400 for a model fitted by a chain, which
         makes a further sweep for each of them; 20 for other models with ``sample_posterior``, whose draws take
@@ -45,7 +47,8 @@ def topic_correlation(
     sklearn.utils.Bunch
         - ``correlation`` (n_components, n_components): Pearson correlations, corrected for the prior; NaN for a topic
           whose proportion is the same in all documents
-        - ``std`` (n_components, n_components): standard errors, at most 1; 0 on the diagonal
+        - ``std`` (n_components, n_components): standard errors, at most 1; 0 on the diagonal, and where documents have
+          only one possible correlation, -1 of two topics; NaN where the correlation is
         - ``uncorrected`` (n_components, n_components): posterior means, which the prior pulls towards its own
           correlations
         - ``information`` (n_components, n_components): the part of the correlation that words tell, from 0.05 to 1. The
@@ -126,17 +129,18 @@ _ERROR_OF_STEP = 0.5
 def _correlation(found, n_samples, random_state):
     if n_samples is not None:
         check_int(n_samples, "n_samples", _FEWEST_DRAWS)
-    seed = random.seed_sequence(random_state)
+    seed, used = random.seed_sequence(random_state), found.used
+    if len(used) < 3:
+        raise ValueError(f"a correlation needs at least three documents with words; there are {len(used)}.")
+    found.say_what_is_left_out()
     results = getattr(found.model, "_results_", None)
     if found.is_of_fit and getattr(results, "continues", False):
-        return _of_chain(results.continued_chain(random.child(seed, 0)), n_samples or _CHAIN_DRAWS, seed)
-    used = slice(None) if found.counts is None else np.flatnonzero(found.lengths)
+        return _of_chain(results.continued_chain(random.child(seed, 0)), used, n_samples or _CHAIN_DRAWS, seed)
     sample = found.of_fit("_sample_posterior")
     if sample is None or not getattr(found.model, "_has_posterior", True):
         sample, thetas = None, [found.doc_topic]
     else:
         thetas = sample(n_samples or _DRAWS, seed)[0]
-    _check_documents(len(thetas[0][used]))
     values, variances = zip(*(_pearson(theta[used]) for theta in thetas), strict=True)
     variance_of_draws = np.var(values, axis=0, ddof=1) if len(values) > 1 else 0.0
     total = np.mean(variances, axis=0) + (1 + 1 / len(values)) * variance_of_draws
@@ -151,21 +155,14 @@ def _correlation(found, n_samples, random_state):
     )
 
 
-def _check_documents(n_documents):
-    if n_documents < 3:
-        raise ValueError(f"a correlation needs at least three documents with words; there are {n_documents}.")
-
-
-def _of_chain(chain, n_samples, seed):
-    """Corrected correlations, from a draw of theta after each further sweep of a chain."""
-    used = np.flatnonzero(np.diff(chain.corpus.offsets))
-    _check_documents(len(used))
+def _of_chain(chain, used, n_samples, seed):
+    """Corrected correlations, from a draw of theta of the documents `used` after each further sweep of a chain."""
     rng, K = np.random.default_rng(random.child(seed, 1)), chain.priors.n_components
     sums, squares = np.zeros((2, _BLOCKS, K, K))
     sizes, means, variances = np.zeros((_BLOCKS, 1, 1)), np.zeros(K), []
     for i in range(n_samples):
         chain.sweep()
-        theta = draw_doc_topic(chain, rng)[used]
+        theta = draw_doc_topic(chain, rng, used)
         block = i * _BLOCKS // n_samples
         if i % _VARIANCE_EVERY == 0:
             r, variance = _pearson(theta)
@@ -198,8 +195,8 @@ def _corrected(sums, squares, sizes, variance, prior, stated):
     prior, stated : ndarray of shape (n_components, n_components)
         Correlations of the prior with the means of the documents, and with its own.
     """
-    # If a correlation is the same for all documents, as with two topics, there is nothing to correct.
-    constant = variance <= 1e-12
+    # If documents have only one possible correlation, as with two topics, there is nothing to correct.
+    constant = 1 - np.abs(sums.sum(axis=0) / sizes.sum()) <= rounding(1.0)
 
     def moments(sums, squares, n):
         mean = sums / n
@@ -247,8 +244,8 @@ def _standardised(theta):
     """Standardised columns, their correlations, and which columns are constant."""
     centred = np.asarray(theta, dtype=np.float64) - theta.mean(axis=0, dtype=np.float64)
     scale = np.sqrt((centred**2).mean(axis=0))
-    # Rounding errors of a constant column are no variation.
-    constant = scale <= 1e-9
+    # Proportions may have been stored in single precision.
+    constant = scale <= rounding(np.asarray(theta, np.float32), axis=0)
     z = centred / np.where(constant, 1, scale)
     r = np.clip(z.T @ z / len(z), -1, 1)
     np.fill_diagonal(r, 1)
@@ -357,6 +354,6 @@ class TopicCorrelationDisplay(HeatmapDisplay):
         """Which correlations clearly differ from those of topics that do not depend on each other, an array of bool."""
         gap = np.asarray(self.correlation, dtype=np.float64) - (0 if self.neutral is None else self.neutral)
         with np.errstate(invalid="ignore"):
-            clear = np.abs(gap) >= 2 * np.asarray(self.std, dtype=np.float64)
+            clear = np.abs(gap) > np.maximum(2 * np.asarray(self.std, dtype=np.float64), rounding(1.0))
         np.fill_diagonal(clear, False)
         return clear

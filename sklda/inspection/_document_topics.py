@@ -102,7 +102,9 @@ class DocumentTopicsDisplay(Display):
             raise ValueError(f"document {document} has no words to show.")
         texts = None if text is None else [text if d == document else "" for d in range(found.n_documents)]
         reader = Texts(found, np.arange(len(found.words)), texts)
-        ((_, pieces),) = reader.of([document], np.arange(found.n_topics))
+        # `_cut` makes one space of several, so the passage may be anywhere in the text.
+        longest = 0 if text is None else len(text)
+        ((_, pieces),) = reader.of([document], np.arange(found.n_topics), longest)
         values = pieces["bag" if text is None else "text"]
         triples = [tuple(values[i : i + 3]) for i in range(0, len(values), 3)]
         if text is None:

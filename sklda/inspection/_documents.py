@@ -89,7 +89,7 @@ class TopicDocumentsDisplay(Display):
         names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
         found = view(estimator, X, **names, collections=collections, needs="proportions")
         (chosen,) = found.chosen([topic])
-        rows = largest(found.doc_topic[:, chosen], n_documents)
+        rows = found.closest(chosen, n_documents)
         weight = found.doc_topic[rows].sum(axis=0)
         weight[chosen] = np.inf
         shown = largest(weight, n_topics)

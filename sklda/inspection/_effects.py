@@ -11,16 +11,17 @@ from scipy.sparse import csr_array
 
 from sklda._base import BaseLDA
 from sklda._consensus import ConsensusTopics
-from sklda._design import with_value
+from sklda._design import of_documents, read_columns, read_covariates, with_value
 from sklda._formulas import design_of, warn_of_sources
 from sklda._inference import random
 from sklda._inference.arguments import check_int, check_level
 from sklda._inference.composition import LinearModels, collinear
 from sklda._inference.corpus import Corpus
 from sklda._inference.held_out.token_topics import draw_topics
+from sklda._inference.names import check_same_order, grouped, read_labels
 from sklda._inference.priors import SMALLEST
+from sklda._inference.rounding import rounding
 from sklda._inference.warn import warn
-from sklda._labels import as_list, is_missing
 from sklda.inspection._view import view
 from sklda.metrics._models import corpus_and_model, inner_model
 
@@ -28,8 +29,6 @@ from sklda.metrics._models import corpus_and_model, inner_model
 _FOLD_IN_SWEEPS = 30
 # Documents of each model that are simulated for the attenuation, which then has an error of about .02.
 _SIMULATED = 2000
-# A sum of squared deviations that is rounding.
-_ALIKE = 1e-9
 # The largest value of a term, and the inverse of the smallest: its squares are summed.
 _LARGEST = 1e100
 
@@ -39,17 +38,19 @@ class ProportionDraws:
     """Draws of theta."""
 
     view: Any
-    theta: Any  # iterator of (n_documents, n_topics); NaN in the columns of topics that a fit does not have
+    # Iterator of (n_used, n_topics), of the documents that take part; NaN in the columns of topics that a fit does not
+    # have.
+    theta: Any
     weight: float  # mean of n_d / (n_d + alpha_0), with n_d tokens and alpha_0 the sum of alpha
     found_in: np.ndarray  # number of chains or fits that have each topic, (n_topics,)
     # Pairs of proportions (n_documents, n_topics) less their prior means: drawn ones, and those of documents that are
     # simulated from these.
     simulated: Iterator[tuple[np.ndarray, np.ndarray]]
-    groups: Any = None  # (n_documents, n_groups): the columns that the prior of theta knows
+    groups: Any = None  # (n_used, n_groups): the columns that the prior of theta knows
 
 
 def proportion_draws(X, model, n_draws, seed, **names):
-    """`ProportionDraws` of documents.
+    """`ProportionDraws` of the documents that take part.
 
     For the documents of a fit by this package, they are posterior draws of all chains in turn; a chain that does not
     have a topic has none of it. For other documents and models, the topics of all tokens are drawn given phi and alpha
@@ -59,34 +60,35 @@ def proportion_draws(X, model, n_draws, seed, **names):
         raise ValueError("topic_effects needs the documents to which the covariates belong: give X.")
     if isinstance(model, tuple):
         corpus, phi, alpha = corpus_and_model(X, model)
-        found = view((phi, np.ones((corpus.n_documents, len(phi)))), X, **names)
-    else:
-        found = view(model, X, **names)
-        inner, X = inner_model(model, X)
-        if isinstance(inner, ConsensusTopics):
-            return _of_fits(X, inner, found, n_draws, seed)
-        if isinstance(inner, BaseLDA) and found.is_training:
-            weight, has_topics = _weight(found.lengths, found.alpha), inner._has_topics()
-            # One of each chain at least, because a topic may be in few of them.
-            theta = inner._draw_doc_topic(max(n_draws, len(has_topics)), seed)
-            return ProportionDraws(
-                found,
-                theta,
-                weight,
-                has_topics.sum(axis=0),
-                _simulated(Corpus.from_counts(found.counts), found.topic_word, found.alpha, _SIMULATED, seed),
-                inner._known_groups(),
-            )
-        corpus, phi, alpha = corpus_and_model(X, inner)
-    theta, weight = _folded_in(corpus, phi, alpha, n_draws, seed), _weight(corpus.lengths, alpha)
+        return _of_view(
+            view((phi, np.ones((corpus.n_documents, len(phi)))), X, **names), None, phi, alpha, n_draws, seed
+        )
+    found = view(model, X, **names)
+    inner, X = inner_model(model, X)
+    if isinstance(inner, ConsensusTopics):
+        return _of_fits(X, inner, found, n_draws, seed)
+    if isinstance(inner, BaseLDA) and found.is_training:
+        return _of_view(found, inner, found.topic_word, found.alpha, n_draws, seed)
+    _, phi, alpha = corpus_and_model(X, inner)
+    return _of_view(found, None, phi, alpha, n_draws, seed)
+
+
+def _of_view(found, fitted, phi, alpha, n_draws, seed):
+    """The draws of the documents that take part. `fitted` is the model if they are those of its fit."""
+    used = found.used
+    if not len(used):
+        raise ValueError(f"{found.left_out} There is nothing to estimate effects from.")
+    corpus, alpha = found.corpus.take(used), alpha[used] if len(alpha) > 1 else alpha
+    weight = float((corpus.lengths / (corpus.lengths + alpha.sum(axis=1))).mean())
     simulated = _simulated(corpus, phi, alpha, _SIMULATED, seed)
-    return ProportionDraws(found, theta, weight, np.ones(len(phi), int), simulated)
-
-
-def _weight(lengths, alpha):
-    # It is zero for documents that have neither words nor labels.
-    totals = lengths + alpha.sum(axis=-1)
-    return float(np.divide(lengths, totals, out=np.zeros(len(lengths)), where=totals > 0).mean())
+    if fitted is None:
+        theta = _folded_in(corpus, phi, alpha, n_draws, seed)
+        return ProportionDraws(found, theta, weight, np.ones(len(phi), int), simulated)
+    has_topics, groups = fitted._has_topics(), fitted._known_groups()
+    # One of each chain at least, because a topic may be in few of them.
+    theta = (each[used] for each in fitted._draw_doc_topic(max(n_draws, len(has_topics)), seed))
+    groups = None if groups is None else groups[used]
+    return ProportionDraws(found, theta, weight, has_topics.sum(axis=0), simulated, groups)
 
 
 def _folded_in(corpus, phi, alpha, n_draws, seed):
@@ -151,6 +153,7 @@ class Effects:
 
     draws: ProportionDraws
     design: Any  # makes the columns from covariates
+    covariates: Any  # of the documents that take part, as `matrix` and `clusters`
     matrix: np.ndarray
     clusters: np.ndarray | None
     is_known: bool  # whether the prior of theta has the covariates
@@ -173,26 +176,31 @@ class Effects:
         n_draws = check_int(n_draws, "n_draws", 1)
         level = check_level(level)
         seed = random.seed_sequence(random_state)
+        for name, values in (("covariates", covariates), ("clusters", clusters)):
+            check_same_order(X, values, name)
+        covariates = read_covariates(covariates)
         draws = proportion_draws(X, model, n_draws, seed, **names)
         if draws.view.n_topics == 0:
             raise ValueError("the model has no topics: there are no effects to estimate.")
-        n_documents = draws.view.n_documents
+        if clusters is not None:
+            clusters = _cluster_numbers(clusters, draws.view)
+        covariates = _of_used(covariates, draws.view)
+        n_documents = len(draws.view.used)
         design = design_of(covariates, n_documents, formula, transformer)
         _check_number(n_documents, len(design.terms))
         matrix = _checked(design.matrix(covariates, n_documents), design.terms)
         if clusters is None:
             warn_of_sources(covariates, design.variables, n_documents)
-        else:
-            clusters = _cluster_numbers(clusters, n_documents)
         known = draws.groups is not None and _spans(draws.groups, matrix)
-        return cls(draws, design, matrix, clusters, known, level)
+        return cls(draws, design, covariates, matrix, clusters, known, level)
 
     @property
     def view(self):
         return self.draws.view
 
-    def row(self, covariates, values):
+    def row(self, values):
         """The means of the terms if all documents had these values of some covariates, (n_terms,)."""
+        covariates = self.covariates
         for name, value in values.items():
             covariates = with_value(covariates, name, value)
         return self.design.matrix(covariates, len(self.matrix)).mean(axis=0)
@@ -223,22 +231,29 @@ def _attenuation(draws):
         deviation = before - before.mean(axis=0)
         products += np.nan_to_num(deviation * after).sum(axis=0)
         squares += np.nan_to_num(deviation**2).sum(axis=0)
-    known = squares > _ALIKE
+    known = squares > rounding(1.0)
     return np.where(known, np.clip(products / np.where(known, squares, 1), 0, 1), draws.weight)
 
 
-def _cluster_numbers(clusters, n_documents):
-    """The cluster of every document as numbers from zero."""
-    labels = as_list(clusters, "clusters")
-    if len(labels) != n_documents:
-        raise ValueError(f"clusters has {len(labels)} labels; X has {n_documents} documents.")
-    for d, label in enumerate(labels):
-        if is_missing(label):
-            raise ValueError(f"the cluster of document {d} is missing ({label!r}): each document needs one.")
-    numbers = {label: g for g, label in enumerate(dict.fromkeys(labels))}
-    if len(numbers) < 2:
+def _of_used(covariates, found):
+    """The covariates of the documents that take part."""
+    if not found.left_out:
+        return covariates
+    found.say_what_is_left_out()
+    read_columns(covariates, found.n_documents)
+    return of_documents(covariates, found.used)
+
+
+def _cluster_numbers(clusters, found):
+    """The clusters of the documents that take part, as numbers from zero."""
+    labels = read_labels(clusters, "clusters", found.n_documents, may_be_missing=True)
+    for d in found.used:
+        if labels[d] is None:
+            raise ValueError(f"the cluster of document {d} is missing: each document needs one.")
+    distinct, index = grouped([labels[d] for d in found.used])
+    if len(distinct) < 2:
         raise ValueError("clusters has one label for all documents: there must be at least two clusters.")
-    return np.array([numbers[label] for label in labels])
+    return index
 
 
 def _warn_of_undetermined(determined, unit):

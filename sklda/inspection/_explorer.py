@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from sklda._inference.names import check_same_order
 from sklda._inference.types import Data, Model, Values
 from sklda._topic_names import checked
 from sklda.inspection._explorer_data import clip, page_data
@@ -98,6 +99,7 @@ class TopicExplorer:
             Title of the page.
         """
         names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
+        check_same_order(X, documents, "documents")
         found = view(estimator, X, **names, groups=groups, needs="proportions")
         if documents is not None and found.counts is None:
             raise ValueError("documents are shown with the topics of the words of X: give X, too.")

@@ -37,7 +37,7 @@ def page_data(view, documents=None):
         "n_topics": view.n_topics,
         "n_words": len(view.words),
         "n_documents": view.n_documents,
-        "n_tokens": None if view.counts is None else float(view.lengths.sum()),
+        "n_tokens": None if view.counts is None else float(view.weights.sum()),
         "notes": notes + texts.notes,
         "lambdas": LAMBDAS.round(2).tolist(),
         "n_listed": N_WORDS,
@@ -51,7 +51,7 @@ def page_data(view, documents=None):
             "id": kept.tolist(),
             "name": [clip(str(view.document_names[d])) for d in kept],
             "tokens": None if view.counts is None else view.lengths[kept].tolist(),
-            "topics": [_shares(view.doc_topic[d, topics]) for d in kept],
+            "topics": [_shares(view.doc_topic[d, topics]) if view.takes_part[d] else [] for d in kept],
             "closest": [[place[int(d)] for d in row] for row in closest],
             "std": _closest_std(view, topics, closest),
             "text": parts,
@@ -121,8 +121,10 @@ def _largest_of(weights, most, what, which, notes):
 
 def _documents(view, topics, notes):
     """Rows of the documents on the page, and for every topic its closest documents."""
-    D = len(view.doc_topic)
-    closest = [largest(view.doc_topic[:, k], N_CLOSEST) for k in topics]
+    if view.left_out:
+        notes.append(view.left_out)
+    D = view.n_documents
+    closest = [view.closest(k, N_CLOSEST) for k in topics]
     if D <= MAX_DOCUMENTS:
         return np.arange(D), closest
     first = np.full(D, False)
@@ -177,7 +179,7 @@ def _groups(view, topics):
         return None
     return {
         "name": [clip(str(label)) for label in found.labels],
-        "mean": [_short(row) for row in found.mean[:, topics]],
+        "mean": [_known(_short(row)) for row in found.mean[:, topics]],
         "std": [_known(_short(row)) for row in found.std[:, topics]],
         "kind": found.kind,
     }

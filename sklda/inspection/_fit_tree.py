@@ -47,28 +47,41 @@ class _Rows:
             found[self.n + i] |= found[left] | found[right]
         return found
 
-    def of(self, node, inside=False):
+    def of(self, root):
         """Rows below a node, and joins (node, lower, upper) of nodes that are shown, children first."""
-        inside = inside or node in self.chosen
-        shown = self.has_divided if inside else self.has_chosen
-        if not shown[node]:
-            return ([node], []) if inside else ([], [])
-        if inside and node not in self.divided:
-            # A side that fits do not have apart is no part of the topic.
-            below = [child for child in self.tree[node - self.n, :2].astype(int) if shown[child]]
-        else:
-            below = self.tree[node - self.n, :2].astype(int).tolist()
-        parts = [self.of(child, inside) for child in below]
-        rows, joins = ([each for part in parts for each in part[i]] for i in (0, 1))
-        if all(part[0] for part in parts) and len(parts) == 2:
-            joins.append((int(node), *(self._top(child, part) for child, part in zip(below, parts, strict=True))))
+        rows, joins = [], []
+        # The node that stands for another one: its own join, or that of the only part that is shown.
+        top = {}
+        # Nodes to be seen, with whether they are inside a topic. Those whose parts have been seen have these, too.
+        waiting = [(root, False, None)]
+        while waiting:
+            node, inside, parts = waiting.pop()
+            if parts is None:
+                inside = inside or node in self.chosen
+                parts = self._parts(node, inside)
+                if parts:
+                    waiting.append((node, inside, parts))
+                    waiting += [(part, inside, None) for part in reversed(parts)]
+                elif inside:
+                    rows.append(node)
+                    top[node] = node
+                continue
+            tops = [top[part] for part in parts if part in top]
+            if len(tops) == 2:
+                joins.append((node, *tops))
+                top[node] = node
+            elif tops:
+                top[node] = tops[0]
         return rows, joins
 
-    @staticmethod
-    def _top(child, part):
-        """The node that stands for a child: its own join, or that of the only part that is shown."""
-        rows, joins = part
-        return joins[-1][0] if joins else rows[0]
+    def _parts(self, node, inside):
+        """The children of a node that has rows below it; empty for others."""
+        shown = self.has_divided if inside else self.has_chosen
+        if not shown[node]:
+            return []
+        children = self.tree[node - self.n, :2].astype(int).tolist()
+        # A side that fits do not have apart is no part of the topic.
+        return [each for each in children if shown[each]] if inside and node not in self.divided else children
 
 
 def node_words(model, words, nodes, n_words):

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._inference import random
-from sklda._inference.arguments import check_int, check_level
+from sklda._inference.arguments import check_int, check_level, check_memory
 from sklda._inference.records import frame
 from sklda._inference.sampling.group_words import sample_group_counts
 from sklda._inference.types import Data, Model, Seed, Table, Values
-from sklda.inspection._groups import group_index
+from sklda.inspection._groups import groups_to_compare
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import largest
 from sklda.inspection._tokens import Tokens
@@ -25,6 +25,8 @@ from sklda.inspection._view import view
 _BEYOND, _FEWEST, _MOST = 15, 600, 6000
 # The quantiles of the median and, of a normal distribution, of one standard deviation on each side.
 _MIDDLE = 0.1587, 0.5, 0.8413
+# Identifiers of documents are as many labels as this, most of which one document has.
+_MANY_GROUPS = 10
 
 
 @described
@@ -56,7 +58,8 @@ def group_words(
     model : estimator, or pipeline or search that ends in one
         A fitted estimator of this package.
     groups : sequence of n_documents hashable labels
-        Documents with missing labels are one group.
+        Documents with missing labels are one group. Documents without words, and those that the fit left out, do not
+        count, and there is a warning.
     topics : sequence of int or str, default=None
         Topics of the table, by number or name. None: all.
     n_words : int, default=10
@@ -99,7 +102,8 @@ def group_words(
     The sampler of the fit does not know the groups. It gives a token a topic whose words it has in all groups, so
     groups come out more alike than they are. So this function makes further sweeps, which begin at the last draw. In
     these, each group has its own distribution over words for every topic. The prior of the centre is
-    `topic_word_prior_`, and the weight n / (n + strength) of the n tokens of a group has a uniform prior (Daniels
+    `topic_word_prior_`. If X is not the X of the fit, it is the posterior of the fit, `components_`: the topics stay
+    those of the model. The weight n / (n + strength) of the n tokens of a group has a uniform prior (Daniels
     1999). The alpha of documents is that of the model. The intervals contain the uncertainty of the topics of tokens,
     within one mode.
 
@@ -158,17 +162,23 @@ class GroupSample:
     def of_view(cls, found, groups, n_sweeps, level, random_state):
         """Sample from a view with documents."""
         n_sweeps, level = check_int(n_sweeps, "n_sweeps", 6), check_level(level)
-        labels, index = group_index(groups, found.n_documents)
-        if len(labels) < 2:
-            raise ValueError("groups has one label: a comparison needs at least two.")
+        labels, index = groups_to_compare(found, groups)
+        found.say_what_is_left_out()
+        if len(labels) > _MANY_GROUPS and 2 * len(labels) > found.n_documents:
+            raise ValueError(
+                f"groups has {len(labels)} labels for {found.n_documents} documents, as if they were identifiers: give "
+                "labels that several documents have."
+            )
+        K, V = found.n_topics, len(found.words)
+        # Of all groups in a sweep, twice, and of all draws of a topic.
+        n_bytes = 4 * len(labels) * V * (2 * K + n_sweeps // 3)
+        needs = f"counts of {V} words in {K} topics and {len(labels)} groups need at least"
+        check_memory(n_bytes, needs, "Give fewer groups, or leave out rare words.")
         seed = random.seed_sequence(random_state)
         topics = Tokens(found).draws(1, random.child(seed, 0))[-1]
-        alpha = found.alpha
-        if len(alpha) > 1:
-            # Documents that are open to no topic.
-            index = np.where(alpha.sum(axis=1) > 0, index, -1)
-        eta = found.model.topic_word_prior_
-        draws = sample_group_counts(found.corpus, topics, index, alpha, eta, n_sweeps, random.child(seed, 1))
+        # What is known of the topics before the documents are seen: other documents do not know those of the fit.
+        eta = found.model.topic_word_prior_ if found.is_training else found.model.components_
+        draws = sample_group_counts(found.corpus, topics, index, found.alpha, eta, n_sweeps, random.child(seed, 1))
         return cls(labels, draws, level, seed)
 
     def of(self, topic, least_tokens):

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklda._labels import as_list, in_order, is_missing
+from sklda._inference.names import grouped, read_labels
+from sklda._inference.rounding import rounding
 
 
 @dataclass
@@ -24,12 +25,20 @@ def group_index(groups, n_documents):
 
     Documents whose label is missing are one group, None.
     """
-    labels = [None if is_missing(label) else label for label in as_list(groups, "groups")]
-    if len(labels) != n_documents:
-        raise ValueError(f"groups has {len(labels)} labels; there are {n_documents} documents.")
-    distinct = in_order(labels)
-    place = {label: j for j, label in enumerate(distinct)}
-    return distinct, np.array([place[label] for label in labels], dtype=np.int64)
+    return grouped(read_labels(groups, "groups", n_documents, may_be_missing=True))
+
+
+def groups_to_compare(view, groups):
+    """At least two groups that have documents that take part: as `group_index`, with -1 for all other documents."""
+    labels, index = group_index(groups, view.n_documents)
+    if len(labels) < 2:
+        raise ValueError("groups has one label: a comparison needs at least two.")
+    kept, found = np.unique(index[view.used], return_inverse=True)
+    if len(kept) < 2:
+        raise ValueError(f"a comparison needs at least two groups: {view.left_out} The others are in one group.")
+    index = np.full(view.n_documents, -1)
+    index[view.used] = found
+    return [labels[j] for j in kept], index
 
 
 def group_shares(view):
@@ -38,7 +47,8 @@ def group_shares(view):
     None if there are no groups. The mixtures without groups, or if all labels are among the collections of the fit.
     Documents whose label is missing are one group, None. The share of topic k in a group is the ratio
     ``sum_d n_d theta_dk / sum_d n_d``. Its standard error is that of a ratio estimator, with the documents of the group
-    as the sample; NaN in a group of one document.
+    as the sample; NaN in a group of one document, and if all documents have the same proportion. A group without
+    documents that take part has NaN only.
     """
     groups = view.groups
     mixtures = getattr(view.model, "collection_topic_", None)
@@ -51,11 +61,12 @@ def group_shares(view):
     distinct, index = group_index(groups, len(view.doc_topic))
     if mixtures is not None and set(distinct) <= set(view.model.collections_.tolist()):
         return _of_model(view.model, distinct)
-    weights = np.ones(len(index)) if view.counts is None else view.lengths
     mean = np.full((len(distinct), view.n_topics), np.nan)
     std = mean.copy()
     for j in range(len(distinct)):
-        mean[j], std[j] = _ratio(view.doc_topic[index == j], weights[index == j])
+        own = view.used[index[view.used] == j]
+        if len(own):
+            mean[j], std[j] = _ratio(view.doc_topic[own], view.weights[own])
     return GroupShares(distinct, mean, std, "sample", view.share)
 
 
@@ -69,11 +80,8 @@ def _of_model(model, labels):
 
 def _ratio(theta, n):
     """Weighted mean of the rows of theta, and its standard error."""
-    if n.sum() == 0:
-        n = np.ones_like(n)
     mean = n @ theta / n.sum()
-    used = np.count_nonzero(n)
-    if used < 2:
-        return mean, np.full_like(mean, np.nan)
     squares = ((n[:, None] * (theta - mean)) ** 2).sum(axis=0)
-    return mean, np.sqrt(used / (used - 1) * squares) / n.sum()
+    # Proportions may have been stored in single precision.
+    alike = np.ptp(theta, axis=0) <= rounding(np.asarray(theta, np.float32), axis=0)
+    return mean, np.where(alike, np.nan, np.sqrt(len(n) / max(len(n) - 1, 1) * squares) / n.sum())

@@ -56,6 +56,8 @@ def topic_hierarchy(
         - ``labels`` (n,): the cluster of every topic, numbered from 0 along ``order``
         - ``silhouette`` (n,): silhouette widths from -1 to 1 in these clusters
         - ``cluster_counts`` (m,) and ``mean_silhouette`` (m,): mean widths for other numbers of clusters
+        - ``documents`` (n,): the rows of the documents, only with ``of="documents"``. Those without words, and those
+          that the fit left out, are not clustered
 
         With ``of="fits"``:
 
@@ -98,9 +100,11 @@ def topic_hierarchy(
             raise ValueError("of='fits' shows a tree that is known: do not give X, n_clusters or linkage_method.")
         return fit_tree(unwrap(model)[0])
     if of == "topics":
-        rows = view(model).topic_word
+        rows, own = view(model).topic_word, {}
     else:
-        rows = view(model, X, collections=collections, needs="proportions").whole_documents
+        found = view(model, X, collections=collections, needs="proportions")
+        found.say_what_is_left_out()
+        rows, own = found.whole_documents, {"documents": found.used}
     n = len(rows)
     if n_clusters is not None and check_int(n_clusters, "n_clusters", 1) > n:
         raise ValueError(f"n_clusters is {n_clusters}; there are only {n} {of}.")
@@ -125,6 +129,7 @@ def topic_hierarchy(
         silhouette=_silhouettes(distances, labels),
         cluster_counts=counts,
         mean_silhouette=means,
+        **own,
     )
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._inference.arguments import check_int
+from sklda._inference.names import is_hashable, listed, python_value, read_column
 from sklda._inference.records import frame
 from sklda._inference.types import Data, Model, Table, Values
 from sklda._topic_names import label_topics
@@ -37,8 +39,9 @@ def label_words(
     ----------
     model : LabeledLDA, or pipeline or search that ends in one
         Fitted.
-    labels : sequence of int or str, default=None
-        Names of labels, or numbers: those of columns of an indicator matrix; from ``n_labels`` on, those of shared
+    labels : sequence, default=None
+        Classes of the fit, names of labels, or numbers of columns of an indicator matrix. If classes are numbers, a
+        number is the class and not its place. From ``n_labels`` on, numbers that are no class are those of shared
         topics. None: all.
     n_words : int, default=10
         Number of words of each label.
@@ -71,7 +74,7 @@ def label_words(
     totals = counts.sum(axis=0)
     rows = []
     n_words = check_int(n_words, "n_words", 1)
-    for k in found.chosen(labels):
+    for k in _chosen_labels(found, labels):
         seen = np.flatnonzero(counts[k])
         gain = counts[k, seen] * (np.log(found.topic_word[k, seen]) - np.log(totals[seen] / totals.sum()))
         rows += [(k, v) for v in seen[largest(gain, min(n_words, len(seen)))]]
@@ -164,8 +167,9 @@ class DocumentLabelsDisplay(Display):
         found = _labelled_view(estimator, X, **names, needs="counts")
         document = found.document(document)
         theta, own = found.doc_topic[document], found.counts[[document]]
-        if not own.nnz:
-            raise ValueError(f"document {document} has no words to show.")
+        if not found.takes_part[document]:
+            reason = "no words" if not own.nnz else "no labels, so the fit left it out: it has none"
+            raise ValueError(f"document {document} has {reason} to show.")
         chosen = largest(theta, check_int(n_labels, "n_labels", 1))
         chosen = chosen[theta[chosen] > 0]
         weights = theta[:, None] * found.topic_word[:, own.indices]
@@ -193,6 +197,24 @@ class DocumentLabelsDisplay(Display):
         ax.tick_params(length=0)
         ax.set_xlabel(plain_text(self.title, 60))
         ax.figure.colorbar(image, ax=ax, label="expected tokens with the label")
+
+
+def _chosen_labels(found, labels):
+    """The topics of labels that were asked for."""
+    if labels is None:
+        return found.chosen(None)
+    classes = found.model.classes_.tolist()
+    place = {} if found.model.multilabel_ else {python_value(label): j for j, label in enumerate(classes)}
+    have_numbers = any(isinstance(label, Number) for label in place)
+    topics = []
+    for label in [labels] if isinstance(labels, (str, Number)) else read_column(labels, "labels", "labels of the fit"):
+        if is_hashable(label) and label in place:
+            topics.append(place[label])
+        elif have_numbers and isinstance(label, Number) and label < len(classes):
+            raise ValueError(f"labels has {label!r}, which is no class of the fit; its classes are {listed(classes)}.")
+        else:
+            topics.append(label)
+    return found.chosen(topics)
 
 
 def _labelled_view(model, X=None, **options):

@@ -20,8 +20,9 @@ weight : float in [0, 1], default=None
     See `topic_table`.
 n_words : int, default=3
     How many of a topic's most probable words are in its label, if it has no name.
-feature_names : sequence of str of length n_features, default=None
-    Words. None: the names that a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
+feature_names : sequence of str of length n_features, or dict of {{str: int}}, default=None
+    Words of the columns, as from ``get_feature_names_out()``, or ``vocabulary_`` of a vectorizer. None: the names that
+    a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
 topic_names : sequence of str of length n_components, default=None
     Names of the topics. None: those of the model, if it has some.
 document_names : sequence of n_documents str, default=None

@@ -31,7 +31,8 @@ def to_pyldavis(
     dict
         - ``topic_term_dists`` (n_components, n_words) and ``doc_topic_dists`` (n_documents, n_components): their rows
           sum to one
-        - ``doc_lengths`` (n_documents,), ``vocab`` (n_words,) and ``term_frequency`` (n_words,)
+        - ``doc_lengths`` (n_documents,), ``vocab`` (n_words,) and ``term_frequency`` (n_words,). Documents that the fit
+          left out have length 0, and their words do not count
         - ``sort_topics=False`` and ``start_index=0``
         - ``mds``: a function that places the topics in the plane by classical scaling of their Jensen-Shannon
           distances. pyLDAvis's own function can return complex numbers.
@@ -59,8 +60,9 @@ def to_pyldavis(
     kept = np.flatnonzero(found.topic_word.sum(axis=0) > 0)
     return {
         "topic_term_dists": found.topic_word[:, kept],
-        "doc_topic_dists": np.asarray(found.doc_topic),
-        "doc_lengths": found.lengths,
+        # Documents of length 0 need some proportions.
+        "doc_topic_dists": np.where(found.takes_part[:, None], found.doc_topic, 1 / found.n_topics),
+        "doc_lengths": found.weights,
         "vocab": np.array([found.words[v] for v in kept]),
         "term_frequency": found.word_counts[kept],
         "mds": classical_scaling,

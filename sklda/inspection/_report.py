@@ -102,7 +102,9 @@ def topic_report(
     names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
     found = view(model, X, **names, collections=collections, needs="counts")
     n, topics = min(n_words, found.topic_word.shape[1]), range(found.n_topics)
-    typical = found.doc_topic.argmax(axis=0)
+    if not len(found.used):
+        raise ValueError("X has no words: all its documents are empty.")
+    typical = np.array([found.closest(k, 1)[0] for k in topics])
     by_probability, by_frex = (Ranking(found, by) for by in ("probability", "frex"))
     columns = {
         "topic": topics,
@@ -116,12 +118,12 @@ def topic_report(
         "found_in": found.found_in,
         "finer": finer_topics(found),
         "coherence": (
-            topic_coherence(found.counts, found.topic_word, n_words=n, per_topic=True)
+            topic_coherence(found.counts[found.used], found.topic_word, n_words=n, per_topic=True)
             if n > 1
             else np.full(len(topics), np.nan)
         ),
         "exclusivity": topic_exclusivity(found.topic_word, n_words=n, per_topic=True),
-        "effective_documents": effective_documents(found.lengths, found.doc_topic),
+        "effective_documents": effective_documents(found.weights[found.used], found.doc_topic[found.used]),
         "document": [found.document_names[d] for d in typical],
         "proportion": found.doc_topic[typical, topics],
     }

@@ -13,7 +13,7 @@ from sklda._inference.records import Table, frame, records
 from sklda._inference.types import Data, Model, Values
 from sklda._topic_names import distinct
 from sklda.inspection._parameters import described
-from sklda.inspection._ranking import Ranking, check_n, largest
+from sklda.inspection._ranking import Ranking, check_n
 from sklda.inspection._view import view
 
 
@@ -146,6 +146,8 @@ def top_documents(
 ) -> list[dict[str, Any]]:
     """The documents with the largest proportion of every topic.
 
+    Documents without words, or that the fit left out, are not among them.
+
     Parameters
     ----------
     n_documents : int, default=3
@@ -168,7 +170,7 @@ def top_documents(
     n_documents = check_n(n_documents, "n_documents", "document_names")
     names = {"topic_names": topic_names, "document_names": document_names}
     found = view(model, X, **names, collections=collections, needs="proportions")
-    rows = [largest(found.doc_topic[:, k], n_documents) for k in range(found.n_topics)]
+    rows = [found.closest(k, n_documents) for k in range(found.n_topics)]
     columns = found.rows(range(found.n_topics)) | {
         "documents": [[found.document_names[d] for d in top] for top in rows],
         "rows": [top.tolist() for top in rows],
@@ -194,7 +196,8 @@ def document_table(
         Columns ``document``, ``tokens`` (only with X), ``main_topic``, and ``topic_0``, ``topic_1``, ...: proportions.
         If the model has standard deviations of the proportions of these documents, also ``topic_0_std``, ... If topics
         have names, these take the place of ``topic_0``, ... and of the numbers in ``main_topic``. A name that another
-        column has gets a number: "tokens (2)".
+        column has gets a number: "tokens (2)". Documents without words, and those that the fit left out, have no main
+        topic, and NaN in place of proportions.
 
     Examples
     --------
@@ -208,9 +211,10 @@ def document_table(
     columns = {"document": found.document_names}
     if found.counts is not None:
         columns["tokens"] = found.lengths.astype(np.int64) if found.has_counts else found.lengths
-    main = found.doc_topic.argmax(axis=1)
     titles = found.titles([*columns, "main_topic"])
-    columns["main_topic"] = main if found.names is None else [titles[k] for k in main]
+    values = list(range(found.n_topics)) if found.names is None else titles
+    # The last value is that of -1.
+    columns["main_topic"] = [[*values, None][k] for k in found.main_topics]
     columns |= dict(zip(titles, found.doc_topic.T, strict=True))
     if found.doc_topic_std is not None:
         titles = distinct([f"{title}_std" for title in titles], columns)

@@ -5,8 +5,8 @@ from itertools import chain, repeat
 
 import numpy as np
 
+from sklda._inference.names import read_names
 from sklda.inspection._tokens import Tokens, likeliest
-from sklda.inspection._view import named
 
 # The pattern of CountVectorizer, with words of one letter.
 _PATTERN = r"(?u)\b\w+\b"
@@ -25,12 +25,14 @@ class Texts:
 
     def __init__(self, view, word_index, documents):
         self.view, self.word_index = view, word_index
-        self.texts = None if documents is None else named(documents, view.n_documents, "documents")
+        self.texts = (
+            None if documents is None else read_names(documents, "documents", view.n_documents, "document", "text")
+        )
         self.kind, self.notes = None, []
         self.pattern, self.normalise = _tokenizer(view.pipelines)
 
-    def of(self, rows, topics):
-        """Pairs (row, parts) of documents.
+    def of(self, rows, topics, longest=_LONGEST):
+        """Pairs (row, parts) of documents. Texts are cut after `longest` characters, or earlier if there are many.
 
         ``parts`` is a dict. With texts, ``text`` is a list of three values for every word: what is before it, the word,
         and its topic (place on the page, or -1). Without, ``bag`` is a list of three values for every different word
@@ -41,7 +43,7 @@ class Texts:
         place = np.full(self.view.n_topics + 1, -1)
         place[topics] = np.arange(len(topics))
         rows = np.asarray(rows)
-        limit = int(np.clip(_ALL_CHARACTERS // len(rows), _SHORTEST, _LONGEST))
+        limit = int(np.clip(_ALL_CHARACTERS // len(rows), _SHORTEST, longest))
         found, cut = [], 0
         for d, words, token_topics, counts in self._entries(rows):
             if self.texts is None:

@@ -94,6 +94,7 @@ def topic_effects(
         If `clusters` is None, and a covariate is the same for all documents with one value of another column of
         `covariates`: a label, or a whole number that has two documents on average.
         If an effect depends on one document or cluster alone.
+        If documents have no words, or the fit left them out: they do not count.
 
     See Also
     --------
@@ -114,7 +115,9 @@ def topic_effects(
     **Errors.** In each draw they are CR2 errors, with Satterthwaite's degrees of freedom (Bell & McCaffrey 2002;
     Pustejovsky & Tipton 2018). Without clusters each document is one: they are HC2 errors, and documents may have
     different spread. A t-distribution stands for each draw, and the interval has the quantiles of their mixture. A
-    chain has a topic if its matched topic is at a Jensen-Shannon distance of at most 0.5 from the one shown.
+    chain has a topic if its matched topic is at a Jensen-Shannon distance of at most 0.5 from the one shown. If a
+    proportion does not vary between documents with the same covariates, as that of a label that no document has,
+    nothing tells how exact its effects are: errors, intervals and p-values are NaN.
 
     References
     ----------
@@ -156,8 +159,7 @@ def topic_effects(
     shown = effects.view.chosen(topics)
     terms, bases = effects.design.terms, effects.design.bases
     found = effects.summary(np.eye(len(terms)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found["t"] = found["estimate"] / found["standard_error"]
+    found["t"] = found["estimate"] / found["standard_error"]
     columns = "estimate", "standard_error", "low", "high", "t", "p_value", "df"
     return frame(
         {

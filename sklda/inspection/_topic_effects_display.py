@@ -136,18 +136,21 @@ class TopicEffectsDisplay(Display):
             feature_names=feature_names,
             topic_names=topic_names,
         )
-        found, columns = effects.view, dict(read_columns(covariates, effects.view.n_documents))
+        found = effects.view
+        columns = dict(read_columns(effects.covariates, len(effects.matrix), effects.design.variables))
         name = _checked(next(iter(columns)) if covariate is None else covariate, columns, "covariate")
         at = {_checked(key, columns, "a key of at"): value for key, value in dict(at or {}).items()}
+        if name in at:
+            raise ValueError(f"at has the covariate of the axis, {name!r}: give values of other covariates.")
         if difference is not None and len(difference) != 2:
             raise ValueError(f"difference must be a pair of values, got {difference!r}.")
         groups = _groups(by, columns, {name, *at}, difference)
-        values = _values(name, columns[name], effects.design, covariates)
+        values = _values(name, columns[name], effects.design, effects.covariates)
         if difference is not None and by is None:
             by, groups, values = name, list(difference), [_minus(difference)]
         # With a difference of the covariate itself, `by` takes its place.
         own = [{by: group} for group in groups] if groups else [{}]
-        rows = np.array([[effects.row(covariates, {**at, name: value, **each}) for value in values] for each in own])
+        rows = np.array([[effects.row({**at, name: value, **each}) for value in values] for each in own])
         known = np.array([_in_range(values, columns, name, {**at, **each}) for each in own])
         if difference is not None:
             rows, known, groups = rows[:1] - rows[1:], known[:1] & known[1:], []

@@ -13,13 +13,14 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklda._inference import random
+from sklda._inference.names import read_once
 from sklda._inference.parallel import jobs_for
 from sklda._inference.records import Table
 from sklda._inference.types import Data, Model, Seed
 from sklda.inspection._axes import Display, pyplot
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
-from sklda.metrics._topic_counts import _checked_counts, _model_and_input, _name_of_the_count, _refuse_copies
+from sklda.metrics._topic_counts import _checked_counts, _model_and_input, _name_of_the_count
 
 # Half the width of the bar of a topic, of the distance between models, and the room between topics, of the height.
 _HALF, _GAP = 0.04, 0.15
@@ -36,7 +37,7 @@ def topic_flows(models: Sequence[Model], *, X: Data | None = None) -> Table:
     models : sequence of fitted models
         At least two, of the same documents, usually with more and more topics.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
-        Documents. None: those of the fits.
+        Documents. None: those of the fits, for models that know how many tokens these have.
 
     Returns
     -------
@@ -48,8 +49,13 @@ def topic_flows(models: Sequence[Model], *, X: Data | None = None) -> Table:
     Raises
     ------
     ValueError, TypeError
-        If there are fewer than two models, one is no topic model, they have other documents, or no document
-        has words.
+        If there are fewer than two models, one is no topic model, they were fitted to other documents, or no document
+        has words. If X is None, and a model does not know the documents of its fit.
+
+    Warns
+    -----
+    UserWarning
+        If a fit left documents out. Their tokens do not flow.
 
     Notes
     -----
@@ -85,24 +91,51 @@ def topic_flows(models: Sequence[Model], *, X: Data | None = None) -> Table:
 def _views(models, X, **names):
     if not isinstance(models, (list, tuple)) or len(models) < 2:
         raise ValueError("models must be a list of at least two fitted models: the flow is that from one to the next.")
-    return [view(model, X, **names, needs="proportions") for model in models]
+    views = [view(model, X, **names, needs="proportions") for model in models]
+    n = {found.n_documents for found in views}
+    if len(n) > 1:
+        raise ValueError(f"The models have {sorted(n)} documents: fit all of them to the same documents, or give X.")
+    if X is None:
+        _check_documents_of_fits(views)
+    return views
+
+
+def _check_documents_of_fits(views):
+    """Refuse fits to different documents, and models that do not know how many tokens these have."""
+    for found in views:
+        if found.used_tokens is None:
+            kind = "pair of arrays" if found.model is None else type(found.model).__name__
+            raise ValueError(f"the {kind} does not say how many tokens the documents have: give X.")
+    # The documents of a `CollapsedVariationalLDA`, which has no topics of tokens, are as any others for inspection.
+    # Their hash has a name of its own.
+    names = "_fingerprint_", "_documents_"
+    marks = {getattr(found.model, name) for found in views for name in names if hasattr(found.model, name)} - {None}
+    tokens = np.array([found.used_tokens for found in views])
+    # A fit that left documents out has none of their tokens.
+    if len(marks) > 1 or ((tokens > 0) & (tokens != tokens.max(axis=0))).any():
+        raise ValueError("The models were fitted to different documents: fit all of them to the same ones, or give X.")
 
 
 def _flows(views):
     """Shares of the tokens by topics of successive models, a list of ndarray (n_topics, n_topics of the next)."""
-    n = {len(found.doc_topic) for found in views}
-    if len(n) > 1:
-        raise ValueError(f"The models have {sorted(n)} documents: fit all of them to the same documents, or give X.")
+    used = np.all([found.takes_part for found in views], axis=0)
+    most = max(len(found.used) for found in views)
+    for found in views:
+        # Documents without words have no tokens that could flow.
+        if len(found.used) < most:
+            found.say_what_is_left_out()
     marks = {getattr(found.model, "_fingerprint_", None) if found.counts is None else None for found in views}
     tokens = [getattr(found.model, "topic_assignments_", None) for found in views]
     flows = []
     for i, (a, b) in enumerate(pairwise(views)):
         if len(marks) == 1 and None not in marks and all(each is not None for each in tokens):
+            # Tokens of documents that a fit left out have no topic.
+            known = (tokens[i] >= 0) & (tokens[i + 1] >= 0)
             flow = np.zeros((a.n_topics, b.n_topics))
-            np.add.at(flow, (tokens[i], tokens[i + 1]), 1)
+            np.add.at(flow, (tokens[i][known], tokens[i + 1][known]), 1)
         else:
-            lengths = np.ones(len(a.doc_topic)) if a.counts is None else a.lengths
-            flow = (np.asarray(a.doc_topic, dtype=np.float64) * lengths[:, None]).T @ b.doc_topic
+            first = np.asarray(a.doc_topic[used], dtype=np.float64) * a.used_tokens[used, None]
+            flow = first.T @ b.doc_topic[used]
         if not flow.any():
             raise ValueError("The documents have no words: no tokens flow from one model to the next.")
         flows.append(flow / flow.sum())
@@ -183,7 +216,6 @@ class TopicFlowDisplay(Display):
         """
         counts = _checked_counts(n_components)
         model, X = _model_and_input(estimator, X)
-        _refuse_copies(model, "TopicFlowDisplay.from_estimator")
         name, seed = _name_of_the_count(model), random.seed_sequence(random_state)
         seeds = [name for name in model.get_params() if name.split("__")[-1] == "random_state"]
         tasks = [
@@ -191,7 +223,9 @@ class TopicFlowDisplay(Display):
             for K in counts
         ]
         fitted = Parallel(n_jobs=jobs_for(len(tasks), n_jobs))(delayed(each.fit)(X) for each in tasks)
-        return cls.from_models(fitted, n_words=n_words, feature_names=feature_names, ax=ax)
+        # Those that know their documents have the topics of tokens, too.
+        documents = None if all(hasattr(each, "_used_tokens_") for each in fitted) else X
+        return cls.from_models(fitted, documents, n_words=n_words, feature_names=feature_names, ax=ax)
 
     @classmethod
     @described
@@ -211,11 +245,11 @@ class TopicFlowDisplay(Display):
         models : sequence of fitted models
             See `topic_flows`.
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
-            Documents. None: those of the fits.
+            Documents. None: those of the fits, for models that know how many tokens these have.
         n_words : int, default=2
             How many of a topic's most probable words are in its label.
         """
-        views = _views(models, X, feature_names=feature_names)
+        views = _views(models, X, feature_names=read_once(feature_names))
         names = [found.labels(n_words=n_words) for found in views]
         return cls(_flows(views), names, [f"{found.n_topics} topics" for found in views]).plot(ax=ax)
 

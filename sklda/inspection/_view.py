@@ -5,6 +5,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._inference.arguments import check_int, distributions, real_numbers
 from sklda._inference.corpus import Corpus
 from sklda._inference.counts import check_matrix
+from sklda._inference.names import check_same_order, read_column, read_document_names, read_labels, read_words
 from sklda._inference.warn import warn
-from sklda._labels import as_list
 from sklda._topic_names import distinct
 from sklda._topic_names import topic_names as model_topic_names
 from sklda.inspection._axes import plain_text
@@ -38,6 +39,7 @@ class View:
     has_names: bool = True
     counts: Any = None  # the documents, csr_array (n_documents, n_features) with sorted indices
     # theta of the documents, (n_documents, n_components). Rows sum to one; those of `ConsensusTopics` may sum to less.
+    # Those of documents that take no part are NaN.
     doc_topic: np.ndarray | None = None
     is_training: bool = False  # whether the documents are those of the fit
     collections: Any = None  # labels of the documents, for a model with collections
@@ -61,14 +63,16 @@ class View:
         if self.doc_topic is None:
             weights = np.asarray(self.model.components_, dtype=np.float64).sum(axis=1)
             return weights / weights.sum()
-        if self.counts is None or self.lengths.sum() == 0:
-            return self.doc_topic.mean(axis=0)
-        return self.lengths @ self.doc_topic / self.lengths.sum()
+        if not len(self.used):
+            return np.full(self.n_topics, 1 / self.n_topics)
+        return np.average(self.doc_topic[self.used], axis=0, weights=self.weights[self.used])
 
     @property
     def share_std(self):
         """Standard deviations of the shares, (n_components,); None where they are not known."""
-        return self.of_fit("topic_share_std_")
+        found = self.of_fit("topic_share_std_")
+        # That of a single draw is NaN.
+        return None if found is None or np.isnan(found).any() else found
 
     @property
     def deviations(self):
@@ -118,14 +122,14 @@ class View:
             return np.arange(self.n_topics)
         if topics is None:
             return np.argsort(-(self.share if sizes is None else sizes), kind="stable")[:most]
-        topics = [topics] if isinstance(topics, str) or not hasattr(topics, "__len__") else list(topics)
+        topics = [topics] if isinstance(topics, (str, Number)) else read_column(topics, "topics", "numbers of topics")
         places = {} if self.names is None else {name: k for k, name in enumerate(self.names)}
-        numbers = [places.get(each, -1) if isinstance(each, str) else each for each in topics]
-        found, n = np.atleast_1d(numbers), self.n_topics
-        if found.dtype.kind not in "iu" or found.ndim != 1 or not found.size or found.min() < 0 or found.max() >= n:
+        found = [places.get(each, -1) if isinstance(each, str) else each for each in topics]
+        n = self.n_topics
+        if not found or not all(is_whole(each) and 0 <= each < n for each in found):
             names = "" if self.names is None else ", or their names"
             raise ValueError(f"topics must be numbers from 0 to {n - 1}{names}; got {topics}.")
-        return found
+        return np.array(found)
 
     def labels(self, topics=None, n_words=3):
         """Topics as plots show them: the number with the name, or else with the most probable words."""
@@ -151,8 +155,10 @@ class View:
 
     @cached_property
     def word_counts(self):
-        """Number of tokens of the words in the documents; None without documents."""
-        return None if self.counts is None else np.asarray(self.counts.sum(axis=0), dtype=np.float64).ravel()
+        """Number of tokens of the words in the documents that take part; None without documents."""
+        if self.counts is None:
+            return None
+        return np.asarray(self.counts[self.used].sum(axis=0), dtype=np.float64).ravel()
 
     @cached_property
     def word_share(self):
@@ -187,15 +193,71 @@ class View:
         return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
 
     @cached_property
-    def whole_documents(self):
-        """theta with rows that sum to one: a further column has what is assigned to no topic, if there is something."""
-        rest = 1 - self.doc_topic.sum(axis=1, keepdims=True, dtype=np.float64)
-        return np.hstack([self.doc_topic, np.maximum(rest, 0)]) if (rest > 1e-3).any() else self.doc_topic
+    def used_tokens(self):
+        """Number of tokens of the documents that count, (n_documents,); None for arrays without X.
+
+        Zero for documents that take no part, because they have no words, or because the fit left them out.
+        """
+        fitted = self.of_fit("_used_tokens_")
+        return fitted if fitted is not None or self.counts is None else self.lengths
 
     @property
+    def weights(self):
+        """`used_tokens`, or ones where they are not known."""
+        return np.ones(self.n_documents) if self.used_tokens is None else self.used_tokens
+
+    @cached_property
+    def takes_part(self):
+        """Which documents take part in results, (n_documents,) bool."""
+        return self.weights > 0
+
+    @cached_property
+    def used(self):
+        """The rows of the documents that take part."""
+        return np.flatnonzero(self.takes_part)
+
+    @property
+    def left_out(self):
+        """A sentence that says how many documents take no part, and why; empty if all do."""
+        n = self.n_documents - len(self.used)
+        labels = " or no labels" if hasattr(self.model, "doc_label_") else ""
+        return f"{n:,} of {self.n_documents:,} documents have no words{labels}, and take no part." if n else ""
+
+    def say_what_is_left_out(self):
+        """Warn if documents take no part in a result to which each of them would contribute."""
+        if self.left_out:
+            warn(self.left_out)
+
+    def closest(self, topic, n):
+        """The rows of the n documents with the largest proportions of a topic."""
+        return self.used[largest(self.doc_topic[self.used, topic], n)]
+
+    @property
+    def main_topics(self):
+        """The topic with the largest proportion in every document, (n_documents,); -1 for those that take no part."""
+        found = np.full(self.n_documents, -1)
+        found[self.used] = self.doc_topic[self.used].argmax(axis=1)
+        return found
+
+    @cached_property
+    def whole_documents(self):
+        """theta of the documents that take part, with rows that sum to one.
+
+        A further column has what is assigned to no topic, if there is something.
+        """
+        theta = self.doc_topic[self.used]
+        rest = 1 - theta.sum(axis=1, keepdims=True, dtype=np.float64)
+        return np.hstack([theta, np.maximum(rest, 0)]) if (rest > 1e-3).any() else theta
+
+    @cached_property
     def doc_topic_std(self):
         """Posterior standard deviations of theta, as `doc_topic`; None where they are not known."""
-        return self.of_fit("doc_topic_std_")
+        found = self.of_fit("doc_topic_std_")
+        return None if found is None else self.masked(found)
+
+    def masked(self, values):
+        """Values of the documents, with NaN in the rows of those that take no part."""
+        return values if self.takes_part.all() else np.where(self.takes_part[:, None], values, np.nan)
 
     @cached_property
     def alpha(self):
@@ -210,7 +272,7 @@ class View:
 
     def of_documents(self, rows):
         """The view of some rows of X, as documents that are not those of the fit."""
-        labels = None if self.collections is None else [list(self.collections)[d] for d in rows]
+        labels = None if self.collections is None else [self.collections[d] for d in rows]
         own = {"counts": self.counts[rows], "doc_topic": self.doc_topic[rows], "collections": labels}
         names = [self.document_names[d] for d in rows]
         return replace(self, **own, document_names=names, groups=None, is_training=False)
@@ -250,6 +312,13 @@ def view(
         What the caller needs besides topics: theta, of X or of the documents that the model keeps, or X itself.
     """
     models.check_order(X, model)
+    for name, values in (("collections", collections), ("groups", groups), ("document_names", document_names)):
+        check_same_order(X, values, name)
+    # They are read once, because they may be iterators.
+    collections, groups = (
+        None if values is None else read_labels(values, name, may_be_missing=True)
+        for name, values in (("collections", collections), ("groups", groups))
+    )
     read = _of_arrays if isinstance(model, tuple) else _of_model
     found = read(model, X, feature_names, collections, groups)
     found.names = model_topic_names(found.model, found.n_topics, topic_names)
@@ -260,7 +329,10 @@ def view(
         if found.doc_topic is None:
             raise ValueError(f"X is None, and {type(found.model).__name__} keeps no documents: give X.")
     if found.doc_topic is not None:
-        found.document_names = named(document_names, found.n_documents)
+        found.document_names = list(range(found.n_documents))
+        if document_names is not None:
+            found.document_names = read_document_names(document_names, "document_names", found.n_documents, X)
+        found.doc_topic = found.masked(found.doc_topic)
     return found
 
 
@@ -270,7 +342,7 @@ def _of_model(model, X, feature_names, collections, groups):
     if collections is not None and not hasattr(model, "collections_"):
         raise TypeError(f"{type(model).__name__} has no collections: do not give any.")
     if groups is not None and hasattr(model, "collections_"):
-        collections = groups if set(as_list(groups, "groups")) <= set(model.collections_.tolist()) else None
+        collections = groups if set(groups) <= set(model.collections_.tolist()) else None
     elif collections is not None and X is None:
         raise ValueError("collections are those of the documents of X: give X, too.")
     topic_word = distributions(model.components_, f"components_ of the {type(model).__name__}")
@@ -336,25 +408,16 @@ def _read_documents(X, n_features, owner):
 
 def _words(feature_names, known, n_features):
     """Names of the features, given or known, and whether there are any."""
-    feature_names = known if feature_names is None else feature_names
+    if feature_names is None and known is not None:
+        return known, True
     if feature_names is None:
         return [str(v) for v in range(n_features)], False
-    if isinstance(feature_names, (str, bytes)) or not hasattr(feature_names, "__len__"):
-        raise TypeError(f"feature_names must hold a name for every feature, got {feature_names!r}.")
-    if len(feature_names) != n_features:
-        raise ValueError(f"feature_names has {len(feature_names)} names; the model has {n_features} features.")
-    return [str(name) for name in feature_names], True
+    return read_words(feature_names, "feature_names", n_features, known), True
 
 
-def named(names, n_documents, what="document_names"):
-    """Names, or texts, of documents as strings; their row numbers, ints, if `names` is None."""
-    if names is None:
-        return list(range(n_documents))
-    if isinstance(names, (str, bytes)) or not hasattr(names, "__len__") or getattr(names, "ndim", 1) != 1:
-        raise TypeError(f"{what} must hold one value for every document, got {names!r}.")
-    if len(names) != n_documents:
-        raise ValueError(f"{what} has {len(names)} values; there are {n_documents} documents.")
-    return [str(name) for name in names]
+def is_whole(value):
+    """Whether a value is a whole number."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def fitted(estimator, attributes, what, advice):

@@ -250,7 +250,8 @@
     fill("group-list", groups.name.map((name, g) => make("li", {class: "group"}, named(name, "clipped"),
       make("span", {class: "track"}, bar(mean[g] / largest),
         ...(std[g] === null ? [] : [whisker((mean[g] - 2 * std[g]) / largest, (mean[g] + 2 * std[g]) / largest)])),
-      make("span", {class: "value"}, percent(mean[g]) + (std[g] === null ? "" : ` ± ${(100 * std[g]).toFixed(1)}`)))));
+      make("span", {class: "value"}, mean[g] === null ? "unknown"
+        : percent(mean[g]) + (std[g] === null ? "" : ` ± ${(100 * std[g]).toFixed(1)}`)))));
   }
 
   function choose(i) {

@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 
 from sklda._inference.arguments import check_choice
 from sklda._inference.counts import check_matrix
+from sklda._inference.rounding import rounding
 from sklda._inference.types import Counts, Model
 from sklda.metrics._models import topic_weights
 
@@ -43,7 +44,7 @@ def topic_coherence(
     ----------
     X : array-like or sparse matrix of shape (n_documents, n_features)
         Reference corpus, not negative; with a pipeline, its input. A word occurs in a document if its entry is above
-        zero; the number of times does not matter. Empty documents count as documents.
+        zero; the number of times does not matter. Documents without words do not count.
     model : estimator, pipeline, or array-like of shape (n_components, n_features)
         A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
         topics, not negative. In a pair of weights and a prior, the prior is not used. The top words of a topic are the
@@ -86,7 +87,8 @@ def topic_coherence(
     There are three special cases. With ``"umass"``, a pair whose higher-ranked word never occurs has the value 0, as in
     gensim. This is the best value, so a reference corpus should contain the words. With ``"npmi"``, a pair with a word
     that never occurs has the value -1; gensim returns infinity. With ``"npmi"``, a pair of words that are both in every
-    document has the value -1, as in gensim: the quotient would be 0 / 0 without ε.
+    document has the value 0, as each pair with one such word has: that a document has it says nothing of the other
+    word. Without ε the quotient would be 0 / 0, and with it gensim returns -1.
 
     References
     ----------
@@ -114,22 +116,22 @@ def topic_coherence(
     n_features = np.shape(topic_word)[1]
     if counts.shape[1] != n_features:
         raise ValueError(f"topic_word has {n_features} features, X has {counts.shape[1]}.")
-    # A sum of a sparse matrix would add up its repeated entries in place.
-    if not np.any(counts.data if hasattr(counts, "nnz") else counts):
+    n_documents = len(np.unique(counts.nonzero()[0]))
+    if not n_documents:
         raise ValueError("X has no words: all its documents are empty.")
 
     vocabulary, top = np.unique(top, return_inverse=True)
     occurs = sp.csc_array(counts[:, vocabulary] > 0, dtype=np.int64)
     by_topic = (occurs[:, words] for words in top.reshape(-1, n_words))
-    p = np.array([(words.T @ words).toarray() for words in by_topic]) / counts.shape[0]
+    p = np.array([(words.T @ words).toarray() for words in by_topic]) / n_documents
 
     low, high = np.tril_indices(n_words, -1)
     joint, p_low, p_high = p[:, low, high] + _EPSILON, p[:, low, low], p[:, high, high]
     if method == "npmi":
-        expected = p_low * p_high
-        pairs = -np.ones_like(joint)
-        seen = expected > 0
-        pairs[seen] = np.log(joint[seen] / expected[seen]) / -np.log(joint[seen])
+        expected, information = p_low * p_high, -np.log(joint)
+        pairs = np.where(expected > 0, 0.0, -1.0)
+        known = (expected > 0) & (information > rounding(1.0))
+        pairs[known] = np.log(joint[known] / expected[known]) / information[known]
     else:
         pairs = np.log(np.divide(joint, p_high, out=np.ones_like(joint), where=p_high > 0))
     coherence = pairs.mean(axis=1)

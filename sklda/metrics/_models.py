@@ -1,5 +1,7 @@
 """The arrays of a model, from a fitted estimator, a pipeline, a search or a pair of arrays."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import NMF, MiniBatchNMF
@@ -9,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sklda._inference.arguments import check_components, check_weights, real_numbers
 from sklda._inference.consensus import has_own_words
 from sklda._inference.corpus import Corpus
+from sklda._inference.counts import holds_texts
+from sklda._inference.names import check_same_order
 from sklda._inference.priors import check_prior
 
 _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic_prior)"
@@ -21,6 +25,8 @@ def corpus_and_model(X, model, collections=None, covariates=None):
     hold counts, or the model, a pair of arrays or an estimator in pipelines, is not a topic model of these features.
     """
     check_order(X, model)
+    check_same_order(X, collections, "collections")
+    check_same_order(X, covariates, "covariates")
     if isinstance(model, tuple):
         if len(model) != 2:
             raise ValueError(
@@ -38,6 +44,11 @@ def corpus_and_model(X, model, collections=None, covariates=None):
     return corpus, *check_arrays(topic_word, _prior(model, collections, covariates), corpus)
 
 
+def corpus_of(X, model):
+    """The corpus of X as the model receives it."""
+    return Corpus.from_counts(X if isinstance(model, tuple) else inner_model(model, X)[1])
+
+
 def topic_weights(X, model):
     """Weights of words in topics, neither normalised nor checked, and X as the model receives it.
 
@@ -47,9 +58,20 @@ def topic_weights(X, model):
     if isinstance(model, tuple) and len(model) == 2 and np.ndim(model[0]) == 2:
         return model[0], X
     if not any(hasattr(model, name) for name in ("components_", "best_estimator_", "fit")):
+        _refuse_words(model)
         return model, X
     model, X = inner_model(model, X)
     return model.components_, X
+
+
+def _refuse_words(topics):
+    """Refuse topics that are lists of words, such as those of another tool."""
+    if isinstance(topics, Mapping) or holds_texts(topics):
+        raise TypeError(
+            "the topics are words: give the weights of words in topics, an array of shape (n_topics, n_features) with "
+            "the columns of X. MultiLabelBinarizer(classes=vectorizer.get_feature_names_out()).fit_transform(topics) "
+            "makes one of lists of words; n_words is then the number of words of a topic."
+        )
 
 
 def topics_with_words(model, weights):

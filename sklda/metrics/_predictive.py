@@ -11,7 +11,7 @@ from sklda._inference import random
 from sklda._inference.arguments import check_int
 from sklda._inference.held_out.document_completion import predictive_log_likelihood
 from sklda._inference.types import Counts, Model, Seed
-from sklda.metrics._models import corpus_and_model
+from sklda.metrics._models import corpus_and_model, corpus_of
 
 
 def predictive_perplexity(
@@ -77,7 +77,7 @@ def predictive_perplexity(
     """
     check_int(n_sweeps, "n_sweeps", 1)
     seen, topic_word, alpha = corpus_and_model(X_seen, model, collections, covariates)
-    hidden = corpus_and_model(X_hidden, model, collections, covariates)[0]
+    hidden = corpus_of(X_hidden, model)
     if (seen.n_documents, seen.n_features) != (hidden.n_documents, hidden.n_features):
         raise ValueError(
             f"X_seen has shape {(seen.n_documents, seen.n_features)} and X_hidden "

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
+from sklda._inference.names import find_words, read_column, read_vocabulary
 from sklda._inference.priors import check_prior
-from sklda._inference.sampling.seed_words import columns_of
 from sklda._inference.types import Model
 from sklda.metrics._models import feature_names_of, refuse_covariates, topic_weights, unwrap
 
@@ -90,12 +89,16 @@ def word_association(
         alpha = check_prior(inner, "doc_topic_prior", {"one per topic": (len(phi),)})
     known = feature_names_of(model)
     names = known if vocabulary is None else vocabulary
-    names = None if names is None else columns_of(names, phi.shape[1], known)
+    names = None if names is None else read_vocabulary(names, "vocabulary", phi.shape[1], known)
     single = isinstance(cue, (str, Integral))
-    cues: Any = [cue] if single else cue
-    if not np.iterable(cues):
-        raise TypeError(f"cue must be a word, a column, or a sequence of these, got {cue!r}.")
-    columns = [_column(each, phi.shape[1], names) for each in cues]
+    cues = read_column([cue] if single else cue, "cue", "a word, a column, or several of these")
+    words = [each for each in cues if isinstance(each, str)]
+    if words and names is None:
+        raise ValueError(
+            f"The cue {words[0]!r} is a word, but the words of the columns are not known: give vocabulary."
+        )
+    place = dict(zip(words, find_words(words, names, "cue"), strict=True)) if words else {}
+    columns = [place[each] if isinstance(each, str) else _column(each, phi.shape[1]) for each in cues]
     topics = np.broadcast_to(alpha, len(phi)) * phi[:, columns].T
     # A cue that no topic has does not determine the topic.
     topics[topics.sum(axis=1) == 0] = alpha
@@ -103,14 +106,8 @@ def word_association(
     return found[0] if single else found
 
 
-def _column(cue, n_features, names):
-    """The column of a cue word."""
-    if isinstance(cue, str):
-        if names is None:
-            raise ValueError(f"The cue {cue!r} is a word, but the words of the columns are not known: give vocabulary.")
-        if cue not in names:
-            raise ValueError(f"The cue {cue!r} is not in the vocabulary.")
-        return int(names[cue])
+def _column(cue, n_features):
+    """The column of a cue that is a number."""
     if not isinstance(cue, Integral) or isinstance(cue, bool):
         raise TypeError(f"cue must have words or numbers of columns, got {cue!r}.")
     if not 0 <= cue < n_features:

@@ -181,11 +181,18 @@ def priors(rng, method, copies=1):
 
 
 def topic_count(rng, method, most=5, shape=(12, V, 12), h=0.3, **options):
-    """T, uniform on 1, ..., most, and (z, theta, phi) of all T by `TopicCountLDA`; shape: documents, words, length."""
+    """T, uniform on 1, ..., most, and (z, theta, phi) of all T by `TopicCountLDA`; shape: documents, words, length.
+
+    With ``h=None`` alpha and eta are unknown. Their logarithms are then uniform, while those of the fit are normal.
+    """
     (n_documents, n_features, length), T = shape, int(rng.integers(1, most + 1))
-    phi, true = draw_topics(rng, np.full((T, n_features), h)), rng.dirichlet(np.full(T, h), n_documents)
+    given = {"method": method, **options}
+    if h is None:
+        alpha, eta = np.exp(rng.uniform(*np.log([[0.05, 0.02], [0.5, 0.2]])))
+    else:
+        alpha = eta = given["doc_topic_prior"] = given["topic_word_prior"] = h
+    phi, true = draw_topics(rng, np.full((T, n_features), eta)), rng.dirichlet(np.full(T, alpha), n_documents)
     X = draw_words(rng, true, phi, length)
-    given = {"doc_topic_prior": h, "topic_word_prior": h, "method": method, **options}
     lda = TopicCountLDA(1, most, **given, random_state=seed_of(rng)).fit(X)
     drawn = lda.sample_posterior(N_DRAWS, seed_of(rng))
     counts = rng.choice(lda.topic_counts_, N_DRAWS, p=lda.topic_count_posterior_)
@@ -292,9 +299,11 @@ _SCAN = {"n_temperatures": 50, "max_sweeps": 4000}
 _PMMH = {"n_temperatures": 40, "n_runs": 1, "n_proposals": 100}
 # Corpora of 2,000 tokens in which words tell most of the topics apart.
 _MANY = {"most": 30, "shape": (50, 50, 40), "h": 0.1}
+_UNKNOWN = {"most": 12, "shape": (60, 100, 40), "h": None}
 _TRIPLED = {"fitted_alpha": 1.5}, "alpha of the fit tripled"
 _FOUR_TIMES = {"copies": 4}, "every word counted four times"
 _FEW = {"topic_count_prior": 0.01 ** np.arange(5)}, "prior of each T a hundred times that of the next"
+_FIXED = {"doc_topic_prior": "1/T", "topic_word_prior": "1/T"}, "both priors fixed at 1 / T"
 CASES = [
     Case("GibbsLDA", theta, *_TRIPLED, short=35),
     Case("New documents", new_documents, *_TRIPLED),
@@ -310,6 +319,7 @@ CASES = [
         {"topic_count_prior": 0.01 ** np.arange(30)},
         _FEW[1],
     ),
+    Case("TopicCountLDA, unknown priors", _of(topic_count, method="scan", **_UNKNOWN), *_FIXED),
     Case("TopicCountLDA, PMMH", _of(topic_count, method="pmmh", **_PMMH), *_FEW),
     Case("CovariateLDA", coefficients, {"fitted_scale": 0.2}, "prior scale of the slopes divided by four"),
 ]

@@ -19,8 +19,9 @@ from checkpoint_cases import gibbs, topic_count
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
+from workers import run_program
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, TopicCountLDA, _checkpoints
 from sklda._inference import checkpoint_folder, frames, journal
@@ -136,10 +137,9 @@ def test_a_folder_in_the_folder_is_left_alone(folder, corpus):
         saved_in(folder).fit(corpus)
 
 
-def test_a_file_that_comes_during_the_fit_stays(folder, corpus):
-    pytest.importorskip("sklearn.callback")
-    begin = AtSweep(5, lambda: (folder / "chain-of-thought").write_text("theorem"))
-    gibbs(max_iter=10)().set_callbacks(Checkpoint(folder, every=0), begin).fit(corpus)
+def test_a_file_that_comes_during_the_fit_stays(folder, corpus, after_sweep):
+    after_sweep(5, lambda: (folder / "chain-of-thought").write_text("theorem"))
+    saved_in(folder, gibbs(max_iter=10)).fit(corpus)
     assert files(folder) == ["chain-of-thought", "fitted", "header"]
 
 
@@ -201,11 +201,22 @@ def failing(replace, name):
     return replaced
 
 
-def test_two_threads(interrupted, corpus):
-    """The locks of the system keep processes apart, and not threads."""
+@pytest.mark.skipif(checkpoint_folder.fcntl is None, reason="Windows has no such locks")
+def test_two_threads(interrupted, corpus, tmp_path):
+    """Both are refused, the thread and a process after it."""
     held = journal.Journal(interrupted, Corpus.from_counts(corpus), 1)
     with pytest.raises(ValueError, match="is in use: another process or thread"):
         GibbsLDA.resume(interrupted, corpus)
+    ended = run_program(
+        """
+        import pathlib, sys
+        from sklda._inference.checkpoint_folder import Lock
+        Lock(pathlib.Path(sys.argv[1]), "the folder")
+        """,
+        tmp_path,
+        interrupted / "header",
+    )
+    assert ended[0] == 1 and "is in use: another process or thread" in ended[2]
     held.close()
     GibbsLDA.resume(interrupted, corpus)
 
@@ -352,7 +363,7 @@ def test_ctrl_c(saves, folder, corpus, whole, same_fit):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "options, at",
-    [({}, 3), ({}, 5), ({"method": "pmmh", "n_proposals": 8}, 5)],
+    [({}, 3), ({}, 5), ({"method": "pmmh", "n_proposals": 8, "doc_topic_prior": "1/T", "topic_word_prior": "1/T"}, 5)],
     ids=["in the runs", "in the last sweeps", "in proposals"],
 )
 def test_ctrl_c_of_a_fit_that_keeps_its_results(saves, folder, corpus, same_fit, options, at):
@@ -493,29 +504,17 @@ def full_disk(monkeypatch, n_bytes):
 
 
 @pytest.mark.parametrize("from_sweep", [1, 15])
-def test_a_full_disk(monkeypatch, folder, corpus, whole, same_fit, from_sweep):
-    pytest.importorskip("sklearn.callback")
+def test_a_full_disk(monkeypatch, folder, corpus, whole, same_fit, from_sweep, after_sweep):
     monkeypatch.setattr(journal, "SHARE", np.inf)
     disk = contextlib.ExitStack()
-    lda = gibbs()().set_callbacks(
-        Checkpoint(folder, every=0), AtSweep(from_sweep, lambda: disk.enter_context(full_disk(monkeypatch, 3000)))
-    )
+    after_sweep(from_sweep, lambda: disk.enter_context(full_disk(monkeypatch, 3000)))
+    lda = saved_in(folder)
     with disk, pytest.warns(UserWarning, match="could not be saved .* The fit continues"):
         lda.fit(corpus)
     assert same_fit(lda.set_callbacks(), whole)
     assert "fitted" not in files(folder)
     assert not [name for name in files(folder) if name.endswith("new")]
     assert same_fit(GibbsLDA.resume(folder, corpus).set_callbacks(), whole)
-
-
-class AtSweep(End):
-    def __init__(self, after, do):
-        super().__init__(after)
-        self.do = do
-
-    def on_fit_task_end(self, estimator, context):
-        if super().on_fit_task_end(estimator, context):
-            self.do()
 
 
 # Refused
@@ -536,14 +535,23 @@ def test_estimators_of_others(folder):
         Checkpoint(folder).setup(LogisticRegression(), None)
 
 
-def test_searches(corpus, folder):
+def test_copies_are_refused(corpus, folder):
     pytest.importorskip("sklearn.callback")
-    search = GridSearchCV(saved_in(folder), {"n_components": [2, 3]}, cv=2, error_score="raise")
-    with pytest.raises(ValueError, match="GridSearchCV fits copies of its estimator"):
-        search.fit(corpus)
-    with pytest.raises(ValueError, match="ConsensusTopics fits copies of its estimator"):
-        ConsensusTopics(saved_in(folder), n_fits=2).fit(corpus)
+    lda = saved_in(folder)
+    search = GridSearchCV(lda, {"n_components": [2, 3]}, cv=2, error_score="raise")
+    for fit in (
+        lambda: search.fit(corpus),
+        lambda: ConsensusTopics(lda, n_fits=2).fit(corpus),
+        lambda: cross_val_score(lda, corpus, cv=2, error_score="raise"),
+        lambda: cross_val_score(make_pipeline(lda), corpus, cv=2, error_score="raise"),
+        lambda: clone(lda).fit(corpus),
+    ):
+        with pytest.raises(ValueError, match="is a copy of an estimator with a Checkpoint"):
+            fit()
     assert not folder.exists()
+    # A copy may have one of its own.
+    clone(lda).set_callbacks(Checkpoint(folder)).fit(corpus)
+    assert folder.exists()
 
 
 def test_pipelines(saves, folder, same_fit):
@@ -589,6 +597,6 @@ def test_older_versions_of_scikit_learn(monkeypatch):
     spec.loader.exec_module(module)
     estimator = module.CallbackSupportMixin().set_callbacks(Checkpoint("folder"))
     assert estimator._skl_callbacks[0].path == "folder"
-    assert estimator.set_callbacks()._skl_callbacks == []
+    assert not vars(estimator.set_callbacks())
     with pytest.raises(TypeError, match=r"End.* is not a Checkpoint: other callbacks need scikit-learn 1\.9"):
         estimator.set_callbacks(End(1))

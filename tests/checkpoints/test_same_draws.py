@@ -126,7 +126,9 @@ def test_topic_count(check, n_jobs):
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"learn_priors": True, "max_sweeps": 400}, {"method": "pmmh", "n_proposals": 20}], ids=str
+    "parameters",
+    [{"max_sweeps": 400}, {"method": "pmmh", "n_proposals": 20, "doc_topic_prior": 0.1, "topic_word_prior": 0.1}],
+    ids=str,
 )
 def test_other_topic_counts(check, parameters):
     check(topic_count(**parameters))

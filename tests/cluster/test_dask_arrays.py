@@ -1,6 +1,7 @@
 """Dask arrays as X: fits on a cluster, fits without one, and lazy results."""
 
 import gc
+import os
 import pickle
 import time
 
@@ -9,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.pipeline import make_pipeline
-from stub_callbacks import DoNothing
+from workers import client_of
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA
 from sklda._dask import client_of_cluster
@@ -186,9 +187,28 @@ def test_bad_counts_name_their_block(counts, blocks, processes, on_cluster, monk
         gibbs().fit(blocks(bad, 2))
     with pytest.raises(ValueError, match="no token at all"):
         gibbs().fit(blocks(counts * 0, 2))
-    short = da.from_delayed(dask.delayed(sp.csr_matrix((3, 5), dtype=int)), (3, 6), int)
-    with pytest.raises(ValueError, match="block 0 of X has 5 columns, and X has 6"):
-        gibbs().fit(short)
+    wrong = {(3, 6): "5 columns, and the Dask array says 6", (4, 5): "3 rows, and the Dask array says 4"}
+    for said, message in wrong.items():
+        other = da.from_delayed(dask.delayed(sp.csr_matrix(np.ones((3, 5), int))), said, int)
+        with pytest.raises(ValueError, match=f"block 0 of X has {message}"):
+            gibbs().fit(other)
+
+
+def test_a_block_that_ends_its_workers_ends_the_fit(counts):
+    def read(i):
+        if i == 3:
+            # As the system does if the block is too large for the memory.
+            os._exit(1)
+        return counts[i * 30 : (i + 1) * 30]
+
+    parts = [da.from_delayed(dask.delayed(read, pure=False)(i), (30, counts.shape[1]), counts.dtype) for i in range(5)]
+    with client_of(2, 1), pytest.raises(RuntimeError, match=r"4 workers were lost one after the other with .*block 3"):
+        gibbs().fit(da.concatenate(parts))
+
+
+def test_the_number_of_chains_may_be_one_of_numpy(counts, blocks, processes):
+    one = gibbs(n_chains=np.int64(1)).fit(blocks(counts, 2))
+    np.testing.assert_array_equal(one.components_, gibbs().fit(blocks(counts, 2)).components_)
 
 
 def test_arrays_of_a_wrong_shape(counts):
@@ -212,17 +232,12 @@ def test_the_client_is_that_of_the_caller(processes):
     assert client_of_cluster() is processes
 
 
-def test_an_interrupt_ends_the_work_of_the_workers(counts, blocks, processes):
-    class Interrupt(DoNothing):
-        n = 0
+def test_an_interrupt_ends_the_work_of_the_workers(counts, blocks, processes, after_sweep):
+    def interrupt():
+        raise KeyboardInterrupt
 
-        def on_fit_task_end(self, estimator, context):
-            self.n += 1
-            if self.n == 5:
-                raise KeyboardInterrupt
-
-    pytest.importorskip("sklearn.callback")
-    lda = gibbs().set_callbacks(Interrupt())
+    after_sweep(5, interrupt)
+    lda = gibbs()
     with pytest.raises(KeyboardInterrupt):
         lda.fit(blocks(counts, 2))
     assert not hasattr(lda, "components_")
@@ -257,7 +272,7 @@ def test_an_error_at_any_call_leaves_nothing_on_the_workers(counts, blocks, proc
     monkeypatch.setattr(ClusterCorpus, "call", fails)
     tasks, X = processes.cluster.scheduler.tasks, blocks(counts, 2)
     # Those of other fits.
-    before, limit = set(tasks), time.monotonic() + 10
+    before, limit = set(tasks), time.monotonic() + 60
     gc.disable()
     try:
         with pytest.raises(error):
@@ -304,13 +319,16 @@ class _Killed(Exception):
 
 @pytest.mark.parametrize("n_sweeps", [3, 19])
 def test_a_fit_on_a_cluster_continues_from_its_checkpoint(
-    fitted, counts, blocks, processes, n_sweeps, tmp_path, monkeypatch
+    fitted, counts, blocks, processes, n_sweeps, tmp_path, monkeypatch, after_sweep
 ):
+    def kill():
+        raise _Killed
+
     # A save after every sweep.
     monkeypatch.setattr("sklda._inference.journal.SHARE", np.inf)
     X, folder = blocks(counts, 5), tmp_path / "checkpoint"
-    lda = gibbs(snapshot_every=10)
-    lda.set_callbacks(Checkpoint(folder, every=0), _Interruption(n_sweeps))
+    lda = gibbs(snapshot_every=10).set_callbacks(Checkpoint(folder, every=0))
+    after_sweep(n_sweeps, kill)
     with pytest.raises(_Killed):
         lda.fit(X)
     with pytest.raises(ValueError, match="another X"):
@@ -328,15 +346,3 @@ def test_a_fit_on_a_cluster_continues_from_its_checkpoint(
     np.testing.assert_array_equal(finished.components_, fitted.components_)
     with pytest.raises(AttributeError, match="was a Dask array"):
         _ = finished.doc_topic_
-
-
-class _Interruption(DoNothing):
-    """A callback that raises an error after some sweeps."""
-
-    def __init__(self, n_sweeps):
-        self.left = n_sweeps
-
-    def on_fit_task_end(self, estimator, context):
-        self.left -= context.task_name == "sweep"
-        if self.left == 0:
-            raise _Killed

@@ -13,6 +13,7 @@ from sklda._inference.covariates import regression
 from sklda._inference.covariates.coefficients import Coefficients
 from sklda._inference.covariates.model import INTERCEPT_SCALE, Columns, Model
 from sklda._inference.covariates.regression import CollapsedLikelihood, PoissonRegressions, draw_sigma
+from sklda._inference.covariates.terms import Curvature, Terms
 from sklda._inference.priors import Priors
 from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.collapsed import GibbsChain
@@ -124,9 +125,8 @@ def test_wrong_counts_and_a_normal_approximation_are_found(wrong, monkeypatch):
 
 
 def approximate_draw(self, rng, present):
-    modes, roots = self.modes(present)
-    noise = rng.standard_normal(present.shape)
-    return modes + np.array([np.linalg.solve(root, e) for root, e in zip(roots, noise, strict=True)])
+    modes = self.modes(present)
+    return modes + self.curvature(modes).draw(rng)
 
 
 def test_the_mode_does_not_depend_on_the_start():
@@ -134,23 +134,60 @@ def test_the_mode_does_not_depend_on_the_start():
     rows = np.column_stack([np.ones(30), rng.standard_normal((30, 3))])
     tables, exposures = rng.poisson(3, (30, 4)), rng.gamma(2, size=30)
     tables[:, 0] = 0
-    found = PoissonRegressions(rows, tables, exposures, np.zeros(4), np.array([0.25, 1, 1, 1]))
-    modes, roots = found.modes(np.zeros((4, 4)))
+    found = PoissonRegressions(Terms(rows), tables, exposures, np.zeros(4), np.array([0.25, 1, 1, 1]))
+    modes = found.modes(np.zeros((4, 4)))
     for start in (np.full((4, 4), 5.0), np.full((4, 4), -20.0), rng.standard_normal((4, 4)) * 5):
-        np.testing.assert_allclose(found.modes(start)[0], modes, atol=1e-7)
-    # The gradient is zero there, and the roots are those of the second derivatives.
+        np.testing.assert_allclose(found.modes(start), modes, atol=1e-7)
+    # The gradient is zero there, and the curvature is that of the second derivatives.
     step = 1e-5
     for k in range(4):
         moved = [modes[k] + step * e for e in (*np.eye(4), *-np.eye(4))]
         values = np.array([found.log_density(each[None], [k])[0] for each in moved])
         np.testing.assert_allclose((values[:4] - values[4:]) / (2 * step), 0, atol=1e-4)
         curvature = (values[:4] + values[4:] - 2 * found.log_density(modes[k][None], [k])) / step**2
-        np.testing.assert_allclose(np.diag(roots[k].T @ roots[k]), -curvature, rtol=1e-3)
+        of_units = [found.curvature(modes).norms(e[None], [k])[0] for e in np.eye(4)]
+        np.testing.assert_allclose(of_units, -curvature, rtol=1e-3)
+
+
+def designs():
+    """A number and two categories, one of which has a level that all other rows have; and numbers alone."""
+    rng = np.random.default_rng(0)
+    first, second = np.eye(7)[rng.integers(7, size=40), 1:], np.eye(3)[rng.integers(3, size=40), 1:]
+    number = rng.standard_normal((40, 2))
+    yield 6, np.hstack([number[:, :1], first, second])
+    yield 6, np.hstack([second, number, first * number[:, :1]])
+    yield 2, np.hstack([number, second])
+    yield 0, number
+
+
+@pytest.mark.parametrize("many", [2, 20])
+@pytest.mark.parametrize(("n_levels", "columns"), [*designs()])
+def test_levels_of_a_category_are_solved_as_all_other_terms(n_levels, columns, many, monkeypatch):
+    monkeypatch.setattr("sklda._inference.covariates.terms._MANY", many)
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([np.ones(40), (columns - columns.mean(axis=0)) / columns.std(axis=0)])
+    terms, n_terms = Terms(rows), rows.shape[1]
+    assert terms.n_levels == n_levels
+    weights, precision = rng.gamma(2, size=(40, 3)), rng.gamma(2, size=n_terms)
+    coefficients = rng.standard_normal((3, n_terms))
+    np.testing.assert_allclose(terms.predictors(coefficients), rows @ coefficients.T, atol=1e-12)
+    np.testing.assert_allclose(terms.sums(weights), weights.T @ rows, atol=1e-12)
+    found = Curvature(terms, weights, precision)
+    draws = np.array([found.draw(rng) for _ in range(4000)])
+    for k in range(3):
+        whole = rows.T @ (weights[:, k, None] * rows) + np.diag(precision)
+        np.testing.assert_allclose(whole @ found.solve(coefficients)[k], coefficients[k], atol=1e-7)
+        np.testing.assert_allclose(found.norms(coefficients[[k]], [k]), coefficients[k] @ whole @ coefficients[k])
+        # Sums of squares of independent normal numbers: seven standard deviations.
+        root = np.linalg.cholesky(whole)
+        np.testing.assert_allclose((root.T @ draws[:, k].T) @ (draws[:, k] @ root) / 4000, np.eye(n_terms), atol=0.16)
 
 
 def test_combined_and_constant_covariates_have_their_prior():
     rows = np.column_stack([np.ones(4), np.zeros(4), np.arange(4.0), np.arange(4.0)])
-    found = PoissonRegressions(rows, np.ones((4, 2)), np.ones(4), np.zeros(2), np.array([0.25, 1e-6, 1e-6, 1e-6]))
+    found = PoissonRegressions(
+        Terms(rows), np.ones((4, 2)), np.ones(4), np.zeros(2), np.array([0.25, 1e-6, 1e-6, 1e-6])
+    )
     rng, drawn, present = np.random.default_rng(0), [], np.zeros((2, 4))
     for _ in range(1000):
         present = found.draw(rng, present)

@@ -75,9 +75,23 @@ def test_texts(tmp_path, batch_size):
 
 def test_hashed_texts(tmp_path):
     hashing = HashingVectorizer(n_features=16, alternate_sign=False, norm=None)
-    save_counts(tmp_path, TEXTS, vectorizer=hashing, feature_names=np.arange(16))
-    assert load_counts(tmp_path).feature_names[3] == "3"
+    save_counts(tmp_path, TEXTS, vectorizer=hashing, feature_names=[f"column {v}" for v in range(16)])
+    assert load_counts(tmp_path).feature_names[3] == "column 3"
     assert (load_counts(tmp_path).data != hashing.transform(TEXTS)).nnz == 0
+
+
+def test_names_of_columns(tmp_path):
+    frame = pandas.DataFrame([[1, 0], [2, 3]], columns=["pear", "apple"])
+    for i, names in enumerate([None, ["pear", "apple"], {"apple": 1, "pear": 0}]):
+        save_counts(tmp_path / str(i), frame, feature_names=names)
+        assert load_counts(tmp_path / str(i)).feature_names.tolist() == ["pear", "apple"]
+    vectorizer = CountVectorizer().fit(TEXTS)
+    for X, options in ((frame, {}), (TEXTS, {"vectorizer": vectorizer})):
+        names = ["apple", "pear"] if X is frame else vectorizer.get_feature_names_out()[::-1]
+        with pytest.raises(ValueError, match="of X has this name"):
+            save_counts(tmp_path / "wrong", X, feature_names=names, **options)
+    save_counts(tmp_path / "numbers", frame.set_axis([0, 1], axis=1))
+    assert load_counts(tmp_path / "numbers").feature_names is None
 
 
 def test_dask_arrays(counts, tmp_path, small_chunks):
@@ -136,8 +150,8 @@ def test_bad_folders(counts, tmp_path):
         ([[1, -1]], {}, ValueError, r"X\[0, 1\] = -1 is negative"),
         (iter(["a"]), {}, TypeError, "give a vectorizer"),
         ([], {"vectorizer": CountVectorizer().fit(TEXTS)}, ValueError, "no document"),
-        ([[1, 1]], {"feature_names": ["a"]}, ValueError, "1 names, and the documents have 2 columns"),
-        ([[1, 1]], {"feature_names": "ab"}, TypeError, "feature_names must hold a name for every column, got 'ab'"),
+        ([[1, 1]], {"feature_names": ["a"]}, ValueError, "1 words; there are 2 columns"),
+        ([[1, 1]], {"feature_names": "ab"}, TypeError, "feature_names must hold one word for each column, got 'ab'"),
         (TEXTS, {"vectorizer": CountVectorizer().fit(TEXTS), "batch_size": 0}, ValueError, "batch_size must be at"),
         (TEXTS, {"vectorizer": CountVectorizer()}, NotFittedError, "not fitted"),
         ([*TEXTS, 7], {"vectorizer": CountVectorizer().fit(TEXTS), "batch_size": 3}, AttributeError, "int"),
@@ -175,7 +189,7 @@ def test_what_are_no_texts(tmp_path, X):
 def test_wrong_names_are_found_with_the_first_texts(tmp_path):
     read = []
     texts = (read.append(text) or text for text in TEXTS)
-    with pytest.raises(ValueError, match="feature_names has 1 names, and the documents have 3 columns"):
+    with pytest.raises(ValueError, match="feature_names has 1 words; there are 3 columns"):
         save_counts(tmp_path, texts, vectorizer=CountVectorizer().fit(TEXTS), feature_names=["a"], batch_size=2)
     assert len(read) == 2
 
@@ -212,6 +226,7 @@ def test_a_damaged_description(tmp_path, text):
 CUT_OFF = """
 import os, sys
 import numpy as np
+import pandas
 import scipy.sparse as sp
 from sklda import GibbsLDA
 from sklda._inference import corpus

@@ -2,7 +2,6 @@
 
 import gzip
 import re
-import time
 
 import numpy as np
 import pytest
@@ -98,27 +97,21 @@ def test_spaces_in_words_and_sources(tmp_path, monkeypatch, vocabulary, sources,
 
 
 def test_sources_of_many_numbers(tmp_path):
-    """Which of a thousand places has the position is found in one pass: the time of a line grows with its length."""
+    """Any of a thousand places could have the position."""
     source = " ".join(map(str, range(1000)))
     lines = [f"0 {source} {i} {i % 7} w{i % 7} 1\n" for i in range(1000)]
     path = write(tmp_path, *lines)
-    began = time.process_time()
     found = read_mallet_state(path)
-    # 0.2 s; with a comparison for every place 8 s.
-    assert time.process_time() - began < 3
     assert found.document_names.tolist() == [source] and found.data.sum() == 1000
 
 
 def test_a_long_source_among_short_ones(tmp_path):
-    """Only the lines with the long source are compared to its end."""
+    """Only the lines with the long source have bytes to compare at its end."""
     source = "x" * 1_000_000
     lines = [f"0 {source} 0 0 a 1\n", *(f"{d} NA 0 0 a 1\n" for d in range(1, 75_000))]
     path = write(tmp_path, *lines)
-    began = time.process_time()
     found = read_mallet_state(path)
-    # 0.6 s; with a look at all lines for every eight bytes 3.5 s.
-    assert time.process_time() - began < 2
-    assert found.document_names[0] == source
+    assert found.document_names[0] == source and set(found.document_names[1:]) == {"NA"}
 
 
 @pytest.mark.parametrize("block", [1, 64, 500])

@@ -223,11 +223,11 @@ def test_no_labels_is_one_collection(corpus):
 def test_bad_input(corpus, labels):
     X = corpus.data
     for wrong, error, match in [
-        (labels[:5], ValueError, "5 labels; X has 90 documents"),
+        (labels[:5], ValueError, "5 labels; there are 90 documents"),
         ("arts", TypeError, "one label for each document"),
         ([[1]] * 90, TypeError, "not hashable"),
-        ([None] * 90, ValueError, "needs the label"),
-        ([np.nan] * 90, ValueError, "needs the label"),
+        ([None] * 90, ValueError, "each document needs a label"),
+        ([np.nan] * 90, ValueError, "each document needs a label"),
     ]:
         with pytest.raises(error, match=match):
             make().fit(X, collections=wrong)

@@ -275,6 +275,7 @@ def test_formulas_and_transformers_have_the_columns_of_topic_effects():
     [
         ({"formula": "s(year)"}, ValueError, r"write 'bs\(year, df=5\)'"),
         ({"formula": "1:5 ~ year"}, ValueError, "topics on the left: write 'year'"),
+        ({"formula": "year + I(year^2)"}, ValueError, r"write \*\*"),
         ({"formula": "1"}, ValueError, "no term but the intercept"),
         ({"formula": "year", "transformer": SplineTransformer()}, ValueError, "not both"),
         ({"formula": 3}, ValueError, "'formula' parameter"),
@@ -306,6 +307,24 @@ def test_dates_of_pandas_and_polars_are_refused():
     for frame in frames:
         with pytest.raises(TypeError, match=r"covariate 'day' has values of type .*: give a real number"):
             make(max_iter=2).fit(X, covariates=frame)
+
+
+def test_other_values_on_a_scale_are_refused():
+    pandas = pytest.importorskip("pandas")
+    periods = pandas.period_range("2000-01", periods=D, freq="M")
+    days = pandas.Categorical(pandas.date_range("2020", periods=5)[np.arange(D) % 5])
+    for values in (periods, pandas.Series(periods), days, pandas.DataFrame({"x0": days})):
+        with pytest.raises(TypeError, match=r"covariate 'x0' has values of type .*: give a real number"):
+            make(max_iter=2).fit(X, covariates=values)
+
+
+def test_a_covariate_may_have_the_name_intercept():
+    lda = make(max_iter=2).fit(X, covariates={"intercept": YEAR, "year": SOURCE})
+    assert lda.covariate_names_.tolist() == ["intercept", "year[radio]"]
+    pytest.importorskip("formulaic")
+    for name in ("intercept", "Intercept"):
+        with pytest.raises(ValueError, match="rename"):
+            make(max_iter=2, formula=f"{name} + year").fit(X, covariates={name: YEAR % 7, "year": YEAR})
 
 
 def test_all_forms_of_one_number_are_the_same():

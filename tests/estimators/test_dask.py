@@ -17,6 +17,9 @@ from sklda.metrics import (
     predictive_perplexity,
 )
 
+# joblib 1.5 warns of its own Dask backend.
+pytestmark = pytest.mark.filterwarnings("ignore:.apply_async. is deprecated:DeprecationWarning")
+
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster():

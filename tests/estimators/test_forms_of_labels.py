@@ -61,7 +61,8 @@ def test_missing_labels():
     gaps = {}
     for gap in (None, np.nan, pandas.NA, pandas.NaT):
         gaps[f"names with {gap}"] = np.where(np.arange(40) == 7, gap, names)
-    gaps["dates"] = np.where(np.arange(40) == 7, np.datetime64("NaT"), np.where(dates, "2020", "2021").astype("M8[s]"))
+    gaps["dates"] = np.where(dates, "2020", "2021").astype("M8[s]")
+    gaps["dates"][7] = "NaT"
     gaps["a nullable column"] = pandas.Series(np.where(np.arange(40) == 7, None, Y[:, 0]), dtype="Int64")
     gaps["a column of strings"] = pandas.Series(np.where(np.arange(40) == 7, None, names), dtype="string")
     for what, y in gaps.items():

@@ -19,11 +19,8 @@ from sklda import (
     TopicCountLDA,
     metrics,
 )
-from sklda._inference.corpus import Corpus
-from sklda._inference.evidence.bennett import run_both_ways
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.chain import ChainState
+from sklda.inspection import group_words, topic_hierarchy
 
 
 @pytest.mark.parametrize(
@@ -116,11 +113,10 @@ def test_the_topics_that_chib_counts_for_each_token_are_reserved(monkeypatch):
     "call",
     [
         lambda X: TopicCountLDA(700, 700).fit(X),
-        lambda X: TopicCountLDA(700, 700, method="pmmh").fit(X),
+        lambda X: TopicCountLDA(700, 700, method="pmmh", doc_topic_prior=0.1, topic_word_prior=0.1).fit(X),
         lambda X: TopicCountLDA(700, 700, evidence="ais").fit(X),
         lambda X: metrics.log_evidence(X, 700),
         lambda X: metrics.log_evidence(X, 700, method="ais"),
-        lambda X: run_both_ways(Corpus.from_counts(X), Priors.make(1.0, 1.0, 700, 1, len(X)), 9, 1, 0, None, anneal),
     ],
 )
 def test_guides_of_the_evidence_are_reserved(call, monkeypatch):
@@ -165,17 +161,17 @@ def test_the_result_of_transform_is_reserved(fitted, monkeypatch):
 def test_fits_of_a_consensus_share_their_corpus_and_are_refused_if_too_large(monkeypatch):
     X = np.full((5, 4), 50)
     lda = GibbsLDA(2, max_iter=4, n_draws=2)
-    fits = ConsensusTopics(lda, n_fits=3, min_prevalence=0.3, random_state=0).fit(X).estimators_
+    fits = ConsensusTopics(lda, n_fits=3, min_prevalence=0.3, n_splits=0, random_state=0).fit(X).estimators_
     assert fits[0]._results_.corpus is fits[1]._results_.corpus is fits[2]._results_.corpus
     monkeypatch.setattr("os.sysconf", lambda name: 2**6, raising=False)
     message = r"^5 fits of 1000 tokens in 5 documents keep at least 0\.0 GB, .* Use fewer fits"
     with pytest.raises(MemoryError, match=message):
-        ConsensusTopics(lda, n_fits=5).fit(X)
+        ConsensusTopics(lda, n_fits=5, n_splits=0).fit(X)
     # Proportions of 20,000 documents and 10 topics are 0.8 MB in single precision.
     monkeypatch.setattr("os.sysconf", lambda name: 2**11, raising=False)
     many = np.ones((20_000, 1), int)
     with pytest.raises(MemoryError, match=r"^6 fits of 20000 tokens in 20000 documents keep at least 0\.0 GB"):
-        ConsensusTopics(NMF(10), n_fits=6).fit(many)
+        ConsensusTopics(NMF(10), n_fits=6, n_splits=0).fit(many)
     # What is no count gets the message of the fits.
     with pytest.raises(ValueError, match="too large: no word and no document"):
         ConsensusTopics(lda, n_fits=2).fit(np.array([[1, 2], [1e300, 2], [1, 1], [2, 1]]))
@@ -215,3 +211,60 @@ def test_scores_check_parameters():
     for score in (lda.score, lda.score_samples, lda.perplexity):
         with pytest.raises(ValueError, match="'fold_in_iter' parameter of GibbsLDA must be an int in the range"):
             score(GOOD)
+
+
+def _fitted(kind, X, **parameters):
+    return kind(3, max_iter=4, random_state=0, **parameters).fit(X)
+
+
+def _of_groups(X):
+    lda = _fitted(GibbsLDA, X)
+    return lambda n: group_words(X, lda, np.arange(len(X)) % (n // 10))
+
+
+ARRAYS = {
+    "draws of GibbsLDA": lambda X: _fitted(GibbsLDA, X).sample_posterior,
+    "draws of EmpiricalBayesLDA": lambda X: _fitted(EmpiricalBayesLDA, X, method="gibbs_em").sample_posterior,
+    "draws of CollapsedVariationalLDA": lambda X: _fitted(CollapsedVariationalLDA, X).sample_posterior,
+    "draws of CompoundLDA": lambda X: _fitted(CompoundLDA, X).sample_posterior,
+    "draws of CovariateLDA": lambda X: (
+        CovariateLDA(3, max_iter=4).fit(X, covariates=np.arange(len(X))).sample_posterior
+    ),
+    "draws of LabeledLDA": lambda X: LabeledLDA(max_iter=2, n_chains=1).fit(X, np.arange(len(X)) % 2).sample_posterior,
+    "draws of TopicCountLDA": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_sweeps=50).fit(X).sample_posterior,
+    "draws of ConsensusTopics": lambda X: (
+        ConsensusTopics(GibbsLDA(2, max_iter=4), n_fits=2, min_prevalence=0.1, random_state=0).fit(X).sample_posterior
+    ),
+    "groups": lambda X: _of_groups(np.ones((24_000, 3), int)),
+    "distances": lambda X: (
+        lambda n: topic_hierarchy((np.ones((2, 3)) / 3, np.ones((n, 2)) / 2), of="documents", n_clusters=2)
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_whose_size_the_caller_sets_are_compared_with_the_memory(name, monkeypatch):
+    call = ARRAYS[name](np.full((4, 3), 9))
+    # One megabyte. A limit of the process counts as well as the memory of the computer.
+    limit = 1000**2
+    for whose in ("this computer has", "this process may have"):
+        with monkeypatch.context() as patch:
+            if whose == "this computer has":
+                patch.setattr("os.sysconf", lambda name: 1000, raising=False)
+            else:
+                resource = pytest.importorskip("resource")
+                patch.setattr(resource, "getrlimit", lambda kind: (limit, limit))
+            tracemalloc.start()
+            try:
+                with pytest.raises(MemoryError, match=rf"need at least \d+\.\d GB, and {whose} 0\.0 GB\. Give"):
+                    call(60_000)
+                assert tracemalloc.get_traced_memory()[1] < 2e7
+            finally:
+                tracemalloc.stop()
+
+
+def test_identifiers_are_no_groups():
+    X = np.ones((40, 3), int)
+    with pytest.raises(ValueError, match="groups has 40 labels for 40 documents, as if they were identifiers"):
+        group_words(X, GibbsLDA(2, max_iter=2).fit(X), [f"id{d}" for d in range(40)])

@@ -39,7 +39,7 @@ MODELS = {
     "compound": CompoundLDA(5, max_iter=30, n_chains=2, random_state=0),
     "bound": CompoundLDA(5, max_iter=5, method="variational", random_state=0),
     "variational": CollapsedVariationalLDA(5, max_iter=5, random_state=0),
-    "consensus": ConsensusTopics(GibbsLDA(6, max_iter=30), n_fits=3, min_prevalence=0.3, random_state=0),
+    "consensus": ConsensusTopics(GibbsLDA(6, max_iter=30), n_fits=3, min_prevalence=0.3, n_splits=0, random_state=0),
 }
 
 

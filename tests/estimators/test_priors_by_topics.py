@@ -1,6 +1,7 @@
 """doc_topic_prior that follows the number of topics: a text or a function."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,6 +20,10 @@ LABELS = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]] * 10)
 
 def half(n_components):
     return 0.5 / n_components
+
+
+def over(total, n_components):
+    return total / n_components
 
 
 def by_rank(n_components):
@@ -75,35 +80,39 @@ def test_searches_follow_the_number_of_topics():
 @pytest.mark.filterwarnings("ignore:p.T . w. is:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("prior", ["1/K", lambda T: 1 / T], ids=["text", "function"])
 def test_the_posterior_of_the_number_of_topics(prior):
-    """None is 1 / T."""
     given = {"max_components": 3, "n_chains": 2, "random_state": 0, "topic_word_prior": 0.1, "max_sweeps": 1500}
-    given |= {"learn_priors": False}
-    a, b = (TopicCountLDA(doc_topic_prior=each, **given).fit(X[:10]) for each in (prior, None))
+    a, b = (TopicCountLDA(doc_topic_prior=each, **given).fit(X[:10]) for each in (prior, "1/T"))
     assert_array_equal(a.topic_count_posterior_, b.topic_count_posterior_)
     assert a.doc_topic_prior_ == pytest.approx(1 / a.n_components_)
 
 
 def test_fits_continue(tmp_path):
-    for prior in ("2/K", half):
+    # A deep copy of a partial is not equal to it.
+    for name, prior in {"text": "2/K", "function": half, "partial": partial(over, 2)}.items():
         whole = GibbsLDA(4, max_iter=8, burn_in=2, doc_topic_prior=prior, init="random", random_state=0).fit(X)
         parts = clone(whole).set_params(max_iter=4, warm_start=True).fit(X).fit(X)
         assert_array_equal(parts.components_, whole.components_)
         stream = CollapsedVariationalLDA(4, doc_topic_prior=prior, random_state=0).partial_fit(X).partial_fit(X)
-        assert stream.doc_topic_prior_ == (0.5 if prior == "2/K" else 0.125)
+        assert stream.doc_topic_prior_ == (0.125 if prior is half else 0.5)
+        known = CovariateLDA(4, max_iter=4, doc_topic_prior=prior, warm_start=True, random_state=0)
+        for _ in range(2):
+            known.fit(X, covariates=np.arange(X.shape[0]))
+        with pytest.raises(ValueError, match=r"warm_start=True continues a fit with doc_topic_prior=0\.\d+, but"):
+            known.set_params(doc_topic_prior=0.1).fit(X, covariates=np.arange(X.shape[0]))
         with pytest.raises(ValueError, match=r"doc_topic_prior is now 0\.1"):
             stream.set_params(doc_topic_prior=0.1).partial_fit(X)
-        folder = tmp_path / str(prior == "2/K")
+        folder = tmp_path / name
         saved = clone(whole).set_callbacks(Checkpoint(folder, every=0)).fit(X)
-        assert saved.doc_topic_prior == prior
+        assert callable(saved.doc_topic_prior) == callable(prior)
         assert_array_equal(GibbsLDA.resume(folder, X).components_, whole.components_)
 
 
 @pytest.mark.parametrize(
     "prior, error, message",
     [
-        ("50", ValueError, r"doc_topic_prior = '50': a text must be a number over K, such as '50/K'"),
+        ("50", ValueError, r"doc_topic_prior = '50': a text must be a number over K or T, such as '50/K'"),
         ("K/50", ValueError, "a number over K"),
-        ("50/T", ValueError, "a number over K"),
+        ("50/N", ValueError, "a number over K or T"),
         ("50/K/K", ValueError, "a number over K"),
         ("/K", ValueError, "a number over K"),
         ("a/K", ValueError, "a number over K"),

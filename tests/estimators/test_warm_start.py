@@ -71,7 +71,14 @@ WAYS = {
             {"method": "variational_em"},
         ],
     ),
-    "TopicCountLDA": (COUNT, [{"method": "pmmh"}, {"topic_word_prior": 0.1}, {"min_components": 2}]),
+    "TopicCountLDA": (
+        COUNT,
+        [
+            {"method": "pmmh", "doc_topic_prior": 0.1, "topic_word_prior": 0.1},
+            {"topic_word_prior": 0.2},
+            {"min_components": 2},
+        ],
+    ),
     "CollapsedVariationalLDA": (
         CollapsedVariationalLDA(3, max_iter=3, random_state=0),
         [{"learning_method": "online"}, {"evaluate_every": 1}, {"learn_priors": False}],
@@ -93,6 +100,7 @@ WAYS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:The words of the topics depend:UserWarning")
 @pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", WAYS)

@@ -21,7 +21,9 @@ def distance_score():
     X = make_lda_corpus(50, 30, 3, doc_length=10, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
     corpus, priors, found = Corpus.from_counts(X), Priors.make(0.1, 0.1, 8, 30), []
     for c in range(60):
-        runs = bennett.run_both_ways(corpus, priors, 300, 1, random.seed_sequence(c), NEVER_STOP, anneal)
+        seed = random.seed_sequence(c)
+        chain = anneal(corpus, priors, random.child(seed, 0), NEVER_STOP)
+        runs = bennett.run_both_ways(corpus, priors, chain, 300, 1, seed, NEVER_STOP)
         found.append((runs.backward - runs.forward).item())
     return np.mean(found) / (np.std(found, ddof=1) / np.sqrt(len(found)))
 

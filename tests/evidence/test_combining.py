@@ -12,7 +12,7 @@ from sklda._inference.evidence.combining import CountEvidence, EvidenceTable
 
 def combined(chains):
     """log p and its error by chains, each an array of forward weights and one of backward weights."""
-    known = CountEvidence(None, 100, [Runs(*both, None) for both in chains])
+    known = CountEvidence(100, [Runs(*both, None, None) for both in chains])
     table = EvidenceTable.of({2: known})
     return table.value[0], np.hypot(table.std, table.common)[0]
 

@@ -124,11 +124,11 @@ def _wrong(draw, Y):
     D = len(Y)
     names = np.where(Y[:, 0] > 0, "a", "b").astype(object)
     place = draw.whole(0, D - 1)
-    gap = draw.pick([None, np.nan, np.datetime64("NaT"), *([pd.NA, pd.NaT] if pd is not None else [])])
+    gap = draw.pick([None, np.nan, np.datetime64("NaT", "s"), *([pd.NA, pd.NaT] if pd is not None else [])])
     gappy = names.copy()
     gappy[place] = gap
     dates = np.full(D, "2020", "M8[s]")
-    dates[place] = np.datetime64("NaT")
+    dates[place] = "NaT"
     matrix = Y.astype(object)
     matrix[place, 0] = draw.pick([gap, "1", 2, -1, 0.5, [1]])
     ragged = np.empty(D, object)

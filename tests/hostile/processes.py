@@ -20,10 +20,6 @@ class Copies(ThreadingBackend):
     def submit(self, func, callback=None):
         return super().submit(_Sent(func), callback)
 
-    def apply_async(self, func, callback=None):
-        # The name of `submit` before joblib 1.5.
-        return super().apply_async(_Sent(func), callback)
-
 
 class _Sent:
     def __init__(self, function):

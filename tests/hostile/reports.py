@@ -97,7 +97,9 @@ def _model(draw, session):
         return fitted(draw, session)
     X = draw_counts(draw, odds=0)
     lda = GibbsLDA(draw.pick([1, 2, 4]), max_iter=2)
-    model = ConsensusTopics(lda, n_fits=2, min_prevalence=0.5, resample=draw.pick([None, 0.5]), random_state=0)
+    model = ConsensusTopics(
+        lda, n_fits=2, min_prevalence=0.5, resample=draw.pick([None, 0.5]), n_splits=0, random_state=0
+    )
     return session.call(model.fit, X.given, refuse=X.refuse), X
 
 

@@ -129,6 +129,10 @@ def test_a_passage_is_the_text(pipeline):
     assert "$wheel$".replace("wheel", "") not in {each.get_text() for each in display.ax_.texts}
     short = DocumentTopicsDisplay.from_estimator(pipeline, TEXTS, document=0, text=TEXTS[0], n_characters=7)
     assert "".join(piece for piece, _ in short.parts) == "Apple b…"
+    long = " ".join([TEXTS[0]] * 700)
+    whole = DocumentTopicsDisplay.from_estimator(pipeline, TEXTS, document=0, text=long, n_characters=9000)
+    shown = "".join(part for part, _ in whole.parts)
+    assert len(long) > 9001 == len(shown) and shown == f"{long[:9000]}…"
     words = DocumentTopicsDisplay.from_estimator(pipeline, TEXTS, document=3)
     assert "".join(piece for piece, _ in words.parts).split() == ["wheel×2", "engine"]
     assert len(words.topics) == 1

@@ -155,7 +155,8 @@ def test_one_and_two_topics_and_documents_without_words():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             lda = GibbsLDA(K, max_iter=20, random_state=0).fit(X)
-        found = topic_correlation(lda, n_samples=20, random_state=0)
+        with pytest.warns(UserWarning, match="20 of 53 documents have no words, and take no part"):
+            found = topic_correlation(lda, n_samples=20, random_state=0)
         assert found.correlation.shape == (K, K)
         if K == 1:
             assert np.isnan(found.correlation).all()
@@ -185,7 +186,9 @@ def test_documents_without_words_are_left_out():
     X = np.random.default_rng(0).poisson(1, (20, 12))
     lda = NMF(3, random_state=0, max_iter=500).fit(X)
     longer = np.concatenate([X, np.zeros((30, 12), int)])
-    np.testing.assert_allclose(topic_correlation(lda, X=longer).correlation, topic_correlation(lda, X=X).correlation)
+    with pytest.warns(UserWarning, match="30 of 50 documents have no words, and take no part"):
+        found = topic_correlation(lda, X=longer)
+    np.testing.assert_allclose(found.correlation, topic_correlation(lda, X=X).correlation)
     with pytest.raises(ValueError, match="at least three documents with words; there are 2"):
         topic_correlation(lda, X=longer[18:])
 
@@ -242,3 +245,15 @@ def test_the_display():
     assert display.plot(ax=ax).ax_ is ax and display.figure_ is figure
     plain = TopicCorrelationDisplay(found.correlation, [0, 1, 2, 3], names).plot()
     assert plain.dots_ is None and plain.ax_.get_xlabel() == "topic"
+
+
+def test_rounding_is_no_variation():
+    """A topic whose proportions differ by rounding errors of single precision; two topics have only one correlation."""
+    rng = np.random.default_rng(0)
+    theta = rng.dirichlet([1, 1, 1], 50) * 2 / 3
+    theta = np.hstack([theta, 1 / 3 + rng.integers(-1, 2, (50, 1)) * 2.0**-25]).astype(np.float32)
+    found = topic_correlation(arrays(theta))
+    assert np.isnan(found.correlation[3]).all() and np.isnan(found.std[3]).all()
+    assert np.isfinite(found.correlation[:3, :3]).all()
+    two = TopicCorrelationDisplay.from_estimator(arrays(rng.dirichlet([1, 1], 50)))
+    assert len(two.dots_.get_offsets()) == 0

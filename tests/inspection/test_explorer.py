@@ -122,7 +122,7 @@ def test_groups_have_ratio_estimates(data, fitted, docstrings):
 def test_documents_without_a_group_are_one_group(docstrings, fitted):
     pandas = pytest.importorskip("pandas")
     n = len(docstrings.document_names)
-    gaps = [float("nan"), np.float64("nan"), None, pandas.NA, pandas.NaT, np.datetime64("NaT")]
+    gaps = [float("nan"), np.float64("nan"), None, pandas.NA, pandas.NaT, np.datetime64("NaT", "s")]
     groups = [gaps[d % 6] if d % 2 else "known" for d in range(n)]
     found = parse(TopicExplorer.from_estimator(fitted, docstrings.data, groups=groups).to_html())["groups"]
     assert found["name"] == ["None", "known"]
@@ -298,12 +298,12 @@ def test_the_page_is_one_file_that_names_no_address(tmp_path, docstrings, fitted
 @pytest.mark.parametrize(
     "options, error, message",
     [
-        ({"document_names": ["a"]}, ValueError, "document_names has 1 values; there are 5 documents"),
-        ({"documents": ["a"]}, ValueError, "documents has 1 values; there are 5 documents"),
-        ({"documents": "a"}, TypeError, "documents must hold one value for every document"),
+        ({"document_names": ["a"]}, ValueError, "document_names has 1 names; there are 5 documents"),
+        ({"documents": ["a"]}, ValueError, "documents has 1 texts; there are 5 documents"),
+        ({"documents": "a"}, TypeError, "documents must hold one text for each document"),
         ({"groups": ["a"]}, ValueError, "groups has 1 labels; there are 5 documents"),
         ({"groups": 3}, TypeError, "must hold one label for each document"),
-        ({"feature_names": ["a"]}, ValueError, "feature_names has 1 names; the model has 3 features"),
+        ({"feature_names": ["a"]}, ValueError, "feature_names has 1 words; there are 3 columns"),
     ],
 )
 def test_bad_input(options, error, message):
@@ -326,5 +326,5 @@ def test_a_frame_of_counts_has_no_texts():
     X = pd.DataFrame([[1, 0], [1, 3], [2, 0]], columns=["w0", "w1"])
     model = make_pipeline("passthrough", GibbsLDA(2, max_iter=5, random_state=0)).fit(X)
     assert TopicExplorer.from_estimator(model, X)
-    with pytest.raises(TypeError, match="documents must hold one value for every document"):
+    with pytest.raises(TypeError, match="documents must hold one text for each document"):
         TopicExplorer.from_estimator(model, X, documents=X)

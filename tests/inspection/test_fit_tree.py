@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from sklearn.decomposition import LatentDirichletAllocation
+from sklearn.utils import Bunch
 
-from sklda import ConsensusTopics, GibbsLDA, merge_topics
+from sklda import CollapsedVariationalLDA, ConsensusTopics, GibbsLDA, merge_topics
 from sklda._inference.consensus_tree import leaves_below
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import TopicFlowDisplay, TopicHierarchyDisplay, topic_flows, topic_hierarchy, topic_report
 from sklda.inspection._explorer_data import page_data
+from sklda.inspection._fit_tree import _Rows
 from sklda.inspection._topic_flows import _orders
 from sklda.inspection._view import view
 
@@ -128,3 +131,47 @@ def test_the_display_of_flows(models):
     # Topics that come from one topic are side by side.
     order = _orders([np.array([[0.3, 0.0, 0.2], [0.0, 0.5, 0.0]])])[1]
     assert order.tolist() in ([1, 0, 2], [0, 2, 1])
+
+
+def test_flows_between_fits_of_different_documents_are_refused(X, models):
+    message = "The models were fitted to different documents"
+    other = X[np.arange(X.shape[0])[::-1]]
+    with pytest.raises(ValueError, match=message):
+        topic_flows([models[0], GibbsLDA(2, max_iter=5, random_state=0).fit(other)])
+    variational = [CollapsedVariationalLDA(2, max_iter=3, random_state=0).fit(each) for each in (X, other)]
+    with pytest.raises(ValueError, match=message):
+        topic_flows(variational)
+    with pytest.raises(ValueError, match=message):
+        topic_flows([models[0], variational[1]])
+    assert topic_flows([models[0], variational[0]])
+    arrays = models[0].topic_word_, models[0].doc_topic_
+    with pytest.raises(ValueError, match="does not say how many tokens the documents have: give X"):
+        topic_flows([models[1], arrays])
+    assert topic_flows([models[1], arrays], X=X)
+
+
+def test_flows_without_x_weigh_documents_by_their_tokens(X):
+    longer = X.copy()
+    longer[0] = 100 * longer[0]
+    models = [CollapsedVariationalLDA(K, max_iter=5, random_state=0).fit(longer) for K in (2, 3)]
+    share = np.zeros(2)
+    for row in topic_flows(models):
+        share[row["topic"]] += row["share"]
+    np.testing.assert_allclose(share, models[0].topic_share_, atol=1e-3)
+
+
+def test_flows_of_models_that_keep_no_documents_are_those_of_x(X):
+    lda = LatentDirichletAllocation(max_iter=2)
+    assert TopicFlowDisplay.from_estimator(lda, X, n_components=[2, 3], random_state=0).flows[0].shape == (2, 3)
+
+
+def test_the_rows_of_a_tree_that_is_a_chain():
+    """Each merge has one more leaf: deeper than any recursion could go."""
+    n = 3000
+    linkage = np.column_stack(
+        [np.r_[0, np.arange(n, 2 * n - 2)], np.arange(1, n), np.arange(1, n), np.arange(2, n + 1)]
+    )
+    tree = Bunch(linkage=linkage.astype(float), topics=np.zeros((n, 2), int), chosen=np.arange(n))
+    rows, joins = _Rows(tree, []).of(2 * n - 2)
+    assert rows == list(range(n))
+    assert joins[0] == (n, 0, 1) and joins[-1] == (2 * n - 2, 2 * n - 3, n - 1) and len(joins) == n - 1

@@ -195,10 +195,16 @@ def test_new_documents_an_empty_group_and_labels():
     assert len(group_words(X, lda, groups, n_sweeps=6, least_tokens=2, random_state=0))
     X[:5] = 0
     empty = np.where(np.arange(60) < 5, 2, groups)
-    table = group_words(X, lda, empty, n_sweeps=6, least_tokens=2, random_state=0)
+    options = {"n_sweeps": 6, "least_tokens": 2, "random_state": 0}
+    with pytest.warns(UserWarning, match="5 of 60 documents have no words, and take no part"):
+        table = group_words(X, lda, empty, **options)
+    assert set(table["group"]) == {0, 1}
     assert np.isfinite(table[["log_ratio", "low", "high"]]).all(axis=None)
     labelled = LabeledLDA(max_iter=20, random_state=0).fit(X, [[1, 0], [1, 1], [0, 1], [0, 0]] * 15)
-    assert len(group_words(X, labelled, groups, n_sweeps=6, least_tokens=2, random_state=0))
+    with pytest.warns(UserWarning, match="19 of 60 documents have no words or no labels, and take no part"):
+        assert len(group_words(X, labelled, groups, **options))
+    with pytest.raises(ValueError, match="at least two groups: 19 of 60 documents have no words or no labels"):
+        group_words(X, labelled, ["a", "a", "a", "b"] * 15, **options)
 
 
 def test_what_is_refused():
@@ -213,3 +219,16 @@ def test_what_is_refused():
         group_words(X, lda, groups, n_sweeps=5)
     with pytest.raises(ValueError, match="level must lie between 0 and 1"):
         group_words(X, lda, groups, level=95)
+
+
+def test_topics_of_new_documents_are_those_of_the_model():
+    """Eight topics with words of their own, and few new documents: their tokens stay in the topics of their words."""
+    phi, rng = np.kron(np.eye(8), np.full(10, 0.1)), np.random.default_rng(0)
+    draw = lambda n, length: np.array([rng.multinomial(length, row @ phi) for row in rng.dirichlet(np.full(8, 0.3), n)])  # noqa: E731
+    lda = GibbsLDA(8, max_iter=100, random_state=0).fit(draw(300, 60))
+    order = (lda.topic_word_ @ phi.T).argmax(axis=1)
+    assert sorted(order) == list(range(8))
+    table = group_words(draw(60, 8), lda, np.arange(60) % 2, n_words=80, n_sweeps=30, least_tokens=1, random_state=0)
+    once = table.drop_duplicates(["topic", "word"])
+    own = order[once["topic"]] == once["word"].astype(int) // 10
+    assert once["tokens"][~own].sum() < 0.01 * once["tokens"].sum()

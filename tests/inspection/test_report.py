@@ -119,7 +119,7 @@ def test_no_cell_of_a_file_is_a_formula():
         TopicCountLDA(min_components=2, max_components=3, max_sweeps=2000, random_state=0),
         CompoundLDA(2, max_iter=5, random_state=0),
         CollapsedVariationalLDA(2, max_iter=5, random_state=0),
-        ConsensusTopics(NMF(2, init="random", max_iter=500), n_fits=2, random_state=0),
+        ConsensusTopics(NMF(2, init="random", max_iter=500), n_fits=2, n_splits=0, random_state=0),
         LatentDirichletAllocation(2, max_iter=3, random_state=0),
         NMF(2, max_iter=500, random_state=0),
     ],

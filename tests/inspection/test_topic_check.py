@@ -1,15 +1,17 @@
 """The check of topics: exact replicates, z of the model, planted topics, and what it refuses."""
 
 import itertools
+from copy import copy
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+import scipy.sparse as sp
+from scipy.stats import chi2, chi2_contingency, norm
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.metrics import mutual_info_score
 
 from sklda import CollapsedVariationalLDA, GibbsLDA, LabeledLDA
-from sklda._inference.word_information import TopicTokens, deviations
+from sklda._inference.word_information import TopicDocuments, TopicTokens, deviations
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import topic_check
 
@@ -27,23 +29,49 @@ def model_of(corpus, topics=None):
 def test_the_information_is_that_of_scikit_learn(n_words):
     rng = np.random.default_rng(0)
     words, groups = rng.integers(n_words, size=200), rng.integers(5, size=200)
-    found = TopicTokens(words, groups, groups).information()
+    found = TopicTokens(words, groups).information()
     assert found == pytest.approx(mutual_info_score(words, groups) / np.log(2))
+
+
+def test_the_information_of_documents_is_the_chi_square_of_scipy():
+    rng = np.random.default_rng(0)
+    words, documents = rng.integers(30, size=400), rng.integers(20, size=400)
+    table = np.zeros((30, 3))
+    np.add.at(table, (words, documents % 3), 1)
+    found = TopicDocuments(words, documents, documents % 3).information()
+    assert found == pytest.approx(chi2_contingency(table).statistic / (2 * np.log(2) * 400))
+    # A topic of one document, or of one word.
+    none = np.zeros(400, int)
+    for one in (TopicDocuments(words, none, none), TopicDocuments(none, documents, documents % 3)):
+        assert one.information() == pytest.approx(0) and one.with_random_signs(rng) == pytest.approx(0)
+
+
+def of_signs(words, documents, groups, signs):
+    """The information if deviations of documents have these signs, from dense tables."""
+    counts = np.zeros((documents.max() + 1, words.max() + 1))
+    np.add.at(counts, (documents, words), 1)
+    n, share = len(words), counts.sum(axis=0) / len(words)
+    lengths = counts.sum(axis=1)
+    moved = ((counts.T - np.outer(share, lengths)) * np.array(signs) / np.sqrt(1 - lengths / n)).T
+    statistic = 0
+    for g in np.unique(groups):
+        own = groups[[np.argmax(documents == d) for d in range(len(counts))]] == g
+        size = lengths[own].sum()
+        statistic += ((moved[own].sum(axis=0) - size / n * moved.sum(axis=0)) ** 2 / (size * share)).sum()
+    return statistic / (2 * np.log(2) * n)
 
 
 @pytest.mark.mutation
 def test_replicates_have_their_exact_means():
     words, documents, groups = np.array([0, 0, 1, 2, 2]), np.array([0, 0, 1, 2, 3]), np.array([0, 0, 1, 1, 0])
-    tokens, rng, n = TopicTokens(words, documents, groups), np.random.default_rng(0), 4000
+    tokens, of_documents = TopicTokens(words, groups), TopicDocuments(words, documents, groups)
+    rng, n = np.random.default_rng(0), 4000
     exact = [
-        [TopicTokens(words[list(p)], documents, groups).information() for p in itertools.permutations(range(5))],
-        [
-            TopicTokens(words, documents, np.array([0, 1, 1, 0])[list(p)][documents]).information()
-            for p in itertools.permutations(range(4))
-        ],
+        [TopicTokens(words[list(p)], groups).information() for p in itertools.permutations(range(5))],
+        [of_signs(words, documents, groups, signs) for signs in itertools.product([-1, 1], repeat=4)],
     ]
     drawn = [
-        [replicate(rng) for _ in range(n)] for replicate in (tokens.with_words_permuted, tokens.with_documents_permuted)
+        [replicate(rng) for _ in range(n)] for replicate in (tokens.with_words_permuted, of_documents.with_random_signs)
     ]
     p = np.array([[chi2.sf((np.mean(a) - np.mean(b)) ** 2 / (np.var(b) / n), 1) for b in exact] for a in drawn])
     # Each kind of replicates has its own mean, and not that of the other.
@@ -138,6 +166,43 @@ def test_repeated_words_are_no_difference_of_groups():
     assert table["z_documents"].abs().max() < 5
 
 
+def of_bursty_words(seed, lengths, difference=None):
+    """z of groups of documents, every second one, in a topic whose words repeat within documents."""
+    rng, groups = np.random.default_rng(seed), np.arange(len(lengths)) % 2
+    phi = rng.dirichlet(np.full(40, 0.5))
+    other = phi if difference is None else rng.dirichlet(difference * phi + 0.01)
+    own = [rng.dirichlet(20 * (other if g else phi) + 0.01) for g in groups]
+    X = np.array([rng.multinomial(length, each) for length, each in zip(lengths, own, strict=True)])
+    documents, words = (np.repeat(each.ravel(), X.ravel()) for each in np.indices(X.shape))
+    topic = TopicDocuments(words, documents, groups[documents])
+    replicates = [topic.with_random_signs(rng) for _ in range(50)]
+    return deviations(np.array([[topic.information()]]), np.array([[replicates]]))[1][0]
+
+
+UNEQUAL = np.where(np.arange(60) % 2, 90, 15)
+
+
+def with_groups_permuted(self, rng):
+    """Replicates whose documents are exchanged between groups, whatever their lengths."""
+    groups = rng.permutation(self.members.T.tocsr().indices)
+    other = copy(self)
+    other.members = sp.csr_array((np.ones(len(groups)), (groups, np.arange(len(groups)))))
+    other.sizes = other.members @ other.lengths
+    return other.information()
+
+
+@pytest.mark.mutation("sklda._inference.word_information.TopicDocuments.with_random_signs", with_groups_permuted)
+def test_groups_of_long_and_of_short_documents_do_not_differ_by_their_lengths():
+    z = np.array([of_bursty_words(seed, UNEQUAL) for seed in range(40)])
+    assert 2 * norm.sf(abs(z.mean()) * np.sqrt(len(z))) > ALARM
+    assert chi2.sf((z**2).sum(), len(z)) > ALARM and chi2.cdf((z**2).sum(), len(z)) > ALARM
+
+
+def test_a_difference_between_long_and_short_documents_is_found():
+    z = np.array([of_bursty_words(seed, UNEQUAL, difference=10) for seed in range(10)])
+    assert (z > 5).all()
+
+
 def test_the_table():
     corpus = make_lda_corpus(40, 30, 3, **SIZES, random_state=0)
     lda = (
@@ -180,3 +245,10 @@ def test_what_is_refused():
         topic_check(X, lda, groups=[0] * 20)
     with pytest.raises(ValueError, match="n_draws"):
         topic_check(X, lda, n_draws=0)
+
+
+def test_the_check_of_a_topic_does_not_depend_on_the_others():
+    corpus = make_lda_corpus(40, 20, 3, random_state=0)
+    lda = GibbsLDA(3, max_iter=20, random_state=0).fit(corpus.data)
+    of = lambda topics: topic_check(corpus.data, lda, topics=topics, random_state=0).set_index("topic")["excess"][1]  # noqa: E731
+    assert of([1]) == of([2, 1, 0]) == of(None)

@@ -4,6 +4,7 @@ import sys
 
 import matplotlib
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
@@ -159,12 +160,59 @@ def test_a_number_that_a_transformer_makes_a_category_has_points(transformer):
         ("y + s(y, 4)", r"write 'bs\(y, df=5\)'"),
         ("1:5 ~ y", "topics on the left: write 'y'"),
         ("c(1, 2) ~ y", "topics on the left: write 'y'"),
+        ("y + I(y^2)", r"has 'I\(y \^ 2\)', in which \^ is no power .*: write \*\*"),
+        ("y + {y^2}", r"write \*\*"),
+        ("np.exp(`a b`^2)", r"write \*\*"),
+        ("as.factor(y)", r"write 'C\(y\)' for a category"),
+        ("factor(y)", r"write 'C\(y\)' for a category"),
+        ("y + (1 | g)", "clusters="),
+        ("(1 + y || g)", "clusters="),
+        ("sqrt(y)", r"write 'np.sqrt\('"),
+        ("ns(y, 3)", r"write 'bs\(y, df=4\)'"),
+        ("a b", "the name 'a b' between backticks"),
+        ("gap", "covariate 'gap' of document 3 is missing"),
+        ("bs(gap, df=4)", "covariate 'gap' of document 3 is missing"),
+        ("log(y - 1)", "gives nan for document"),
+        ("lag(y)", "gives nan for document 0"),
+        ("y + intercept", "a covariate .* has the name 'intercept'"),
+        ("y + Intercept", "two columns with one name"),
     ],
 )
 def test_bad_formulas(formula, message):
     pytest.importorskip("formulaic")
-    with pytest.raises(ValueError, match=message):
-        topic_effects(COUNTS, LDA, {"y": X_NUMBER}, formula=formula, n_draws=2)
+    others = dict.fromkeys(("a b", "intercept", "Intercept"), np.arange(D))
+    frame = {"y": X_NUMBER, "g": GROUPS, "gap": np.where(np.arange(D) == 3, np.nan, X_NUMBER), **others}
+    with pytest.raises(ValueError, match=message) as found, np.errstate(all="ignore"):
+        topic_effects(COUNTS, LDA, frame, formula=formula, n_draws=2)
+    assert type(found.value) is ValueError and "\x1b" not in str(found.value)
+
+
+@pytest.mark.parametrize("formula", ["day", "y + day", "C(day)", "bs(day, df=4)", "month", "kind", "span"])
+def test_dates_in_a_formula_are_refused(formula):
+    pytest.importorskip("formulaic")
+    days = pandas.date_range("2020-01-01", periods=D)
+    months = pandas.period_range("2000-01", periods=D, freq="M")
+    frame = pandas.DataFrame(
+        {"y": X_NUMBER, "day": days, "month": months, "kind": pandas.Categorical(days[np.arange(D) % 5])}
+    )
+    frame["span"] = pandas.to_timedelta(np.arange(D), unit="D")
+    with pytest.raises(TypeError, match=r"has values of type .*: give a real number"):
+        topic_effects(COUNTS, LDA, frame, formula=formula, n_draws=2)
+    assert "day.dt.month" in list(topic_effects(COUNTS, LDA, frame, formula="{day.dt.month}", n_draws=2)["term"])
+
+
+def test_columns_that_are_not_used_may_hold_anything():
+    pytest.importorskip("formulaic")
+    frame = pandas.DataFrame({"words": [["a", "b"]] * D, "y": X_NUMBER, "g": GROUPS})
+    for covariates in (frame, {name: frame[name].tolist() for name in frame}):
+        table = topic_effects(COUNTS, LDA, covariates, formula="bs(y, df=3) + g", n_draws=2)
+        assert len(table) == 2 * 6
+        shown = TopicEffectsDisplay.from_estimator(
+            LDA, COUNTS, covariates, formula="bs(y, df=3) + g", by="g", n_draws=2
+        )
+        assert shown.name == "y"
+    with pytest.raises(ValueError, match="two columns with the name 'y'"):
+        topic_effects(COUNTS, LDA, frame.set_axis(["words", "y", "y"], axis=1), formula="y", n_draws=2)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -241,13 +289,16 @@ def test_a_pipeline_arrays_labels_and_new_documents():
     labeled = LabeledLDA(max_iter=20, random_state=0).fit(COUNTS, GROUPS)
     table = topic_effects(COUNTS, labeled, GROUPS, n_draws=3)
     assert_allclose(column(table, "estimate")[:3], [1, -1, -1], atol=0.05)
+    # The covariate is the label: there is no variation from which errors could be known.
+    assert np.isnan(table[["standard_error", "low", "high", "t", "p_value"]]).all(axis=None)
 
 
 def test_documents_without_words_and_labels():
     counts, labels = COUNTS.copy(), (GROUPS[:, None] == np.unique(GROUPS)).astype(int)
     counts[:3], labels[:3] = 0, 0
     lda = LabeledLDA(max_iter=4, n_draws=1, random_state=0).fit(counts, labels)
-    table = topic_effects(counts, lda, X_NUMBER, n_draws=3)
+    with pytest.warns(UserWarning, match="3 of 80 documents have no words or no labels, and take no part"):
+        table = topic_effects(counts, lda, X_NUMBER, n_draws=3)
     assert (np.isfinite(column(table, "attenuation")) & np.isfinite(column(table, "estimate"))).all()
 
 
@@ -403,9 +454,9 @@ def test_errors_of_clusters_are_those_of_so_many_sources():
 @pytest.mark.parametrize(
     ("clusters", "error", "message"),
     [
-        (SOURCES[:5], ValueError, "5 labels; X has 80 documents"),
+        (SOURCES[:5], ValueError, "clusters has 5 labels; there are 80 documents"),
         (np.zeros(D), ValueError, "one label for all documents"),
-        ([None, *SOURCES[1:]], ValueError, "cluster of document 0 is missing"),
+        ([None, *SOURCES[1:]], ValueError, r"the cluster of document 0 is missing"),
         ("source", TypeError, "one label for each document"),
         ([[]] * D, TypeError, "hashable"),
     ],
@@ -525,3 +576,21 @@ def test_texts_that_may_be_numbers_get_a_warning():
         pytest.warns(UserWarning, match="give them as numbers"),
     ):
         topic_effects(COUNTS, LDA, [f"{d // 1.7}" for d in range(D)], n_draws=2)
+
+
+@pytest.mark.parametrize("clusters", [None, np.arange(D) // 8], ids=["documents", "clusters"])
+def test_no_variation_has_no_p_value(clusters):
+    """A label that no document has, and one that the covariate gives."""
+    y = np.zeros((D, 3), int)
+    y[np.arange(D), np.arange(D) % 2] = 1
+    labelled = LabeledLDA(max_iter=4, n_draws=1, random_state=0).fit(COUNTS, y)
+    for covariate in (X_NUMBER, np.arange(D) % 2):
+        table = topic_effects(COUNTS, labelled, covariate, clusters=clusters, n_draws=2, random_state=0)
+        unknown = (table["topic"] == 2) | (covariate is not X_NUMBER)
+        assert table["p_value"].isna().tolist() == table["low"].isna().tolist() == unknown.tolist()
+        assert not (table["p_value"] == 0).any()
+
+
+def test_the_covariate_of_the_axis_is_not_given():
+    with pytest.raises(ValueError, match="at has the covariate of the axis, 'x0'"):
+        TopicEffectsDisplay.from_estimator(LDA, COUNTS, X_NUMBER, at={"x0": 0.5}, n_draws=2)

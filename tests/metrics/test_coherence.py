@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.preprocessing import MultiLabelBinarizer
 
 from sklda.datasets import load_docstrings
 from sklda.metrics import topic_coherence, topic_diversity
@@ -24,10 +25,9 @@ def pair(*words, method):
 
 @pytest.fixture(scope="module")
 def docstrings():
-    """300 documents, the first and the last empty, and for topics the counts of 20 documents, many of them equal."""
+    """298 documents with words, and for topics the counts of 20 documents, many of them equal."""
     data = load_docstrings().data
-    empty = sp.csr_matrix((1, data.shape[1]), dtype=data.dtype)
-    return sp.vstack([empty, data[:1490:5], empty], format="csr"), data[5:105:5].toarray()
+    return data[:1490:5], data[5:105:5].toarray()
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +80,8 @@ def test_special_cases_equal_gensim_s(gensim_coherence):
         assert pair(*words, method="umass") == pytest.approx(theirs(words, "umass"), rel=1e-12, abs=1e-15)
     everywhere = X.copy()
     everywhere[:, 1] = 1
-    found = topic_coherence(everywhere, topic(1, 2), n_words=2)
-    assert found == gensim_coherence([[1, 2]], sp.csr_array(everywhere), "npmi")[1] == -1
+    assert gensim_coherence([[1, 2]], sp.csr_array(everywhere), "npmi")[1] == -1
+    assert topic_coherence(everywhere, topic(1, 2), n_words=2) == 0
     with np.errstate(divide="ignore"):
         assert theirs([0, 4], "npmi") == np.inf
     assert pair(0, 4, method="npmi") == -1
@@ -214,3 +214,31 @@ def test_bad_input_to_coherence(change, error, message):
 def test_bad_input_to_diversity(topic_word, n_words, error, message):
     with pytest.raises(error, match=message):
         topic_diversity(topic_word, n_words=n_words)
+
+
+def test_words_of_every_document_and_documents_without_words():
+    """That a document has a word that all have says nothing of others: 0, as for one such word."""
+    everywhere = X.copy()
+    everywhere[:, 1] = 1
+    for counts in (everywhere, np.vstack([everywhere, np.zeros((100, X.shape[1]), int)])):
+        assert topic_coherence(counts, topic(1, 2), n_words=2) == 0
+        assert topic_coherence(sp.csr_array(counts), topic(0, 2), n_words=2) == pytest.approx(0, abs=1e-10)
+    longer = np.vstack([X, np.zeros((100, X.shape[1]), int)])
+    for method in ("npmi", "umass"):
+        assert topic_coherence(longer, topic(0, 1), n_words=2, method=method) == pair(0, 1, method=method)
+
+
+@pytest.mark.parametrize(
+    "topics", [[["a", "b"], ["c", "d"]], [("a", 0.5)], {0: ["a", "b"]}, np.array([["a", "b"]]), [{"a"}]]
+)
+def test_topics_that_are_words(topics):
+    for call in (lambda: topic_coherence(X, topics, n_words=2), lambda: topic_diversity(topics, n_words=2)):
+        with pytest.raises(TypeError, match=r"the topics are words: give the weights .* MultiLabelBinarizer"):
+            call()
+
+
+def test_the_advice_for_topics_that_are_words_works():
+    words = [f"w{v}" for v in range(X.shape[1])]
+    weights = MultiLabelBinarizer(classes=words).fit_transform([["w1", "w0"], ["w3", "w2"]])
+    expected = [[1, 1, *[0] * (len(words) - 2)], [0, 0, 1, 1, *[0] * (len(words) - 4)]]
+    assert topic_coherence(X, weights, n_words=2) == topic_coherence(X, expected, n_words=2)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas
 import pytest
 from joblib import parallel_config
+from scipy.special import stdtrit as t_quantile
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
@@ -26,7 +27,7 @@ from sklda.callbacks import Checkpoint
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import TopicCountComparisonDisplay, TopicFlowDisplay
 from sklda.metrics import compare_topic_counts, topic_coherence, topic_exclusivity
-from sklda.metrics._topic_counts import _jackknife
+from sklda.metrics._topic_counts import _found_again, _jackknife
 
 plt = pytest.importorskip("matplotlib.pyplot")
 X = make_lda_corpus(90, 40, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
@@ -65,27 +66,32 @@ def test_folds_seeds_and_measures(fits):
         assert (documents != X[folds[i % 3][0]]).nnz == 0
     assert len({seed for _, _, seed, _ in fits}) == 6
     assert "score" not in rows[0] and "gain" not in rows[0]
-    for row, own in zip(rows, (fits[:3], fits[3:]), strict=True):
-        phi = [each[3] for each in own]
-        pairs = [[(jensen_shannon(a, b).min(axis=1) <= 0.5).sum() for b in phi if b is not a] for a in phi]
-        expected = {
-            "coherence": [topic_coherence(X[test], p, n_words=5) for p, (_, test) in zip(phi, folds, strict=True)],
-            "exclusivity": [topic_exclusivity(p, n_words=5) for p in phi],
-        }
-        # Each fit has 60 documents, of which the left-out ones are the half.
-        for (name, values), factor in zip(expected.items(), (1 / 3, 1 / 3 + 1 / 2), strict=True):
-            assert row[name] == pytest.approx(np.mean(values))
-            assert row[f"{name}_std"] == pytest.approx(np.std(values, ddof=1) * np.sqrt(factor))
-        assert row["found_again"] == pytest.approx(np.mean(pairs))
+    phi = [[each[3] for each in own] for own in (fits[:3], fits[3:])]
+    values = {
+        "coherence": np.array(
+            [[topic_coherence(X[test], p, n_words=5) for p, (_, test) in zip(own, folds, strict=True)] for own in phi]
+        ),
+        "exclusivity": np.array([[topic_exclusivity(p, n_words=5) for p in own] for own in phi]),
+    }
+    # Each fit has 60 documents, of which the left-out ones are the half.
+    for (name, own), factor in zip(values.items(), (1 / 3, 1 / 3 + 1 / 2), strict=True):
+        variances = own.var(axis=1, ddof=1)
+        # Two degrees of freedom are those of the folds, and one that of both rows.
+        errors = np.sqrt(factor * (2 * variances + variances.mean()) / 3)
+        assert [row[name] for row in rows] == pytest.approx(own.mean(axis=1).tolist())
+        assert [row[f"{name}_std"] for row in rows] == pytest.approx(errors.tolist())
+    for row, own in zip(rows, phi, strict=True):
+        pairs = [[(jensen_shannon(a, b).min(axis=1) <= 0.5).sum() for b in own if b is not a] for a in own]
+        assert row["found_again"] == pytest.approx(np.mean(pairs)) and row["n_fits"] == 3
 
 
 @pytest.mark.mutation("test_errors_of_pairs_as_if_independent_are_too_small")
 def test_errors_of_pairs_are_those_of_the_jackknife():
-    """A mean over pairs of a_i + a_j is twice the mean of a, so its jackknife error is twice the usual one."""
+    """A mean over pairs of a_i + a_j is twice the mean of a, so its jackknife variance is four times the usual one."""
     a = np.random.default_rng(0).normal(size=6)
     pairs = a[:, None] + a
     np.fill_diagonal(pairs, np.nan)
-    assert _jackknife(pairs) == pytest.approx(2 * a.std(ddof=1) / np.sqrt(6))
+    assert _jackknife(pairs) == pytest.approx(4 * a.var(ddof=1) / 6)
     assert np.isnan(_jackknife(pairs[:2, :2]))
 
 
@@ -94,7 +100,30 @@ def test_errors_of_pairs_as_if_independent_are_too_small():
     a = np.random.default_rng(0).normal(size=6)
     pairs = a[:, None] + a
     np.fill_diagonal(pairs, np.nan)
-    assert np.nanmean(pairs, axis=1).std(ddof=1) / np.sqrt(6) == pytest.approx(0.4 * _jackknife(pairs))
+    assert np.nanmean(pairs, axis=1).var(ddof=1) / 6 == pytest.approx(0.16 * _jackknife(pairs))
+
+
+def fits_that_may_lack_a_topic(seed, n_topics=5):
+    """Four fits with equal topics; in one of twenty, two topics are one."""
+    rng = np.random.default_rng(seed)
+    topics = np.kron(np.eye(n_topics), np.ones(4)) / 4
+    fits = []
+    for _ in range(4):
+        own = np.vstack([topics[:-2], topics[-2:].mean(axis=0)]) if rng.random() < 0.05 else topics
+        fits.append({"topics": own, "share": np.full(len(own), 1 / len(own))})
+    return fits
+
+
+@pytest.mark.mutation("sklda.metrics._topic_counts._FREEDOM_OF_USUAL", 0)
+def test_errors_of_topics_found_again_contain_what_four_fits_do_not_show():
+    """Most corpora have four equal fits, and the mean over corpora is less than all topics."""
+    found = [_found_again(fits_that_may_lack_a_topic(seed)) for seed in range(150)]
+    for name in ("found_again", "found_share"):
+        values, errors = (np.array([each[key] for each in found]) for key in (name, f"{name}_std"))
+        covers = np.abs(values - values.mean()) <= t_quantile(3, 0.975) * errors
+        # With a coverage of .95, fewer than .85 have a probability below 1e-5.
+        assert covers.mean() >= 0.85
+        assert 0.5 < np.sqrt((errors**2).mean()) / values.std() < 2
 
 
 # Eight topics for five: with twelve seeds, the others had at most 28 tokens, and 48 as their prior.
@@ -196,9 +225,9 @@ def test_a_consensus_that_finds_no_topic():
 def test_copies_of_a_checkpoint_are_refused(tmp_path):
     lda = GibbsLDA(max_iter=2).set_callbacks(Checkpoint(tmp_path / "fit"))
     for model in (lda, make_pipeline(lda), ConsensusTopics(lda, n_fits=2)):
-        with pytest.raises(ValueError, match="fits copies of its estimator, and a Checkpoint saves a single fit"):
+        with pytest.raises(ValueError, match="is a copy of an estimator with a Checkpoint"):
             compare_topic_counts(X, model, [2], cv=2, random_state=0)
-        with pytest.raises(ValueError, match="fits copies of its estimator, and a Checkpoint saves a single fit"):
+        with pytest.raises(ValueError, match="is a copy of an estimator with a Checkpoint"):
             TopicFlowDisplay.from_estimator(model, X, n_components=[2, 3])
     assert not (tmp_path / "fit").exists()
 
@@ -222,6 +251,12 @@ def test_the_display():
     with pytest.raises(ValueError, match="one Axes for each of the 5 measures; got 2"):
         display.plot(ax=axes[:2])
     display.figure_.canvas.draw()
+
+
+def test_error_bars_of_three_folds_are_by_student():
+    row = {"n_components": 2, "coherence": 0.5, "coherence_std": 0.01, "n_fits": 3}
+    ((_, low), (_, high)) = TopicCountComparisonDisplay([row]).plot().axes_[0].collections[0].get_segments()[0]
+    assert high - low == pytest.approx(2 * 0.01 * 4.30265)
 
 
 @pytest.mark.parametrize(

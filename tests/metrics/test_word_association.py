@@ -66,7 +66,7 @@ def test_a_cue_that_no_topic_has():
     [
         (4, ValueError, "cue has column 4; the topics have 4 columns"),
         (-1, ValueError, "cue has column -1"),
-        (1.5, TypeError, "cue must be a word, a column"),
+        (1.5, TypeError, "cue must hold a word, a column"),
         ([True], TypeError, "cue must have words or numbers of columns, got True"),
         ([None], TypeError, "cue must have words or numbers of columns, got None"),
         ("apple", ValueError, "The cue 'apple' is a word, but the words of the columns are not known"),
@@ -78,9 +78,9 @@ def test_bad_cues(cue, error, message):
 
 
 def test_bad_models():
-    with pytest.raises(ValueError, match="The cue 'x' is not in the vocabulary"):
+    with pytest.raises(ValueError, match="cue has 1 of its words not in the vocabulary: 'x'"):
         word_association(PHI, "x", vocabulary=["a", "b", "c", "d"])
-    with pytest.raises(ValueError, match="vocabulary has 2 words; X has 4 columns"):
+    with pytest.raises(ValueError, match="vocabulary has 2 words; there are 4 columns"):
         word_association(PHI, "a", vocabulary=["a", "b"])
     with pytest.raises(ValueError, match=r"topic_word\[1\] has no positive weight"):
         word_association([[1, 2], [0, 0]], 0)

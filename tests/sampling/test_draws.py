@@ -15,12 +15,18 @@ from sklda import (
     TopicCountLDA,
     merge_topics,
 )
-from sklda._consensus_fits import mean_and_std
+from sklda._consensus_fits import share_std
 from sklda._inference.priors import Priors
 from sklda._inference.progress import Progress
 from sklda._inference.sampling.chain import KeptDraws
 from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.draws import doc_topic_std, posterior_means, variance_around_mean, variance_of_draws
+from sklda._inference.sampling.draws import (
+    TopicGroups,
+    doc_topic_std,
+    posterior_means,
+    variance_around_mean,
+    variance_of_draws,
+)
 from sklda._inference.sampling.point_estimates import point_estimates
 from sklda._inference.sampling.run_chains import Schedule, run_chains
 from sklda._inference.sampling.steps import Draw
@@ -268,7 +274,7 @@ def test_bad_numbers_of_samples(gibbs, n_samples, error):
 @pytest.mark.parametrize("name", ["augmented", "variational", "cvb0", "gibbs_em"])
 def test_more_samples_than_memory(corpus, gibbs, name):
     for lda in (gibbs, OTHERS[name].fit(corpus)):
-        with pytest.raises(MemoryError, match="allocate"):
+        with pytest.raises(MemoryError, match=r"(allocate|draws need at least)"):
             lda.sample_posterior(10**12)
 
 
@@ -331,7 +337,21 @@ def test_chains_add_the_variance_of_their_means():
     within = variance_around_mean(chains) - means.var(axis=0, ddof=1)
     pooled = np.mean([variance_of_draws(each) for each in chains], axis=0)
     assert ((within > pooled) & (within < 1.5 * pooled)).all()
-    np.testing.assert_array_equal(variance_around_mean([chains[0][:1]]), 0)
+    # One draw of one chain has no spread, which is not a spread of zero.
+    assert np.isnan(variance_around_mean([chains[0][:1]])).all()
+
+
+def test_quantities_that_never_change_are_no_independent_draws():
+    rng, x = np.random.default_rng(0), np.zeros(15)
+    for i in range(1, 15):
+        x[i] = 0.95 * x[i - 1] + 0.01 * rng.normal()
+    alone = np.stack([0.5 + x, 0.5 - x], axis=1)
+    rest = np.zeros((15, 30)), np.full((15, 30), 0.1) + rng.integers(-2, 3, (15, 30)) * 2.0**-56
+    expected = variance_around_mean([alone])
+    for each in rest:
+        found = variance_around_mean([np.hstack([alone, each])])
+        np.testing.assert_allclose(found[:2], expected)
+        assert (found[2:] < 1e-30).all()
 
 
 @pytest.mark.mutation
@@ -379,4 +399,13 @@ def test_no_estimator_has_a_larger_one(name):
 
 
 def test_two_fits_that_differ_most():
-    assert mean_and_std(np.array([[1.0, 0.0], [0.0, 0.0]]).__getitem__, 2)[1].tolist() == [0.5, 0.0]
+    members = [np.array([[0, k], [1, k]]) for k in range(2)]
+    assert share_std([np.array([[1.0, 0.0]]), np.array([[0.0, 0.0]])], members).tolist() == [0.5, 0.0]
+
+
+def test_sums_of_proportions_have_the_errors_of_merged_topics():
+    X = make_lda_corpus(30, 40, 4, doc_length=20, random_state=0).data
+    lda = GibbsLDA(4, max_iter=20, random_state=0).fit(X)
+    results = lda._results_
+    summed = doc_topic_std(results.corpus, results.averaged_draws(), TopicGroups(np.array([0, 1, 0, 2]), 3))
+    np.testing.assert_allclose(summed, merge_topics(lda, [[0, 2]]).doc_topic_std_, rtol=1e-5)

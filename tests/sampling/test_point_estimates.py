@@ -8,7 +8,7 @@ import sklda
 from sklda._inference.corpus import Corpus
 from sklda._inference.priors import Priors
 from sklda._inference.sampling import point_estimates
-from sklda._inference.sampling.point_estimates import estimate_counts
+from sklda._inference.sampling.point_estimates import add_estimates, estimate_counts
 
 
 def from_chain(chain, method):
@@ -179,3 +179,14 @@ def test_another_library_s_assignments():
     error = [np.abs(estimate - truth.doc_topic[:, match]).mean() for estimate in (found.doc_topic, theirs)]
     assert sorted(match) == [0, 1, 2, 3]
     assert error[0] < error[1]
+
+
+@pytest.mark.parametrize("method", ["cgs", "cgs_p"])
+def test_sums_in_single_precision_do_not_stay_at_two_to_the_24(method):
+    """Draws of a document are added to those before: ones that are added to 2^24 would be lost."""
+    corpus = Corpus.from_counts(np.array([[300, 100], [5, 3]]))
+    priors = Priors.make(0.1, np.array([[1e9, 1e-3], [1e-3, 1e9]]), 2, 2)
+    first = np.float32(2**24)
+    doc_topic, topic_word = np.full((2, 2), first, np.float32), np.zeros((2, 2), np.float32)
+    add_estimates(corpus, priors, corpus.words.copy(), doc_topic, topic_word, method)
+    np.testing.assert_allclose(doc_topic - first, [[300, 100], [5, 3]], atol=1)

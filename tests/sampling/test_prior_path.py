@@ -117,10 +117,11 @@ def test_a_path_stops(corpus):
     """A flag that another thread sets ends a path of an hour."""
     priors = Priors.make(0.3, 0.2, 4, 60)
     chain, stop, ended = GibbsChain.initialise_randomly(corpus, priors, random.seed_sequence(0)), Stop(), []
+    path = PriorPath.multiples(priors, np.geomspace(10, 1, 10**7))
 
     def run():
         try:
-            chain.anneal(PriorPath.multiples(priors, np.geomspace(10, 1, 10**7)), stop)
+            chain.anneal(path, stop)
         except Stopped:
             ended.append(True)
 
@@ -128,5 +129,5 @@ def test_a_path_stops(corpus):
     thread.start()
     time.sleep(0.05)
     stop.flag[0] = 1
-    thread.join(timeout=20)
+    thread.join()
     assert ended == [True]

@@ -17,6 +17,8 @@ from sklda._inference.parallel import aligned
 _CHECK, _WAIT, _END = 0.5, 60.0, 2.0
 # Seconds between two looks at the answers of workers.
 _POLL = 0.0005
+# Workers that may be lost one after the other with the same blocks, as many as Dask allows for a task.
+_MOST_LOST = 3
 
 
 class WorkerLost(Exception):
@@ -37,10 +39,15 @@ class ClusterCorpus:
     def __init__(self, X, client):
         self.client, self._sources = client, blocks_of(X)
         self.n_features = int(X.shape[1])
+        self._shapes = [(n_rows, self.n_features) for n_rows in X.chunks[0]]
         n_shards = min(len(self._workers()), len(self._sources))
         self._parts = np.array_split(np.arange(len(self._sources)), n_shards)
         self._futures, self.actors, self._addresses = ([None] * n_shards for _ in range(3))
         self._epoch, self._facts = -1, None
+        # The futures of blocks that are read, and which of them have been.
+        self._reading, self._read = {}, set()
+        # How many workers were lost one after the other, and the blocks that all of them had.
+        self._n_lost, self._suspects = 0, set()
         with self.ended_by_errors():
             self._describe()
 
@@ -54,6 +61,7 @@ class ClusterCorpus:
                 break
             except WorkerLost:
                 self.make_actors()
+        self.progress()
         self.word_frequencies = frequencies
         self.length_histogram = lengths
         self.length_histogram[0] = 0
@@ -116,6 +124,8 @@ class ClusterCorpus:
                 self._check_blocks(lost)
                 return
             except WorkerLost:
+                # Dask would go on waiting for the lost worker.
+                self._reading, self._read = {}, set()
                 pairs = zip(self.actors, self._futures, strict=True)
                 self._futures = [None if actor is None else future for actor, future in pairs]
 
@@ -128,10 +138,11 @@ class ClusterCorpus:
         made = [self._wait(self._futures[i], workers) for i in lost]
         for i in lost:
             self._addresses[i] = self.client.who_has(self._futures[i])[self._futures[i].key][0]
-        reads = [self._read(i) for i in lost]
+        reads = [self._start_to_read(i) for i in lost]
         for i, actor, read in zip(lost, made, reads, strict=True):
             self._wait(read, workers)
             self.actors[i] = actor
+        self._reading, self._read = {}, set()
 
     def _join(self):
         """Give every actor its place among the present ones."""
@@ -154,24 +165,46 @@ class ClusterCorpus:
                         "Fit again, with an X that stays the same."
                     )
 
-    def _read(self, shard):
+    def _start_to_read(self, shard):
         """A future that is done when an actor has its blocks."""
         import dask
 
-        read = [dask.delayed(Corpus.of_block)(self._sources[b], int(b), self.n_features) for b in self._parts[shard]]
+        read = [dask.delayed(Corpus.of_block)(self._sources[b], int(b), self._shapes[b]) for b in self._parts[shard]]
         where = {"workers": [self._addresses[shard]]}
         # The actor does not depend on the blocks: the scheduler would keep their tasks, and Dask confuses them with
         # those of later computations of X, which it may have optimised differently.
         blocks = self.client.compute(read, **where)
+        self._reading |= dict(zip(self._parts[shard].tolist(), blocks, strict=True))
         return self.client.submit(_give, self._futures[shard].key, *blocks, pure=False, **where)
 
     def _wait(self, future, workers):
         """The result of a future, unless a worker is lost."""
         while not future.done():
             time.sleep(0.01)
-            if not set(workers) <= set(self.client.nthreads()):
-                raise WorkerLost
+            self._read |= {block for block, reading in self._reading.items() if reading.status == "finished"}
+            if lost := set(workers) - set(self.client.nthreads()):
+                shards = [i for i, address in enumerate(self._addresses) if address in lost]
+                self._lose(self._blocks_of(shards) - self._read)
         return future.result()
+
+    def _blocks_of(self, shards):
+        return {int(block) for i in shards for block in self._parts[i]}
+
+    def _lose(self, blocks):
+        """Raise a `WorkerLost`, or an error if the workers that had one of these blocks are lost again and again."""
+        common = self._suspects & blocks
+        self._n_lost, self._suspects = (self._n_lost + 1, common) if common else (1, blocks)
+        if self._n_lost > _MOST_LOST:
+            names = " or ".join(f"block {block}" for block in sorted(common))
+            raise RuntimeError(
+                f"{self._n_lost} workers were lost one after the other with {names} of X, which may be too large for "
+                "the memory of a worker: give smaller blocks, or workers with more memory."
+            )
+        raise WorkerLost
+
+    def progress(self):
+        """The workers have done something that those which were lost had not."""
+        self._n_lost, self._suspects = 0, set()
 
     def call(self, method, *arguments, by_shard=None):
         """Call a method of all actors at the same time; a list of the results.
@@ -187,6 +220,8 @@ class ClusterCorpus:
         ------
         WorkerLost
             If a worker was lost. `make_actors` replaces it.
+        RuntimeError
+            If several were lost one after the other with the same block.
         """
         firsts = by_shard or [()] * len(self.actors)
         return self._answers(method, [(*first, *arguments) for first in firsts])
@@ -221,8 +256,9 @@ class ClusterCorpus:
         return [results[i] for i in range(len(arguments))]
 
     def _check_workers(self):
-        if any(self._is_lost(i, self.client.nthreads()) for i in range(len(self.actors))):
-            raise WorkerLost
+        lost = [i for i in range(len(self.actors)) if self._is_lost(i, self.client.nthreads())]
+        if lost:
+            self._lose(self._blocks_of(lost))
 
     def _is_lost(self, shard, workers):
         """Whether there is no actor for a shard, given the present workers."""

@@ -79,7 +79,9 @@ class ClusterChain:
                     self.corpus.make_actors()
                     self._begin_again()
                     lost = False
-                return work()
+                result = work()
+                self.corpus.progress()
+                return result
             except WorkerLost:
                 if not lost:
                     first = self.n_sweeps - sum(method == "sweep" for method, _ in self._done)

@@ -9,9 +9,10 @@ from numbers import Real
 
 import numpy as np
 
-from sklda._inference.compound.priors import DRAWN_ALPHA, LARGEST_GAMMA, LEARNT_GAMMA, SMALLEST_GAMMA, slice_on_log
+from sklda._inference.compound.priors import DRAWN_ALPHA, LARGEST_GAMMA, LEARNT_GAMMA, SMALLEST_GAMMA
 from sklda._inference.priors import SMALLEST
 from sklda._inference.rising import log_gamma_ratio
+from sklda._inference.slice_sampling import slice_on_log
 
 # Gamma priors (shape, rate): those of a and gamma in section 6.1 of Teh et al. (2006); b has that of a.
 PRIORS = {

@@ -11,6 +11,7 @@ from sklda._inference.compound.tail_counts import TailCounts
 from sklda._inference.count_histograms import CountHistograms
 from sklda._inference.priors import LARGEST, SMALLEST, check_prior
 from sklda._inference.sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR
+from sklda._inference.slice_sampling import slice_on_log
 
 # gamma, a sum over topics, as given. At 1e-6 a document has one topic only. A smaller gamma would bring gamma pi to the
 # smallest value that the kernels take, 1e-12, for mixtures that are not small.
@@ -20,8 +21,6 @@ LEARNT_GAMMA = (SMALLEST_GAMMA, 1e6)
 # The Gamma prior of alpha is cut off at these values. The first alpha is the prior mean, cut off at the other two.
 DRAWN_ALPHA = (1e-6, 1e6)
 _FIRST_ALPHA = (1e-3, 1e3)
-# Width of the first interval of a slice step, in the logarithm. It affects the time of a step, not the distribution.
-_SLICE_WIDTH = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,39 +143,3 @@ def draw_alpha(rng, alpha, log_pi, shape, rate):
         return J * (gammaln(K * a) - K * gammaln(a)) + a * total + shape * x - rate * a
 
     return slice_on_log(rng, alpha, log_density, DRAWN_ALPHA)
-
-
-def slice_on_log(rng, value, log_density, bounds):
-    """One slice step on x = log of a positive value, within bounds.
-
-    The interval grows by steps to both sides and shrinks to the present value (Neal 2003).
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    value : float
-    log_density : callable
-        Log density of x, up to a constant.
-    bounds : pair of float
-        Of the value.
-
-    Returns
-    -------
-    float
-        The new value.
-    """
-    low, high = np.log(bounds)
-    x = np.log(value)
-    level = log_density(x) - rng.standard_exponential()
-    left = x - rng.random() * _SLICE_WIDTH
-    right = left + _SLICE_WIDTH
-    while left > low and log_density(left) > level:
-        left -= _SLICE_WIDTH
-    while right < high and log_density(right) > level:
-        right += _SLICE_WIDTH
-    left, right = max(left, low), min(right, high)
-    while True:
-        new = rng.uniform(left, right)
-        if log_density(new) >= level:
-            return float(np.exp(new))
-        left, right = (new, right) if new < x else (left, new)

@@ -63,15 +63,18 @@ class Coefficients(Step):
         return dataclasses.replace(draws, priors=dataclasses.replace(draws.priors, doc=alpha, row_of=no_rows))
 
     def move(self, chain, rng):
-        """Draw the auxiliary counts and lambda, then the sum of alpha and sigma, each given the others."""
+        """Draw the auxiliary counts and lambda, in some draws the sum of alpha, and sigma, each given the others."""
         model = self.model
         tables, exposures = self.draw_counts(chain, rng)
-        regressions = PoissonRegressions(model.rows, tables, exposures, model.centre, model.prior_precision(self.sigma))
+        regressions = PoissonRegressions(
+            model.terms, tables, exposures, model.centre, model.prior_precision(self.sigma)
+        )
         self.coefficients = regressions.draw(rng, self.coefficients)
-        collapsed = CollapsedLikelihood(_entries(chain), chain.corpus.lengths, model, self.sigma)
-        # Half of the steps change the sum for all documents alike.
-        term = int(rng.integers(model.rows.shape[1])) if rng.random() < 0.5 else 0
-        self.coefficients = collapsed.shift(rng, self.coefficients, term)
+        if chain.n_sweeps % (model.sweeps_between * model.draws_between) == 0:
+            collapsed = CollapsedLikelihood(_entries(chain), chain.corpus.lengths, model, self.sigma)
+            # Half of the steps change the sum for all documents alike.
+            term = int(rng.integers(model.rows.shape[1])) if rng.random() < 0.5 else 0
+            self.coefficients = collapsed.shift(rng, self.coefficients, term)
         if model.sigma is None and model.rows.shape[1] > 1:
             self.sigma, self.auxiliary = draw_sigma(rng, self.coefficients[:, 1:], self.auxiliary)
         self._set_alpha(chain)

@@ -12,6 +12,7 @@ import numpy as np
 
 from sklda._inference.arguments import check_memory
 from sklda._inference.composition import collinear
+from sklda._inference.covariates.terms import Terms
 from sklda._inference.parallel import Aligned
 from sklda._inference.priors import LARGEST, SMALLEST
 from sklda._inference.sampling.annealed_start import NOT_ANNEALED, Annealing
@@ -26,7 +27,7 @@ _ENTRIES, _MOST_SWEEPS = 50_000, 7
 LOWEST, HIGHEST = np.log(SMALLEST), np.log(LARGEST)
 # The largest value of a covariate, and one over its smallest standard deviation.
 _LARGEST_VALUE = 1e100
-# With a thousand terms, a sweep of three topics takes about seven seconds.
+# With a thousand terms that are not levels of one category, a sweep of three topics takes about seven seconds.
 _MOST_TERMS = 1000
 
 
@@ -68,10 +69,21 @@ class Model(Aligned):
         """`index` as `Priors` takes it."""
         return self.index.astype(np.int32)
 
+    @cached_property
+    def terms(self):
+        """`rows` with their products."""
+        return Terms(self.rows)
+
     @property
     def sweeps_between(self):
         """Sweeps between two draws of lambda."""
         return self.every or min(1 + len(self.rows) * len(self.centre) // _ENTRIES, _MOST_SWEEPS)
+
+    @property
+    def draws_between(self):
+        """Draws of lambda between two changes of a sum of alpha, whose time is that of all documents."""
+        sweeps = min(1 + len(self.index) * len(self.centre) // _ENTRIES, _MOST_SWEEPS)
+        return max(sweeps // self.sweeps_between, 1)
 
     def first_coefficients(self):
         """lambda with the given intercepts and no effects, (n_components, n_terms)."""
@@ -81,7 +93,7 @@ class Model(Aligned):
 
     def alpha(self, coefficients):
         """alpha of the distinct rows, (n_rows, n_components)."""
-        return np.exp(log_alpha(self.rows, coefficients))
+        return np.exp(np.clip(self.terms.predictors(coefficients), LOWEST, HIGHEST))
 
     def prior_precision(self, sigma):
         """Precisions of the coefficients of a topic, (n_terms,)."""
@@ -96,9 +108,14 @@ def log_alpha(rows, coefficients):
 
 
 def distinct_rows(columns):
-    """A column of ones and `columns`: the distinct rows, and the row of every document."""
-    rows, index = np.unique(np.column_stack([np.ones(len(columns)), columns]), axis=0, return_inverse=True)
-    return rows, index.reshape(-1).astype(np.int64)
+    """A column of ones and `columns`: the distinct rows in the order of documents, and the row of every document."""
+    # A zero has no sign after the addition.
+    rows = np.ascontiguousarray(np.column_stack([np.ones(len(columns)), columns]) + 0.0)
+    # Rows as bytes are compared many times faster than number by number. Their order would depend on rounding.
+    whole = rows.view(f"V{rows.itemsize * rows.shape[1]}").ravel()
+    _, first, index = np.unique(whole, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return rows[first[order]], np.argsort(order)[index.reshape(-1)].astype(np.int64)
 
 
 def prior_of(columns, intercept, coef):
@@ -147,14 +164,22 @@ class Columns:
             )
         scale = np.where(constant, 1.0, _scales(values, std))
         standardised = np.where(constant, 0.0, (values - mean) / scale)
+        found = cls(values, standardised, mean, np.where(constant, 0.0, std), scale)
+        rows, index = found.distinct
+        weighted = np.sqrt(np.bincount(index))[:, None] * rows[:, np.concatenate([[True], ~constant])]
         # The triangular factor has the same combinations.
-        j = collinear(np.linalg.qr(np.column_stack([np.ones(len(values)), standardised[:, ~constant]]), mode="r"))
+        j = collinear(np.linalg.qr(weighted, mode="r"))
         if j is not None:
             warn(
                 f"the term {terms[np.flatnonzero(~constant)[j - 1]]!r} is a combination of other terms and the "
                 "intercept. Only sums of their coefficients are known, and the prior splits these: leave it out."
             )
-        return cls(values, standardised, mean, np.where(constant, 0.0, std), scale)
+        return found
+
+    @cached_property
+    def distinct(self):
+        """See `distinct_rows`."""
+        return distinct_rows(self.standardised)
 
 
 def _scales(values, std):
@@ -173,18 +198,17 @@ def _scales(values, std):
 
 
 def check_size(design, n_components):
-    """Refuse so many terms that a sweep takes minutes: its time grows with the cube of their number."""
-    n_terms = len(design.terms)
+    """Refuse so many terms that a sweep takes minutes, see `Terms`."""
+    n_terms, (name, n_own) = len(design.terms), design.widest()
     if n_terms > _MOST_TERMS:
-        name, n_own = design.widest()
         raise ValueError(
             f"the covariates have {n_terms} terms, {n_own} of them from {name}; at most "
             f"{_MOST_TERMS} are possible. Join levels of categories, and leave out a covariate that has another value "
             "in nearly every document."
         )
-    # The second derivatives of each topic, their roots, and copies.
+    # The second derivatives of each topic, beside those of a category, and copies.
     check_memory(
-        4 * 8 * n_components * n_terms**2,
+        4 * 8 * n_components * (n_terms - n_own + 1) ** 2,
         f"the regressions of {n_components} topics on {n_terms} terms of the covariates need at least",
         "Give fewer topics, or categories with fewer levels.",
     )

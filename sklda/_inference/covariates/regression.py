@@ -11,6 +11,7 @@ import numpy as np
 
 from sklda._inference import random
 from sklda._inference.covariates.model import HIGHEST, LOWEST
+from sklda._inference.covariates.terms import Curvature
 from sklda._inference.rising import log_gamma_ratio
 
 # The largest step of Newton's method, and the one after which it ends, in units of log alpha. Far from the mode, longer
@@ -20,8 +21,6 @@ _MOST_STEPS = 200
 # Width of the first interval of a slice step, in units of log alpha for one standard deviation of a covariate, and the
 # largest number of widths that the interval grows to. They affect the time of a step, not the distribution.
 _WIDTH, _MOST_WIDTHS = 0.5, 8
-# A factor of the diagonal of second derivatives, for roots in spite of rounding.
-_STABLE = 1 + 1e-10
 
 
 def draw_exposures(rng, totals, lengths):
@@ -97,7 +96,7 @@ class PoissonRegressions:
 
     Parameters
     ----------
-    rows : ndarray of shape (n_rows, n_terms)
+    terms : Terms
     tables : ndarray of shape (n_rows, n_components)
         Sums of t over the documents of a row.
     exposures : ndarray of shape (n_rows,)
@@ -108,52 +107,39 @@ class PoissonRegressions:
         Prior precisions.
     """
 
-    def __init__(self, rows, tables, exposures, centre, precision):
-        self.rows, self.tables, self.exposures, self.precision = rows, tables, exposures, precision
-        self.centre = np.zeros((len(centre), rows.shape[1]))
+    def __init__(self, terms, tables, exposures, centre, precision):
+        self.terms, self.tables, self.exposures, self.precision = terms, tables, exposures, precision
+        self.centre = np.zeros((len(centre), len(precision)))
         self.centre[:, 0] = centre
 
     def log_density(self, coefficients, topics=slice(None)):
         """Log densities of the coefficients of some topics, up to a constant; (n_topics,)."""
-        log_alpha = np.clip(self.rows @ coefficients.T, LOWEST, HIGHEST)
+        log_alpha = np.clip(self.terms.predictors(coefficients), LOWEST, HIGHEST)
         likelihood = (self.tables[:, topics] * log_alpha).sum(axis=0) - self.exposures @ np.exp(log_alpha)
         return likelihood - ((coefficients - self.centre[topics]) ** 2 @ self.precision) / 2
 
     def modes(self, start):
-        """The modes, and the upper roots R of the negative second derivatives R'R there, by Newton's method.
-
-        The result does not depend on `start`, but for rounding.
-        """
-        modes, roots = start.copy(), np.empty((*start.shape, start.shape[1]))
-        moving = np.arange(len(start))
+        """The modes by Newton's method. They do not depend on `start`, but for rounding."""
+        modes, moving = start.copy(), np.arange(len(start))
         for _ in range(_MOST_STEPS):
-            mean = np.exp(np.clip(self.rows @ modes[moving].T, LOWEST, HIGHEST))
-            mean *= self.exposures[:, None]
-            gradient = (self.tables[:, moving] - mean).T @ self.rows
+            mean = self._means(modes[moving])
+            gradient = self.terms.sums(self.tables[:, moving] - mean)
             gradient -= (modes[moving] - self.centre[moving]) * self.precision
-            curvature = self._curvature(mean)
-            roots[moving] = np.linalg.cholesky(curvature).transpose(0, 2, 1)
-            steps = np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
-            longest = np.abs(self.rows @ steps.T).max(axis=0)
+            steps = Curvature(self.terms, mean, self.precision).solve(gradient)
+            longest = np.abs(self.terms.predictors(steps)).max(axis=0)
             modes[moving] += steps * np.minimum(1, _LONGEST / np.maximum(longest, _LONGEST))[:, None]
             moving = moving[longest > _SHORTEST]
             if not len(moving):
                 break
-        return modes, roots
+        return modes
 
-    def _curvature(self, mean):
-        """Negative second derivatives of the log densities of some topics, (n_topics, n_terms, n_terms)."""
-        n_terms = self.rows.shape[1]
-        curvature = np.empty((mean.shape[1], n_terms, n_terms))
-        for j in range(n_terms):
-            # One product of matrices for all topics.
-            curvature[:, j, : j + 1] = mean.T @ (self.rows[:, : j + 1] * self.rows[:, j, None])
-            curvature[:, : j + 1, j] = curvature[:, j, : j + 1]
-        diagonal = np.arange(n_terms)
-        # The factor is for covariates that are combinations of others.
-        curvature[:, diagonal, diagonal] *= _STABLE
-        curvature[:, diagonal, diagonal] += self.precision
-        return curvature
+    def curvature(self, coefficients):
+        """The negative second derivatives of the log densities."""
+        return Curvature(self.terms, self._means(coefficients), self.precision)
+
+    def _means(self, coefficients):
+        """The means of the counts of some topics, (n_rows, n_topics)."""
+        return self.exposures[:, None] * np.exp(np.clip(self.terms.predictors(coefficients), LOWEST, HIGHEST))
 
     def draw(self, rng, present):
         """New coefficients of all topics, by a step of elliptical slice sampling that keeps their posterior.
@@ -161,14 +147,13 @@ class PoissonRegressions:
         The ellipse is that of the normal approximation at the mode; a point on it is accepted by the ratio of the
         posterior to the approximation (Nishihara, Murray & Adams 2014).
         """
-        modes, roots = self.modes(present)
-        noise = rng.standard_normal(present.shape)
-        other = np.linalg.solve(roots, noise[:, :, None])[:, :, 0]
+        modes = self.modes(present)
+        curvature = self.curvature(modes)
+        other = curvature.draw(rng)
         own, drawn = present - modes, present.copy()
 
         def log_ratio(deviations, topics):
-            approximation = (np.einsum("kij,kj->ki", roots[topics], deviations) ** 2).sum(axis=1) / 2
-            return self.log_density(modes[topics] + deviations, topics) + approximation
+            return self.log_density(modes[topics] + deviations, topics) + curvature.norms(deviations, topics) / 2
 
         topics = np.arange(len(present))
         level = log_ratio(own, topics) - rng.standard_exponential(len(topics))

@@ -10,11 +10,11 @@ from sklda._inference.evidence.annealing import (
     Guide,
     guided_run,
     prior_run,
-    reserve_guide,
     reverse_guided_run,
     reverse_prior_run,
 )
 from sklda._inference.held_out.averages import bennett
+from sklda._inference.priors import Priors
 from sklda._inference.sampling.chain import ChainState
 
 
@@ -25,6 +25,7 @@ class Runs:
     forward: np.ndarray  # log weights (n_runs,); exp(forward) is an unbiased estimate of p(w)
     backward: np.ndarray  # log weights (n_runs,); exp(-backward) is one of 1 / p(w)
     end: ChainState  # of the last forward run
+    priors: Priors  # those of the runs
     label_error: float = 0.0  # the largest error of a sum over topic labels, in nats
 
     @cached_property
@@ -33,22 +34,18 @@ class Runs:
         return max(float(bennett(self.forward, self.backward)), self.forward.mean())
 
 
-def run_both_ways(corpus, priors, n_sweeps, n_runs, seed, stop, start):
-    """Annealing runs of `n_sweeps` sweeps of a new chain, in both directions; `Runs`.
+def run_both_ways(corpus, priors, chain, n_sweeps, n_runs, seed, stop):
+    """Annealing runs of `n_sweeps` sweeps in both directions; `Runs`.
 
-    By a guide: ``start(corpus, priors, seed, stop)`` makes the chain, and the guide has its counts over as many sweeps
-    as a run has. Backward runs begin at the state of this chain. A guide of fewer sweeps is narrower than the part of
-    the posterior that a run can reach. With 20 sweeps on 500 tokens, backward runs were below forward ones, and both
-    1.5 nats too low. From the prior of z, as in `prior_run`, if `start` is None: a backward run begins where the
-    forward run has ended.
+    By a guide: it has the counts of `chain` over as many sweeps as a run has. Backward runs begin at the state of this
+    chain. A guide of fewer sweeps is narrower than the part of the posterior that a run can reach. With 20 sweeps on
+    500 tokens, backward runs were below forward ones, and both 1.5 nats too low. From the prior of z, as in
+    `prior_run`, if `chain` is None: a backward run begins where the forward run has ended.
     """
-    if start is None:
+    if chain is None:
         source, state = priors, None
         forth, back = prior_run, reverse_prior_run
     else:
-        reserved = reserve_guide(corpus, priors.n_components)
-        chain = start(corpus, priors, random.child(seed, 0), stop)
-        del reserved
         source, state = Guide.from_chain(chain, n_sweeps, stop), chain.state()
         forth, back = guided_run, reverse_guided_run
     forward, backward, label_error = [], [], 0.0
@@ -57,9 +54,9 @@ def run_both_ways(corpus, priors, n_sweeps, n_runs, seed, stop, start):
         forward.append(run.log_weight)
         backward.append(back(corpus, source, n_sweeps, state or run.state, random.child(seed, 2, r), stop))
         label_error = max(label_error, run.label_error)
-    return Runs(np.array(forward), np.array(backward), run.state, label_error)
+    return Runs(np.array(forward), np.array(backward), run.state, priors, label_error)
 
 
-def sweeps_both_ways(n_sweeps, n_runs, n_start):
-    """Sweeps over the corpus in `run_both_ways`, `n_start` of them before the guide; None: there is no guide."""
-    return n_runs * (2 * n_sweeps + 1) + (0 if n_start is None else n_start + n_sweeps)
+def sweeps_both_ways(n_sweeps, n_runs, guided):
+    """Sweeps over the corpus in `run_both_ways`, with those of the guide."""
+    return n_runs * (2 * n_sweeps + 1) + (n_sweeps if guided else 0)

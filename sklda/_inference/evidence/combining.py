@@ -31,20 +31,18 @@ class CountEvidence:
 
     Attributes
     ----------
-    priors : Priors
     n_sweeps : int
         Length of the runs of `chains`, the longest so far.
     chains : list of Runs
     """
 
-    priors: object
     n_sweeps: int = 0
     chains: list = field(default_factory=list)
 
     @classmethod
     def copy_of(cls, other):
         """The same chains in a list of its own."""
-        return cls(other.priors, other.n_sweeps, list(other.chains))
+        return cls(other.n_sweeps, list(other.chains))
 
     def add(self, chain, n_sweeps):
         """Add a chain with runs of this length, in place of those with shorter ones."""

@@ -1,7 +1,6 @@
 """Estimates of log p(w | K, alpha, eta) by any method, from several chains."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -53,11 +52,16 @@ class EvidenceSettings:
         """Whether the runs are annealed, and more precise if they are longer."""
         return self.method in ANNEALED
 
-    def sweeps_of_runs(self, n_sweeps, n_start):
-        """Sweeps of a new chain, `n_start` before its first use, and of its runs of this length."""
+    @property
+    def needs_chain(self):
+        """Whether the runs begin at a state of z; annealing from the prior does not."""
+        return self.method != "ais"
+
+    def sweeps_of_runs(self, n_sweeps):
+        """Sweeps of the runs of a chain, of this length, with those of their guide."""
         if self.annealed:
-            return sweeps_both_ways(n_sweeps, self.n_runs, None if self.method == "ais" else n_start)
-        return n_start + self.n_runs * self.n_inner
+            return sweeps_both_ways(n_sweeps, self.n_runs, self.method == "guided_ais")
+        return self.n_runs * self.n_inner
 
     def sweeps_of_estimate(self):
         """Sweeps of the runs in one direction from a known state, with their guide."""
@@ -78,37 +82,38 @@ def log_evidence(corpus, priors, settings, *, n_chains, init, seed, n_jobs=None)
     kinds = (init,) if init else ("prune", "anneal") if priors.exchangeable else ("anneal",)
     # Before any of them runs.
     reserve_runs(corpus, priors.n_components, settings.method)
-    tasks = [
-        (corpus, priors, settings, settings.n_sweeps, partial(_start, kinds[c % len(kinds)]), random.child(seed, c))
-        for c in range(n_chains)
-    ]
-    found = in_parallel(runs_of_chain, tasks, n_jobs)
+    tasks = [(corpus, priors, settings, kinds[c % len(kinds)], random.child(seed, c)) for c in range(n_chains)]
+    found = in_parallel(_runs_of_new_chain, tasks, n_jobs)
     if not settings.annealed:
         value, std = log_mean_exp(np.concatenate([runs.forward for runs in found]))
         return float(value), float(std) if n_chains > 1 else np.inf
-    table = EvidenceTable.of({priors.n_components: CountEvidence(priors, settings.n_sweeps, found)})
+    table = EvidenceTable.of({priors.n_components: CountEvidence(settings.n_sweeps, found)})
     return float(table.value[0]), float(np.hypot(table.std, table.common)[0])
 
 
-def _start(init, corpus, priors, seed, stop):
-    chain = initialise_chain(init, corpus, priors, seed, chain_class("collapsed", corpus, priors), stop)
-    for _ in range(_SETTLING_SWEEPS):
-        chain.sweep(stop)
-    return chain
+def _runs_of_new_chain(corpus, priors, settings, init, seed, stop):
+    chain = None
+    if settings.needs_chain:
+        reserved = reserve_runs(corpus, priors.n_components, settings.method)
+        first = random.child(seed, 0)
+        chain = initialise_chain(init, corpus, priors, first, chain_class("collapsed", corpus, priors), stop)
+        for _ in range(_SETTLING_SWEEPS):
+            chain.sweep(stop)
+        del reserved
+    return runs_of_chain(corpus, priors, chain, settings, settings.n_sweeps, seed, stop)
 
 
-def runs_of_chain(corpus, priors, settings, n_sweeps, start, seed, stop):
-    """`Runs` of a new chain, of this length; methods that do not anneal have one value, in both directions.
+def runs_of_chain(corpus, priors, chain, settings, n_sweeps, seed, stop):
+    """`Runs` of a chain, of this length; methods that do not anneal have one value, in both directions.
 
-    ``start(corpus, priors, seed, stop)`` makes the chain. Annealing from the prior has none.
+    Annealing from the prior takes no chain.
     """
     if settings.annealed:
-        start = start if settings.method == "guided_ais" else None
-        return run_both_ways(corpus, priors, n_sweeps, settings.n_runs, seed, stop, start)
-    state = start(corpus, priors, random.child(seed, 0), stop).state()
-    log_weights, ends = forward_runs(corpus, priors, state, settings, random.child(seed, 1), stop)
+        chain = chain if settings.needs_chain else None
+        return run_both_ways(corpus, priors, chain, n_sweeps, settings.n_runs, seed, stop)
+    log_weights, ends = forward_runs(corpus, priors, chain.state(), settings, random.child(seed, 1), stop)
     value = np.array([log_mean(log_weights)])
-    return Runs(value, value, ends[-1])
+    return Runs(value, value, ends[-1], priors)
 
 
 def forward_runs(corpus, priors, state, settings, seed, stop):

@@ -38,7 +38,7 @@ _MOST_CHANGED = 1 / 3
 _SEARCH_SWEEPS = 10_000
 # A mode is weighed by this many runs of this many temperatures in each direction.
 _RUNS, _TEMPERATURES = 2, 300
-_WEIGHING = sweeps_both_ways(_TEMPERATURES, _RUNS, 0)
+_WEIGHING = sweeps_both_ways(_TEMPERATURES, _RUNS, guided=True)
 # Error of the evidence of a mode by that of the h learnt in it, in nats. On C-5, log alpha is learnt within .15, where
 # the statistical error is .21.
 _LEARNT_ERROR = 0.5

@@ -8,6 +8,7 @@ from sklda._inference import random
 from sklda._inference.diagnostics import std_of_proportions
 from sklda._inference.labels.label_topics import LabelTopics
 from sklda._inference.parallel import NEVER_STOP
+from sklda._inference.sampling.draws import empty_draws
 from sklda._inference.sampling.matching import match_topics
 from sklda._inference.sampling.steps import Step
 
@@ -163,8 +164,8 @@ def sample_parameters(chain, eta, n_samples, seed):
     phi : ndarray of shape (n_samples, n_topics, n_features), float32
     """
     opened, D = chain.priors.opened, chain.corpus.n_documents
-    theta = np.zeros((n_samples, D, opened.n_topics), np.float32)
-    phi = np.empty((n_samples, opened.n_topics, chain.corpus.n_features), np.float32)
+    theta, phi = empty_draws(n_samples, (D, opened.n_topics), (opened.n_topics, chain.corpus.n_features))
+    theta[:] = 0
     chain.restart_stream(random.child(seed, 0))
     rng = np.random.default_rng(random.child(seed, 1))
     documents = np.repeat(np.arange(D), opened.numbers)

@@ -44,12 +44,11 @@ def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
     ModeEvidence
     """
     tasks = [(chain, priors, n_temperatures, n_runs, random.child(seed, c)) for c, chain in enumerate(chains)]
-    known = CountEvidence(priors, n_temperatures, in_parallel(_runs_of_mode, tasks, n_jobs))
+    known = CountEvidence(n_temperatures, in_parallel(_runs_of_mode, tasks, n_jobs))
     return ModeEvidence(known.values, float(np.sqrt(known.run_variance)))
 
 
 def _runs_of_mode(chain, priors, n_temperatures, n_runs, seed, stop):
-    def start(corpus, priors, seed, stop):
-        return chain_class("collapsed", corpus, priors)(corpus, priors, ChainState(chain.topics, random.stream(seed)))
-
-    return run_both_ways(chain.corpus, priors, n_temperatures, n_runs, seed, stop, start)
+    corpus, state = chain.corpus, ChainState(chain.topics, random.stream(random.child(seed, 0)))
+    own = chain_class("collapsed", corpus, priors)(corpus, priors, state)
+    return run_both_ways(corpus, priors, own, n_temperatures, n_runs, seed, stop)

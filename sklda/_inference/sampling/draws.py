@@ -1,5 +1,6 @@
 """Means and standard deviations of theta and phi over draws of z, and draws of theta and phi."""
 
+import math
 from dataclasses import dataclass
 from itertools import chain as chain_of
 from itertools import islice
@@ -8,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from sklda._inference import random
+from sklda._inference.arguments import check_memory
 from sklda._inference.corpus import count_tokens
 from sklda._inference.diagnostics import effective_draws, std_of_proportions
 from sklda._inference.parallel import NEVER_STOP
@@ -18,11 +20,33 @@ from sklda._inference.sampling.point_estimates import add_estimates, word_blocks
 from sklda._kernels import _tokens
 
 # Sweeps between two draws of a chain that is continued.
-_SWEEPS_BETWEEN = 5
+SWEEPS_BETWEEN = 5
 # The variance of a t-distribution needs more than three degrees of freedom: this many effective draws are assumed.
 _FEWEST_EFFECTIVE = 5.0
 # Proportions of a block of documents whose standard deviations are computed together.
 _BLOCK_PROPORTIONS = 2**17
+
+
+@dataclass(frozen=True, eq=False)
+class TopicGroups:
+    """Topics that stand together for one.
+
+    Attributes
+    ----------
+    of_topic : ndarray of shape (n_components,)
+        The number of the group of each topic.
+    n_groups : int
+        Groups can be empty.
+    """
+
+    of_topic: np.ndarray
+    n_groups: int
+
+    def sums(self, rows):
+        """Sums over the topics of each group, (n_groups, ...), of rows for the topics."""
+        found = np.zeros((self.n_groups, rows.shape[1]))
+        np.add.at(found, self.of_topic, rows)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +116,7 @@ def _word_topic_counts(corpus, n_components, topics, stop):
     return vstack(blocks, "csr")
 
 
-def doc_topic_std(corpus, draws):
+def doc_topic_std(corpus, draws, groups=None):
     """Posterior standard deviations of theta over draws of z, (n_documents, n_components) float32.
 
     The root of the variance between draws of E(theta | z) plus the mean of Var(theta | z), where theta given z has a
@@ -102,15 +126,44 @@ def doc_topic_std(corpus, draws):
     ----------
     corpus : Corpus
     draws : KeptDraws
+    groups : TopicGroups, default=None
+        The standard deviations are then those of the sums of theta over each group, whose distribution is a Dirichlet
+        distribution, too: (n_documents, n_groups).
     """
     K = draws.priors.n_components
-    result = np.empty((corpus.n_documents, K), np.float32)
+    groups = TopicGroups(np.arange(K), K) if groups is None else groups
+    result = np.empty((corpus.n_documents, groups.n_groups), np.float32)
     for first, last in corpus.blocks(n_documents=max(_BLOCK_PROPORTIONS // K, 1)):
         offsets = corpus.offsets[first : last + 1]
         own = slice(offsets[0], offsets[-1])
-        alphas = [draws.priors_at(i).doc_of(slice(first, last)) for i in range(len(draws))]
-        result[first:last] = std_of_theta(offsets - offsets[0], [topics[own] for topics in draws.topics], alphas)
+        alphas = [groups.sums(draws.priors_at(i).doc_of(slice(first, last)).T).T for i in range(len(draws))]
+        topics = [groups.of_topic[each[own]] for each in draws.topics]
+        result[first:last] = std_of_theta(offsets - offsets[0], topics, alphas)
     return result
+
+
+def topic_word_variance(corpus, draws, groups):
+    """Posterior variances of the topics over draws of z, (n_groups, n_features).
+
+    As in `doc_topic_std`, from the Dirichlet distribution of phi given z. A group of `TopicGroups` is one topic that
+    has the counts and eta of its parts. It is NaN for a group without topics.
+    """
+    V, n = corpus.n_features, len(draws)
+    shape = groups.n_groups, V
+    eta = groups.sums(np.broadcast_to(draws.priors.topic_word(), (len(groups.of_topic), V)))
+    eta[eta.sum(axis=1) == 0] = np.nan
+    mean, squares, within = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for i, topics in enumerate(draws.topics, 1):
+        cells = groups.of_topic[topics] * V + corpus.words
+        counts = np.bincount(cells, minlength=groups.n_groups * V).reshape(shape) + eta
+        totals = counts.sum(axis=1, keepdims=True)
+        phi = counts / totals
+        within += phi * (1 - phi) / (totals + 1) / n
+        # Welford's update of the mean and of the sum of squared deviations.
+        phi -= mean
+        mean += phi / i
+        squares += phi**2 * (1 - 1 / i)
+    return within + squares / max(n - 1, 1)
 
 
 def variance_of_draws(values):
@@ -119,7 +172,7 @@ def variance_of_draws(values):
 
 
 def variance_around_mean(chains):
-    """Variance of quantities around the mean of one chain, from a few dependent draws of each chain; 0 for one draw.
+    """Variance of quantities around the mean of one chain, from a few dependent draws of each chain; NaN for one draw.
 
     Within chains it is that of the t-distribution of a further draw, with the effective number of draws in place of
     their number. So it contains the errors of the mean and of the variance. With several chains, the variance of their
@@ -133,6 +186,8 @@ def variance_around_mean(chains):
     -------
     ndarray of shape (n_quantities,)
     """
+    if sum(map(len, chains)) == 1:
+        return np.full(chains[0].shape[1], np.nan)
     n = max(np.mean([_effective(each) for each in chains]), _FEWEST_EFFECTIVE)
     freedom = len(chains) * (n - 1)
     within = np.mean([np.var(each, axis=0) for each in chains], axis=0) * n / (n - 1) * freedom / (freedom - 2)
@@ -142,10 +197,13 @@ def variance_around_mean(chains):
 
 
 def _effective(draws):
-    """Effective number of draws: the harmonic mean over quantities, because that of a single one is very uncertain."""
+    """Effective number of draws: the harmonic mean over quantities, because that of a single one is very uncertain.
+
+    Quantities that are the same in all draws do not count. Fewer than four draws count as independent.
+    """
     found = np.array([effective_draws(each[None]) for each in draws.T])
-    # Fewer than four draws have none.
-    return len(draws) if np.isnan(found).any() else min(1 / np.mean(1 / found), len(draws))
+    found = found[~np.isnan(found)]
+    return min(1 / np.mean(1 / found), len(draws)) if len(found) else len(draws)
 
 
 def std_of_theta(offsets, draws, alphas):
@@ -193,11 +251,17 @@ def sample_parameters(chains, n_samples, rng):
     first = next(chains)
     K, V = first.priors.shape
     # Before the draws, so that too many samples fail at once.
-    theta = np.empty((n_samples, first.corpus.n_documents, K), np.float32)
-    phi = np.empty((n_samples, K, V), np.float32)
+    theta, phi = empty_draws(n_samples, (first.corpus.n_documents, K), (K, V))
     for i, chain in enumerate(chain_of([first], islice(chains, n_samples - 1))):
         theta[i], phi[i] = draw_parameters(chain, rng)
     return theta, phi
+
+
+def empty_draws(n_samples, *shapes):
+    """Arrays for draws of quantities with these shapes, float32; a MemoryError if they are too many."""
+    n_bytes = 4 * n_samples * sum(math.prod(shape) for shape in shapes)
+    check_memory(n_bytes, f"{n_samples} draws need at least", "Give a smaller n_samples.")
+    return [np.empty((n_samples, *shape), np.float32) for shape in shapes]
 
 
 def draw_parameters(chain, rng):
@@ -219,9 +283,9 @@ def draw_parameters(chain, rng):
     return theta, phi
 
 
-def draw_doc_topic(chain, rng):
-    """Draw theta from its Dirichlet distributions given the present z of a chain, (n_documents, n_components)."""
-    return np.exp(random.log_dirichlet(rng, chain.priors.add_doc(chain.doc_topic_counts())))
+def draw_doc_topic(chain, rng, rows=slice(None)):
+    """Draw theta of some documents given the present z of a chain, (n_rows, n_components)."""
+    return np.exp(random.log_dirichlet(rng, chain.priors.add_doc(chain.doc_topic_counts())[rows]))
 
 
 def draw_dirichlets(parameters, n_samples, rng):
@@ -231,7 +295,7 @@ def draw_dirichlets(parameters, n_samples, rng):
     -------
     tuple of ndarray of shape (n_samples, *shape of the parameters), float32
     """
-    samples = tuple(np.empty((n_samples, *each.shape), np.float32) for each in parameters)
+    samples = empty_draws(n_samples, *(each.shape for each in parameters))
     for each, parameter in zip(samples, parameters, strict=True):
         for sample in each:
             sample[:] = np.exp(random.log_dirichlet(rng, parameter))
@@ -248,6 +312,6 @@ def at_draws(corpus, draws, n_samples):
 def after_sweeps(chain):
     """A chain again and again, after some sweeps each time."""
     while True:
-        for _ in range(_SWEEPS_BETWEEN):
+        for _ in range(SWEEPS_BETWEEN):
             chain.sweep()
         yield chain

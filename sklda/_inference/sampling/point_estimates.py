@@ -71,7 +71,10 @@ def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p",
     parts = corpus.blocks(n_tokens=_BLOCK_WEIGHTS // K)
     if method == "cgs":
         for first, last in parts:
-            _tokens.count_documents(*_of_documents(corpus, topics, first, last), doc_topic[first:last])
+            # Ones that are added to a sum of many draws in single precision would be lost from 2^24 on.
+            counts = np.zeros((last - first, K))
+            _tokens.count_documents(*_of_documents(corpus, topics, first, last), counts)
+            doc_topic[first:last] += counts
     for block in word_blocks(corpus, K):
         stop()
         if method == "cgs":

@@ -63,11 +63,11 @@ class CountPrior:
             low, high = high + 1, min(2 * high, self.last)
         return found
 
-    def cut_off_at(self, last):
-        """Whether numbers of topics above `last` have positive probability, and only the range excludes them."""
+    def cuts_off(self, count):
+        """Whether only the range excludes a number of topics beside it, which has positive probability."""
         if self._given is None:
-            return True
-        return hasattr(self._given, "pmf") and bool(self._log_prior(last + 1, last + 1))
+            return count > 0
+        return count > 0 and hasattr(self._given, "pmf") and bool(self._log_prior(count, count))
 
     def _check(self, values, low):
         bad = ~(np.isfinite(values) & (values >= 0))

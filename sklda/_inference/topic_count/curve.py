@@ -30,8 +30,11 @@ class Curves:
     drawn: np.ndarray
 
     @classmethod
-    def draw(cls, counts, at, values, stds, n_draws, seed=0):
-        """Draws given `values` with standard errors `stds`, at the positions `at` in the ascending `counts`."""
+    def draw(cls, counts, at, values, stds, least, n_draws, seed=0):
+        """Draws given `values` with standard errors `stds`, at the positions `at` in the ascending `counts`.
+
+        Without a value, the log evidence is not below `least`, (n_counts,), either.
+        """
         rng, counts = np.random.default_rng(seed), np.asarray(counts, dtype=np.float64)
         known = values + stds * rng.standard_normal((n_draws, len(values)))
         corner = corners(counts[at], values, stds)
@@ -47,6 +50,7 @@ class Curves:
             upper[:, beyond] = drawn[:, beyond] = found.continued(counts[beyond], len(corner) - 1, -1)
             lower[:, beyond] = -np.inf
         for each in (lower, upper, drawn):
+            np.maximum(each, least, out=each)
             each[:, at] = known
         return cls(lower, upper, drawn)
 

@@ -11,10 +11,9 @@ from sklda._inference.evidence.estimates import METHODS, forward_runs
 from sklda._inference.held_out.averages import log_mean, log_mean_exp
 from sklda._inference.parallel import in_parallel
 from sklda._inference.progress import SILENT
-from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS
+from sklda._inference.sampling.annealed_start import ANNEAL_SWEEPS, anneal
 from sklda._inference.topic_count.count_prior import LARGEST
 from sklda._inference.topic_count.posterior import ESTIMATE, ModelDraws, Posterior, credible_interval
-from sklda._inference.topic_count.runs import learn_chain
 
 # Largest number of states of z that are kept for each number of topics, the last accepted ones.
 _KEPT_STATES = 16
@@ -81,7 +80,7 @@ class PMMH:
     ----------
     corpus : Corpus
     rule : PriorRule
-        alpha and eta at each number of topics, equal for all its topics.
+        alpha and eta at each number of topics, equal for all its topics. Nothing of them is unknown.
     prior : CountPrior
         p(T), and the range.
     settings : EvidenceSettings
@@ -139,11 +138,11 @@ class PMMH:
         """
         log_prior, rng = self.log_prior, self.rng
         reserved = reserve_runs(self.corpus, max(self.counts), self.settings.method)
-        tasks = [(self.corpus, self.rule, T, ANNEAL_SWEEPS, random.child(self.seed, 0, T)) for T in self.counts]
-        found = in_parallel(learn_chain, tasks, self.n_jobs)
+        self.priors = {T: self.rule.at(T) for T in self.counts}
+        tasks = [(self.corpus, self.priors[T], random.child(self.seed, 0, T)) for T in self.counts]
+        found = in_parallel(_annealed_state, tasks, self.n_jobs)
         del reserved
-        self.priors = {T: rule(T) for T, (rule, _) in zip(self.counts, found, strict=True)}
-        self.states = {T: [state] for T, (_, state) in zip(self.counts, found, strict=True)}
+        self.states = {T: [state] for T, state in zip(self.counts, found, strict=True)}
         T = int(rng.choice(self.counts, p=softmax(np.array([log_prior[t] for t in self.counts]))))
         value, end = self._estimate(T, 0)
         ends[T] = [end]
@@ -188,7 +187,7 @@ class PMMH:
             value,
             std,
             np.array([(T, 0, n_sweeps, log_weight, np.nan) for T, log_weight in proposals], ESTIMATE),
-            {T: ModelDraws(self.priors[T], kept, np.zeros(len(kept))) for T, kept in ends.items()},
+            {T: ModelDraws(self.rule, self.priors[T], kept, np.zeros(len(kept))) for T, kept in ends.items()},
             self.states[mode],
             self._sweeps(len(trace.counts)),
             unfinished=unfinished,
@@ -196,8 +195,11 @@ class PMMH:
 
     def _sweeps(self, n_estimates):
         """Sweeps of the first chains and of this many estimates."""
-        first = len(self.counts) * (ANNEAL_SWEEPS + self.rule.learning_sweeps)
-        return first + n_estimates * self.settings.sweeps_of_estimate()
+        return len(self.counts) * ANNEAL_SWEEPS + n_estimates * self.settings.sweeps_of_estimate()
+
+
+def _annealed_state(corpus, priors, seed, stop):
+    return anneal(corpus, priors, seed, stop).state().compact(priors.n_components)
 
 
 def propose_neighbour(counts, T, rng):

@@ -6,12 +6,15 @@ import numpy as np
 from scipy.special import ndtr, softmax
 
 from sklda._inference import random
+from sklda._inference.arguments import check_memory
 from sklda._inference.parallel import NEVER_STOP
+from sklda._inference.priors import Priors
 from sklda._inference.sampling.annealed_start import anneal
 from sklda._inference.sampling.chain import ChainState
 from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.draws import after_sweeps, draw_parameters
+from sklda._inference.sampling.draws import SWEEPS_BETWEEN, draw_parameters
 from sklda._inference.sampling.run_chains import Schedule, run_chains
+from sklda._inference.topic_count.prior_rules import PriorRule
 
 # Last sweeps of each chain at the mode. Every tenth draw of them is averaged.
 LAST_SWEEPS = 100
@@ -34,6 +37,8 @@ class ModelDraws:
 
     Attributes
     ----------
+    rule : PriorRule
+        What is unknown of the priors.
     priors : Priors
     ends : list of ChainState
         The states at the ends of annealing runs. If there are none, a draw begins at a new annealed chain.
@@ -41,19 +46,24 @@ class ModelDraws:
         The weights with which these are draws from the posterior.
     """
 
-    priors: object
+    rule: PriorRule
+    priors: Priors
     ends: list
     log_weights: np.ndarray
 
     def sample(self, corpus, rng, seed):
-        """A draw of z, theta and phi: an end drawn by its weight, then some sweeps with a stream from `seed`."""
+        """A draw of z, theta and phi: from an end drawn by its weight, after sweeps and draws of unknown priors."""
         if self.ends:
             end = self.ends[rng.choice(len(self.ends), p=softmax(self.log_weights))]
         else:
             end = anneal(corpus, self.priors, random.child(seed, 0), NEVER_STOP).state()
-        # Sweeps, so that draws from the same end differ.
         kind = chain_class("collapsed", corpus, self.priors)
-        chain = next(after_sweeps(kind(corpus, self.priors, ChainState(end.topics, random.stream(seed)))))
+        chain = kind(corpus, self.priors, ChainState(end.topics, random.stream(seed)))
+        # Sweeps, so that draws from the same end differ.
+        for _ in range(SWEEPS_BETWEEN):
+            chain.sweep()
+            if self.rule.unknown:
+                self.rule.draw(chain, rng)
         return chain.topics, *draw_parameters(chain, rng)
 
 
@@ -128,6 +138,8 @@ def sample_models(corpus, draws, probability, n_samples, seed):
     """
     rng = np.random.default_rng(random.child(seed, 0))
     counts = rng.choice(list(draws), n_samples, p=probability / probability.sum())
+    n_bytes = 4 * int(counts.sum()) * (corpus.n_documents + corpus.n_features)
+    check_memory(n_bytes, f"{n_samples} draws need at least", "Give a smaller n_samples.")
     samples = [draws[T].sample(corpus, rng, random.child(seed, 1, i)) for i, T in enumerate(counts.tolist())]
     return counts, *(list(each) for each in zip(*samples, strict=True))
 

@@ -1,7 +1,9 @@
 """A scan of log p(w | T) over numbers of topics T, with most runs where they tell most about p(T | w)."""
 
+from dataclasses import replace
+
 import numpy as np
-from scipy.special import softmax
+from scipy.special import expit, logsumexp, softmax
 
 from sklda._inference import journal, random
 from sklda._inference.evidence.annealing import reserve_runs
@@ -19,7 +21,7 @@ from sklda._inference.topic_count.posterior import (
     credible_interval,
     standard_errors,
 )
-from sklda._inference.topic_count.runs import learn_chain, run_chain, start_sweeps
+from sklda._inference.topic_count.runs import run_chain, sweeps_of_chain
 
 # The first runs take at most this share of all sweeps, in addition to the chains before them.
 _FIRST_SHARE = 1 / 15
@@ -66,8 +68,6 @@ class Scan:
     ----------
     by_count : dict of {int: CountEvidence}
         The evidence of each number of topics that had runs.
-    rules : dict of {int: PriorRule}
-        The rules of these, with the priors that were learnt.
     trace : list of (int, int, int, float, float)
         The rows of `Posterior.estimates`.
     budget : Budget
@@ -76,7 +76,7 @@ class Scan:
     def __init__(self, corpus, rule, prior, settings, *, n_chains, max_sweeps, seed, n_jobs=None, progress=SILENT):
         self.corpus, self.rule, self.prior, self.settings, self.n_chains = corpus, rule, prior, settings, n_chains
         self.seed, self.n_jobs, self.progress = seed, n_jobs, progress
-        self.by_count, self.rules, self.trace, self.n_rounds = {}, {}, [], 0
+        self.by_count, self.trace, self.n_rounds = {}, [], 0
         self.budget = Budget(corpus, max_sweeps, n_chains * LAST_SWEEPS)
         self.first = self._first_runs()
 
@@ -128,7 +128,8 @@ class Scan:
 
     def _next(self):
         """The length of the next runs, by number of topics; empty at the end."""
-        table = EvidenceTable.of(self.by_count)
+        by_runs = EvidenceTable.of(self.by_count)
+        table = self._raised(by_runs)
         counts, curves, probability = self._draws(table)
         log_prior = self._log_prior(counts)
         has_runs = np.searchsorted(counts, table.counts)
@@ -137,7 +138,7 @@ class Scan:
         if best == has_runs[-1] < len(counts) - 1:
             larger = np.searchsorted(counts, _STEP * counts[best])
             return self._lengths(counts[[min(larger, len(counts) - 1)]], table)
-        doubtful = self._doubtful(table, posterior)
+        doubtful = self._doubtful(by_runs, table, posterior)
         if len(doubtful):
             return self._lengths(doubtful, table)
         unclear = self._unclear(counts, curves, table)
@@ -149,6 +150,8 @@ class Scan:
             return self._lengths(counts[[highest]], table)
         mean, precise = probability @ counts, probability.std(axis=0).max() <= _LARGEST_ERROR
         error, share = mean.std(), _LARGEST_SHARE * mean.mean()
+        if precise and probability.mean(axis=0).max() <= _LARGEST_ERROR:
+            return {}
         if precise or error <= _FEW_TOPICS <= share:
             ends = np.searchsorted(counts, credible_interval(counts, probability.mean(axis=0)))
             near = np.clip([[i - 1, i, i + 1] for i in (best, *ends)], 0, len(counts) - 1)
@@ -158,18 +161,39 @@ class Scan:
         informative = self._most_informative(curves.drawn[:, has_runs], probability, table)
         return self._lengths(table.counts[[informative]], table)
 
-    def _doubtful(self, table, posterior):
+    def _raised(self, table):
+        """The table, no value of which is below that with fewer topics and empty ones beside them."""
+        least, source = self._least(table.counts, table)
+        below = table.value < least
+        value, std = np.where(below, least, table.value), np.where(below, table.std[source], table.std)
+        return replace(table, value=value, std=std)
+
+    def _least(self, counts, table):
+        """Lower bounds of log p(w | T) by the values with fewer topics, and the positions of these."""
+        bounds = np.full((len(table.counts), len(counts)), -np.inf)
+        if self.rule.same_for_all:
+            for i, few in enumerate(table.counts.tolist()):
+                more = counts > few
+                alpha = self._priors(few).doc[0, 0]
+                shares = self.rule.log_share_with_empty_topics(self.corpus, alpha, few, counts[more])
+                bounds[i, more] = table.value[i] + shares
+        return bounds.max(axis=0), bounds.argmax(axis=0)
+
+    def _doubtful(self, by_runs, table, posterior):
         """Numbers of topics whose values are too low to be right, where right ones might count: new chains may help."""
-        excess = too_low(table.counts.astype(float), table.value, table.std)
+        excess = np.maximum(
+            too_low(table.counts.astype(float), table.value, table.std),
+            table.value - by_runs.value - MUCH_WORSE * np.maximum(by_runs.std, 1),
+        )
         few = np.array([len(self.by_count[T].chains) < _MOST_ROUNDS * self.n_chains for T in table.counts.tolist()])
         counts = posterior + excess + 2 * MUCH_WORSE * np.maximum(table.std, 1) > posterior.max() + _NOTHING
         return table.counts[(excess > 0) & few & counts]
 
     def _unclear(self, counts, curves, table):
-        """Positions of numbers of topics without runs that bounds neither exclude nor hold as close as the errors."""
+        """Positions of numbers of topics without runs that might be likely, and are not held as close as the errors."""
         log_prior = self._log_prior(counts)
-        best = (curves.drawn + log_prior).max(axis=1, keepdims=True)
-        possible = np.exp(np.minimum(curves.upper + log_prior - best, 0)).mean(axis=0) > np.exp(_NOTHING)
+        others = logsumexp(curves.drawn + log_prior, axis=1, keepdims=True)
+        possible = expit(curves.upper + log_prior - others).mean(axis=0) > _LARGEST_ERROR
         errors = np.maximum(np.interp(counts, table.counts, table.std), 1)
         possible &= (curves.upper - curves.lower).mean(axis=0) > errors
         possible[np.searchsorted(counts, table.counts)] = False
@@ -213,7 +237,8 @@ class Scan:
         Those of log p(w | T) are without the common error, which more runs of the same length do not reduce.
         """
         counts = np.array(sorted(self.prior.up_to(max(LARGEST, _STEP * int(table.counts[-1])))))
-        curves = Curves.draw(counts, np.searchsorted(counts, table.counts), table.value, table.std, _DRAWS)
+        at, (least, _) = np.searchsorted(counts, table.counts), self._least(counts, table)
+        curves = Curves.draw(counts, at, table.value, table.std, least, _DRAWS)
         common = np.random.default_rng(0).standard_normal((_DRAWS, 1)) * np.interp(counts, table.counts, table.common)
         return counts, curves, softmax(curves.drawn + common + self._log_prior(counts), axis=1)
 
@@ -221,30 +246,36 @@ class Scan:
 
     def _sweeps(self, lengths):
         """Sweeps of a round with runs of these lengths by number of topics."""
-        learning = self.rule.learning_sweeps
-        return self.n_chains * sum(
-            self.settings.sweeps_of_runs(n, start_sweeps(self.settings, n))
-            + bool(learning and T not in self.rules) * (start_sweeps(self.settings, n) + learning)
-            for T, n in lengths.items()
-        )
+        return self.n_chains * sum(sweeps_of_chain(self.settings, self.rule, T, n) for T, n in lengths.items())
+
+    def _first_priors(self, T):
+        """The priors of new chains: what is unknown begins where chains with about as many topics have settled."""
+        if T in self.by_count:
+            return self._priors(T)
+        return self.rule.at(T, self._priors(self._nearest(T)) if self.by_count else None)
+
+    def _priors(self, T):
+        """The priors at a number of topics with runs: the mean of those of the better half of its chains."""
+        known = self.by_count[T]
+        best = np.argsort(-known.values, kind="stable")[: -(-len(known.chains) // 2)]
+        return self.rule.mean([known.chains[c].priors for c in best])
 
     def _round(self, lengths):
         """New chains and their runs, of these lengths by number of topics."""
         # Before any of them runs.
         reserve_runs(self.corpus, max(lengths), self.settings.method)
         self.budget.take(self._sweeps(lengths))
-        seeds = {T: random.child(self.seed, self.n_rounds, T) for T in lengths}
-        self._learn({T: n for T, n in lengths.items() if T not in self.rules}, seeds)
         chains = [(T, n, c) for T, n in lengths.items() for c in range(self.n_chains)]
         kinds = {T: len(self.by_count[T].chains) // self.n_chains if T in self.by_count else 0 for T in lengths}
+        priors = {T: self._first_priors(T) for T in lengths}
         tasks = [
-            (self.corpus, self.rules[T](T), self.settings, n, kinds[T], random.child(seeds[T], 1, c))
+            (self.corpus, self.rule, priors[T], self.settings, n, kinds[T], self._seed_of_chain(T, c))
             for T, n, c in chains
         ]
         found = in_parallel(run_chain, tasks, self.n_jobs)
         by_count, trace = dict(self.by_count), list(self.trace)
         for T in lengths:
-            by_count[T] = CountEvidence.copy_of(by_count[T]) if T in by_count else CountEvidence(self.rules[T](T))
+            by_count[T] = CountEvidence.copy_of(by_count[T]) if T in by_count else CountEvidence()
         for (T, n, c), runs in zip(chains, found, strict=True):
             by_count[T].add(runs, n)
             both = zip(runs.forward, runs.backward, strict=True)
@@ -257,26 +288,14 @@ class Scan:
         if self.progress.stage(f"{runs}{self._known()}" if self.progress.prints else runs):
             raise _Ended("a callback stopped the fit")
 
-    def _learn(self, lengths, seeds):
-        """Learn the rules of numbers of topics, from that of the nearest one that has one."""
-        starts = {T: self.rules[self._nearest(T)] if self.by_count else self.rule for T in lengths}
-        self.rules |= starts
-        if not self.rule.learning_sweeps:
-            return
-        chains = [(T, c) for T in lengths for c in range(self.n_chains)]
-        tasks = [
-            (self.corpus, starts[T], T, start_sweeps(self.settings, lengths[T]), random.child(seeds[T], 0, c))
-            for T, c in chains
-        ]
-        found = in_parallel(learn_chain, tasks, self.n_jobs)
-        for T in lengths:
-            self.rules[T] = self.rule.mean([rule for (at, _), (rule, _) in zip(chains, found, strict=True) if at == T])
+    def _seed_of_chain(self, T, c):
+        return random.child(self.seed, self.n_rounds, T, 1, c)
 
     # Results
 
     def _cost_in_words(self):
         first, limit = self._sweeps(self.first), self.budget.limit
-        sweep = seconds_of_sweep(self.corpus, self.rule(max(self.first)))
+        sweep = seconds_of_sweep(self.corpus, self.rule.at(max(self.first)))
         return (
             f"{self.corpus.n_tokens} tokens; the first runs take {first} sweeps, about {first * sweep:.2g} s; "
             f"the whole fit at most {limit} sweeps, about {limit * sweep:.2g} s"
@@ -284,7 +303,7 @@ class Scan:
 
     def _known(self):
         """The posterior so far, in words."""
-        counts, _, draws = self._draws(EvidenceTable.of(self.by_count))
+        counts, _, draws = self._draws(self._raised(EvidenceTable.of(self.by_count)))
         probability = draws.mean(axis=0)
         low, high = credible_interval(counts, probability)
         mode = f"{counts[np.argmax(probability)]} topics ({probability.max():.2f}), {low} to {high} with 0.95"
@@ -292,7 +311,7 @@ class Scan:
 
     def _result(self, unfinished):
         """`Posterior` by the runs so far."""
-        table = EvidenceTable.of(self.by_count)
+        table = self._raised(EvidenceTable.of(self.by_count))
         possible, _, draws = self._draws(table)
         counts = np.array(sorted({*possible.tolist(), *self.prior.up_to(LARGEST)}))
         (probability, errors), (value, std) = np.zeros((2, len(counts))), np.full((2, len(counts)), np.nan)
@@ -322,6 +341,6 @@ class Scan:
     def _model_draws(self, T):
         """`ModelDraws` of a number of topics; without runs, it has only priors."""
         if T not in self.by_count:
-            return ModelDraws(self.rules[self._nearest(T)](T), [], np.zeros(0))
+            return ModelDraws(self.rule, self._first_priors(T), [], np.zeros(0))
         known = self.by_count[T]
-        return ModelDraws(known.priors, [chain.end for chain in known.chains], known.values)
+        return ModelDraws(self.rule, self._priors(T), [chain.end for chain in known.chains], known.values)

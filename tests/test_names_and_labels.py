@@ -1,0 +1,359 @@
+"""All functions that take names or labels read them in one way, from all kinds of columns.
+
+The functions are found by the names of their arguments, so a new one is among them.
+"""
+
+import inspect
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import sklda
+from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, LabeledLDA, datasets, inspection, metrics
+from sklda._inference.names import (
+    check_same_order,
+    find_words,
+    in_order,
+    is_missing,
+    read_column,
+    read_document_names,
+    read_labels,
+    read_vocabulary,
+    read_words,
+)
+from sklda.inspection._axes import Display
+
+pytest.importorskip("matplotlib.pyplot")
+D, V, K = 24, 12, 3
+X = np.random.default_rng(0).poisson(1, (D, V)) + np.eye(D, V, dtype=int)
+# Not in the order of the alphabet, in which a vocabulary would be sorted.
+WORDS = [f"w{(7 * v) % V:02}" for v in range(V)]
+SOURCES = ["b", "a", "c"] * (D // 3)
+GIBBS = GibbsLDA(K, max_iter=6, n_chains=2, random_state=0).fit(X)
+COMPOUND = CompoundLDA(K, max_iter=6, random_state=0).fit(X, collections=SOURCES)
+COVARIATE = CovariateLDA(K, max_iter=6, random_state=0).fit(X, covariates=SOURCES)
+LABELED = LabeledLDA(max_iter=6, random_state=0).fit(X, SOURCES)
+CONSENSUS = ConsensusTopics(GibbsLDA(K, max_iter=6), n_fits=2, min_prevalence=0.5, random_state=0)
+
+# What each argument can hold: labels and names of documents, of topics and of words.
+GOOD = {
+    "collections": SOURCES,
+    "covariates": SOURCES,
+    "groups": SOURCES,
+    "clusters": SOURCES,
+    "document_names": [f"document {d}" for d in range(D)],
+    "documents": [f"{WORDS[d % V]} {WORDS[0]}" for d in range(D)],
+    "topic_names": ["x", "z", "y"],
+    "names": ["x", "z", "y"],
+    "labels": ["c", "a"],
+    "topics": [2, 0],
+    "cue": ["w01", "w00"],
+    "feature_names": WORDS,
+    "vocabulary": WORDS,
+}
+OF_WORDS = "feature_names", "vocabulary"
+# Functions in which arguments of these names hold other things: requests of scikit-learn, groups of topics, tokens.
+OTHERS = ("set_fit_request", "set_score_request", "set_transform_request", "merge_topics", "count_tokens")
+
+
+def functions():
+    """Every public function and method with an argument that has names or labels: its id, itself, and the argument."""
+    for module in (sklda, inspection, metrics, datasets):
+        for name in module.__all__:
+            public = getattr(module, name)
+            methods = [each for each in dir(public) if not each.startswith("_")] if inspect.isclass(public) else [None]
+            for method in methods:
+                function = public if method is None else inspect.getattr_static(public, method)
+                function = getattr(function, "__func__", function)
+                if not callable(function) or (method or name) in OTHERS or isinstance(function, type):
+                    continue
+                for argument in set(inspect.signature(function).parameters) & set(GOOD):
+                    yield pytest.param(public, method, argument, id=f"{name}.{method}-{argument}")
+
+
+FUNCTIONS = sorted(functions(), key=lambda each: each.id)
+
+
+def call(public, method, argument, value, folder):
+    """The function with this value of the argument, and with what else it needs."""
+    name = public.__name__
+    if hasattr(public, "get_params"):
+        function = getattr(ESTIMATORS[name](), method)
+    elif method == "to_html":
+        function = inspection.TopicExplorer.from_estimator(GIBBS, X).to_html
+    else:
+        function = public if method is None else getattr(public, method)
+    of_labels = argument == "labels" or name in ("DocumentLabelsDisplay", "label_words")
+    of_covariates = argument == "covariates" and function.__module__.startswith("sklda.metrics")
+    model = LABELED if of_labels else COVARIATE if of_covariates else COMPOUND if argument == "collections" else GIBBS
+    needed = {
+        "model": model,
+        "estimator": GibbsLDA(max_iter=2) if name == "TopicFlowDisplay" else model,
+        "models": [GIBBS, COMPOUND],
+        "X": X,
+        "X_seen": X,
+        "X_hidden": X,
+        "covariates": np.arange(D),
+        "groups": SOURCES,
+        "document": 0,
+        "topic": 0,
+        "other_topic": 1,
+        "cue": [0],
+        "n_components": [2, 3],
+        "path": folder / "saved",
+    }
+    parameters = inspect.signature(function).parameters
+    given = {key: needed[key] for key, each in parameters.items() if key in needed and each.default is each.empty}
+    # Fewer draws and sweeps, and the same ones.
+    fast = {"n_temperatures": 2, "n_draws": 10, "n_sweeps": 6, "least_tokens": 1, "group": "a", "random_state": 0}
+    given |= {key: each for key, each in (fast | {"X": X}).items() if key in parameters}
+    if name == "CollectionTopicsDisplay" or (name == "TopicContrastDisplay" and argument == "collections"):
+        given |= {"groups": SOURCES}
+    elif name == "TopicContrastDisplay" and argument != "groups":
+        given |= {"other_topic": 1}
+    if argument == "cue":
+        given["vocabulary"] = WORDS
+    if name == "topic_hierarchy":
+        given["of"] = "documents"
+    return function(**(given | {argument: value}))
+
+
+ESTIMATORS = {
+    "CompoundLDA": lambda: COMPOUND,
+    "CovariateLDA": lambda: COVARIATE,
+    **dict.fromkeys(
+        ("GibbsLDA", "CollapsedVariationalLDA", "EmpiricalBayesLDA", "TopicCountLDA", "LabeledLDA", "ConsensusTopics"),
+        lambda: GIBBS,
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def without_pictures(monkeypatch):
+    """Displays have their values before they are drawn, which takes most of the time."""
+    monkeypatch.setattr(Display, "_plot_on", lambda self, *args, **options: self)
+
+
+def plain(result):
+    """A result as a text of its values."""
+    if isinstance(result, inspection.TopicExplorer):
+        return result.to_html()
+    if isinstance(result, pd.DataFrame):
+        return repr([list(result.columns), result.to_numpy().tolist()])
+    if is_dataclass(result):
+        return repr([plain(getattr(result, each.name)) for each in fields(result)])
+    if hasattr(result, "components_"):
+        return repr([result.components_.tolist(), getattr(result, "topic_names_", None)])
+    if isinstance(result, dict):
+        return repr([(key, plain(value)) for key, value in result.items()])
+    return repr(result.tolist() if hasattr(result, "tolist") else result)
+
+
+def unordered(argument, values):
+    """Values from which the place of each cannot be known."""
+    found = [set(values), frozenset(values), dict.fromkeys(values, 0).keys()]
+    if argument != "covariates":
+        mapping = {f"key {i}": value for i, value in enumerate(values)}
+        found += [
+            mapping,
+            dict(enumerate(values)) if argument not in OF_WORDS else mapping,
+            pd.DataFrame([values] * 2).T,
+        ]
+    return [*found, values[0] if argument not in ("topics", "labels", "cue") else object()]
+
+
+@pytest.mark.parametrize(("public", "method", "argument"), FUNCTIONS)
+@pytest.mark.filterwarnings("ignore")
+def test_what_has_no_order_is_refused(public, method, argument, tmp_path):
+    for value in unordered(argument, GOOD[argument]):
+        if argument == "names" and isinstance(value, dict):
+            # Topics by their numbers
+            continue
+        with pytest.raises((TypeError, ValueError), match=argument):
+            call(public, method, argument, value, tmp_path)
+
+
+@pytest.mark.parametrize(("public", "method", "argument"), FUNCTIONS)
+@pytest.mark.filterwarnings("ignore")
+def test_all_kinds_of_columns_are_the_same(public, method, argument, tmp_path):
+    # leave_one_out_score takes numbers of documents.
+    good = [0, 2] if public is metrics.leave_one_out_score else GOOD[argument]
+    forms = [pd.Series(good)]
+    if public is not metrics.leave_one_out_score:
+        # Covariates in a frame have names, which those of the fit do not have.
+        forms += [iter(good), np.array(good)[:, None] if argument == "covariates" else pd.DataFrame({"a": good})]
+    if argument in OF_WORDS:
+        columns = {word: np.int64(v) for v, word in enumerate(good)}
+        forms += [dict(sorted(columns.items())), {v: word for word, v in columns.items()}]
+    expected = plain(call(public, method, argument, good, tmp_path / "0"))
+    for i, form in enumerate(forms):
+        assert plain(call(public, method, argument, form, tmp_path / f"{i + 1}")) == expected, type(form)
+
+
+def test_scalars_of_all_libraries_are_those_of_python():
+    day = datetime(2020, 1, 2)
+    same = [day, pd.Timestamp(day), np.datetime64(day), np.datetime64(day, "ns"), np.array(day, "M8[us]")]
+    assert read_labels(same, "labels") == [day] * 5
+    assert read_labels([np.datetime64("2020-01-02")], "labels") == [date(2020, 1, 2)]
+    exact = np.datetime64("2020-01-02T00:00:00.000000001")
+    assert read_labels([exact], "labels") == [exact]
+    found = read_labels([np.int8(1), np.str_("a"), np.bool_(True), np.array(2.5), (np.int64(1), "b")], "labels")
+    assert found == [1, "a", True, 2.5, (1, "b")] and [type(each) for each in found[:3]] == [int, str, bool]
+    assert read_labels(pd.Categorical(["b", "a"]), "labels") == ["b", "a"]
+    assert read_labels(np.array([(1, "a")], dtype=[("n", int), ("t", "U1")]), "labels") == [(1, "a")]
+
+
+@pytest.mark.parametrize(
+    "gap", [None, np.nan, pd.NA, pd.NaT, np.datetime64("NaT", "s"), (2020, np.nan), ("a", (None,))]
+)
+def test_missing_labels(gap):
+    labels = np.empty(3, dtype=object)
+    labels[:] = ["a", gap, "b"]
+    assert is_missing(gap)
+    with pytest.raises(ValueError, match=r"labels\[1\] is missing .*: each document needs a label"):
+        read_labels(labels, "labels")
+    assert read_labels(labels, "labels", may_be_missing=True) == ["a", None, "b"]
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_columns_of_other_libraries(library):
+    module = pytest.importorskip(library)
+    make = module.Series if library == "polars" else module.array
+    frame = module.DataFrame if library == "polars" else module.table
+    for values in (["b", None, "a"], [2, None, 1], [datetime(2020, 1, 2), None, datetime(2020, 1, 1)]):
+        for form in (make(values), frame({"a": values}), list(make(values)), np.array([*make(values), 0], object)[:3]):
+            assert read_labels(form, "labels", may_be_missing=True) == values
+    words = make(WORDS)
+    assert read_words(words, "feature_names", V) == read_words(frame({"w": words}), "feature_names", V) == WORDS
+
+
+def test_the_order_of_labels_is_their_own():
+    assert in_order([3, 1, 2.5]) == [1, 2.5, 3]
+    assert in_order([10, None, 9, "b", "a"]) == [None, 9, 10, "a", "b"]
+    tags = [frozenset({f"tag{i}", f"tag{i + 1}"}) for i in range(9)]
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        assert in_order([tags[i] for i in rng.permutation(9)]) == tags
+    assert in_order([frozenset("ab"), frozenset("a")]) == [frozenset("a"), frozenset("ab")]
+
+
+def test_words_and_their_columns():
+    columns = {word: v for v, word in enumerate(WORDS)}
+    assert read_words(columns, "feature_names", V) == WORDS
+    assert read_vocabulary({"w00": np.int64(4), "alias": 4}, "vocabulary", V) == {"w00": 4, "alias": 4}
+    for wrong, error, message in [
+        ({"a": 0, "b": 0}, ValueError, "column 0 for 'a' and for 'b'"),
+        ({"a": 0}, ValueError, "1 words and none for column 1; there are 2 columns"),
+        ({0: "a", 1: "a"}, ValueError, "'a' for columns 0 and 1"),
+        ({"a": 0, "b": 2}, ValueError, "column 2 for 'b'; there are 2 columns"),
+        ({"a": 0, "b": 1.0}, TypeError, "1.0 for 'b'"),
+        ({0: 1, 1: 0}, TypeError, "give the words in the order"),
+        ({"a": True, "b": 0}, TypeError, "True for 'a'"),
+        (columns.keys(), TypeError, "dict_keys, which has no order"),
+        (pd.Series({"a": 1, "b": 0}), TypeError, r"feature_names\[0\] is 1: a word of a column is a str"),
+        ([b"a", b"b"], TypeError, "is a str"),
+        (["a", np.nan], TypeError, r"feature_names\[1\] is nan"),
+    ]:
+        with pytest.raises(error, match=message):
+            read_words(wrong, "feature_names", 2)
+
+
+def test_names_that_are_known_are_not_given_in_another_order():
+    for wrong in (WORDS[::-1], dict(zip(WORDS[::-1], range(V), strict=True)), ["new", *WORDS[:-1]]):
+        with pytest.raises(ValueError, match="of X has this name"):
+            read_words(wrong, "feature_names", V, WORDS)
+    # Stems that are completed, one of which is another stem.
+    assert read_words([WORDS[1], *WORDS[1:]], "feature_names", V, WORDS)[0] == WORDS[1]
+    frame = pd.DataFrame(X, columns=WORDS, index=[f"row {d}" for d in range(D)])
+    lda = GibbsLDA(K, max_iter=2, random_state=0).fit(frame)
+    assert inspection.top_words(lda, feature_names=WORDS) == inspection.top_words(lda)
+    with pytest.raises(ValueError, match="of X has this name"):
+        inspection.top_words(lda, feature_names=WORDS[::-1])
+    lda.set_topic_names(["x", "y", "z"])
+    with pytest.raises(ValueError, match="names of the model in another order: topic 0 is 'x'"):
+        inspection.top_words(lda, topic_names=["y", "x", "z"])
+    with pytest.raises(ValueError, match="document_names has the index of X in another order"):
+        inspection.document_table(lda, X=frame, document_names=frame.index[::-1].tolist())
+    assert read_document_names(frame.index, "document_names", D, frame) == frame.index.tolist()
+
+
+def test_an_index_in_another_order_is_refused():
+    frame = pd.DataFrame(X, index=[f"row {d}" for d in range(D)])
+    labels = pd.Series(SOURCES, index=frame.index)
+    moved = labels.iloc[::-1]
+    calls = [
+        lambda each: CompoundLDA(K, max_iter=2).fit(frame, collections=each),
+        lambda each: CovariateLDA(K, max_iter=2).fit(frame, covariates=each),
+        lambda each: CovariateLDA(K, max_iter=2).fit(frame, covariates={"a": np.arange(D), "b": each}),
+        lambda each: LabeledLDA(max_iter=2, n_draws=1).fit(frame, each),
+        lambda each: COMPOUND.transform(frame, collections=each),
+        lambda each: metrics.held_out_log_likelihood(frame, COMPOUND, collections=each, n_temperatures=2),
+        lambda each: inspection.CollectionTopicsDisplay.from_estimator(GIBBS, frame, groups=each),
+        lambda each: inspection.topic_effects(frame, GIBBS, np.arange(D), clusters=each, n_draws=2),
+        lambda each: inspection.topic_effects(frame, GIBBS, {"b": each}, n_draws=2),
+        lambda each: inspection.document_table(GIBBS, X=frame, document_names=each),
+    ]
+    for call_with in calls:
+        call_with(labels)
+        call_with(labels.reset_index(drop=True))
+        with pytest.raises(ValueError, match="in another order"):
+            call_with(moved)
+    check_same_order(X, moved, "labels")
+    check_same_order(frame, SOURCES, "labels")
+
+
+def test_unknown_words_are_named_together_with_those_like_them():
+    columns = {"apple": 0, "pears": 1, "car": 2, "cart": 3}
+    assert find_words(["car", "apple"], columns, "seed_words") == [2, 0]
+    message = r"3 of its words.*: 'Apple' \(there is 'apple'\), 'car\*' \(there is 'car', 'cart'\), 'zzz'\. Leave"
+    with pytest.raises(ValueError, match=message):
+        find_words(["Apple", "car", "car*", "zzz", "zzz"], columns, "seed_words")
+    with pytest.raises(ValueError, match=r"'pear' \(there is 'pears'\)"):
+        find_words(["pear"], columns, "seed_words")
+
+
+def test_seed_words_that_a_second_fit_would_not_see_are_refused():
+    with pytest.raises(TypeError, match="a second fit would find empty"):
+        GibbsLDA(K, seed_words={0: iter([0])}).fit(X)
+    same = [GibbsLDA(K, max_iter=2, seed_words={0: words}, random_state=0).fit(X) for words in ([3, 1], {1, 3})]
+    np.testing.assert_array_equal(same[0].components_, same[1].components_)
+
+
+def test_each_argument_of_a_fit_is_read_once():
+    fits = {
+        "collections": CompoundLDA(K, max_iter=2, random_state=0),
+        "covariates": CovariateLDA(K, max_iter=2, random_state=0),
+    }
+    for name, lda in fits.items():
+        for model in (lda, ConsensusTopics(lda, n_fits=2, min_prevalence=0.5, n_splits=0, random_state=0)):
+            first, second = (model.fit(X, **{name: given}).components_ for given in (SOURCES, iter(SOURCES)))
+            np.testing.assert_array_equal(first, second)
+        theta = lda.fit_transform(X, **{name: iter(SOURCES)})
+        np.testing.assert_array_equal(theta, lda.transform(X, **{name: SOURCES}))
+
+
+def test_the_y_of_labels():
+    for wrong in (dict(enumerate(SOURCES)), set(SOURCES)):
+        with pytest.raises(TypeError, match=r"y is a .*: give a list with the label of each document"):
+            LabeledLDA().fit(X, wrong)
+    one = LabeledLDA(max_iter=2, n_draws=1, random_state=0).fit(X, iter(SOURCES))
+    assert one.classes_.tolist() == ["a", "b", "c"]
+    with pytest.raises(TypeError, match="2 columns"):
+        read_column(np.ones((3, 2)), "labels", "labels")
+    with pytest.raises(TypeError, match="9 columns"):
+        read_column(sp.csr_array(np.eye(9)), "labels", "labels")
+
+
+def test_a_number_that_is_a_class_is_this_class():
+    lda = LabeledLDA(max_iter=4, n_draws=1, n_shared=1, random_state=0).fit(X, np.arange(D) % 3 + 1)
+    shown = [inspection.label_words(lda, labels=labels, n_words=1)["label"].tolist() for labels in ([1], [3], ["2"])]
+    assert shown == [["1"], ["3"], ["2"]]
+    assert inspection.label_words(lda, labels=lda.classes_, n_words=1)["label"].tolist() == ["1", "2", "3"]
+    with pytest.raises(ValueError, match="labels has 0, which is no class of the fit"):
+        inspection.label_words(lda, labels=[0])
+    columns = LabeledLDA(max_iter=4, n_draws=1, random_state=0).fit(X, np.eye(3, dtype=int)[np.arange(D) % 3])
+    assert inspection.label_words(columns, labels=[1], n_words=1)["label"].tolist() == ["1"]
