@@ -67,7 +67,7 @@ def no_interrupt_lost(function):
 
         def hook(unraisable):
             if issubclass(unraisable.exc_type, KeyboardInterrupt):
-                start_new_thread(_interrupt_again, ())
+                start_new_thread(_interrupt_after, (sys._getframe(),))
             else:
                 before(unraisable)
 
@@ -80,10 +80,19 @@ def no_interrupt_lost(function):
     return guarded
 
 
-def _interrupt_again():
-    # In 0.01 s the hook has returned. An interrupt inside the hook would be lost again.
-    time.sleep(0.01)
+def _interrupt_after(hook):
+    """Interrupt the main thread when the frame `hook` has returned: inside it, the interrupt would be lost again."""
+    while hook in _frames_of_main_thread():
+        time.sleep(0.001)
     interrupt_main()
+
+
+def _frames_of_main_thread():
+    frame, found = sys._current_frames()[main_thread().ident], []
+    while frame is not None:
+        found.append(frame)
+        frame = frame.f_back
+    return found
 
 
 class Aligned:

@@ -330,7 +330,19 @@ def test_the_wait_for_threads_outlasts_a_second_interrupt(monkeypatch):
 
 
 @POSIX
-def test_an_interrupt_that_a_finaliser_swallows_is_heard(counts, monkeypatch):
+@pytest.mark.parametrize("busy", [False, True])
+def test_an_interrupt_that_a_finaliser_swallows_is_heard(counts, monkeypatch, busy):
+    start = parallel.start_new_thread
+
+    def slow(function, arguments):
+        # On a busy machine the hook that starts the thread returns late.
+        started = start(function, arguments)
+        for _ in range(20):
+            time.sleep(0.01)
+        return started
+
+    if busy:
+        monkeypatch.setattr(parallel, "start_new_thread", slow)
     before, hook = signal.signal(signal.SIGINT, signal.default_int_handler), sys.unraisablehook
 
     class Finalised:

@@ -15,6 +15,8 @@ from sklda._inference.parallel import aligned
 # Seconds between two checks whether the workers are there, to wait for a worker if there is none, and to wait for the
 # end of the work of all workers.
 _CHECK, _WAIT, _END = 0.5, 60.0, 2.0
+# Seconds until a busy scheduler has noticed that a worker which cannot be reached is lost.
+_NOTICE = 30.0
 # Seconds between two looks at the answers of workers.
 _POLL = 0.0005
 # Workers that may be lost one after the other with the same blocks, as many as Dask allows for a task.
@@ -244,10 +246,12 @@ class ClusterCorpus:
                 time.sleep(_POLL)
                 for i in [i for i, each in pending.items() if each.done()]:
                     results[i] = aligned(pending.pop(i).result())
-            except Exception:
+            except Exception as error:
                 # The error may follow from the end of a worker, which the scheduler notices a little later.
-                time.sleep(_CHECK)
-                self._check_workers()
+                limit = time.monotonic() + (_NOTICE if isinstance(error, OSError) else _CHECK)
+                while time.monotonic() < limit:
+                    time.sleep(_CHECK / 10)
+                    self._check_workers()
                 self.end_work()
                 raise
             if time.monotonic() > checked + _CHECK:

@@ -137,9 +137,12 @@ class Curvature:
                 border[k, :, : s - n], corner[k, : s - n, : s - n] = products[:, :n].T, products[:, n:]
         for j, column in enumerate(terms.dense.T):
             # One product of matrices for all topics.
-            products = terms.plain_sums(weights * column[:, None])
-            border[:, :, s - n + j], corner[:, :-1, s - n + j] = products[:, :n], products[:, n:]
-            corner[:, s - n + j, :-1] = products[:, n:]
+            own = weights.T @ (terms.dense[:, : j + 1] * column[:, None])
+            corner[:, s - n + j, s - n : s - n + j + 1] = corner[:, s - n : s - n + j + 1, s - n + j] = own
+            if s:
+                products = (terms.sparse.T @ (weights * column[:, None])).T
+                border[:, :, s - n + j], corner[:, : s - n, s - n + j] = products[:, :n], products[:, n:]
+                corner[:, s - n + j, : s - n] = products[:, n:]
         squares = (terms.sparse[:, :n].power(2).T @ weights).T
         diagonal = np.arange(n_terms - n)
         # Beside the products, what stands on the diagonal.
@@ -153,7 +156,7 @@ class Curvature:
         border[:, :, -1] = last[:n]
         corner[:, -1, :-1] = corner[:, :-1, -1] = last[n:]
         corner[:, -1, -1] = -1
-        self._diagonal = squares + self._beside[:, :n]
+        self._diagonal, self._border, self._corner = squares + self._beside[:, :n], border, corner
         self._shares = border / self._diagonal[:, :, None]
         self._rest = corner - border.transpose(0, 2, 1) @ self._shares
 
@@ -181,6 +184,9 @@ class Curvature:
 
     def norms(self, deviations, topics):
         """v'Hv of a deviation of each of some topics, (n_topics,)."""
-        found = (self.weights[:, topics] * self.terms.predictors(deviations) ** 2).sum(axis=0)
-        found += (self._beside[topics] * self.terms.plain(deviations) ** 2).sum(axis=1)
+        plain, n = self.terms.plain(deviations), self.terms.n_levels
+        own, others = plain[:, :n], plain[:, n:]
+        of_others = (self._corner[topics, :-1, :-1] @ others[:, :, None])[:, :, 0]
+        of_both = (self._border[topics, :, :-1] @ others[:, :, None])[:, :, 0]
+        found = (own * (self._diagonal[topics] * own + 2 * of_both)).sum(axis=1) + (others * of_others).sum(axis=1)
         return found + self._intercept * deviations[:, 0] ** 2
