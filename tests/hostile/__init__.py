@@ -8,6 +8,7 @@ import sklda
 from hostile import (
     changes,
     estimators,
+    forms,
     functions,
     labels,
     malformed,
@@ -25,7 +26,7 @@ from sklda import callbacks, datasets, inspection, metrics
 __all__ = ["CASES", "Session", "Violation", "case", "never_called"]
 
 CASES = estimators.CASES | functions.CASES | labels.CASES | pictures.CASES | changes.CASES
-CASES |= malformed.CASES | names.CASES | parameters.CASES | processes.CASES | reports.CASES | sizes.CASES
+CASES |= forms.CASES | malformed.CASES | names.CASES | parameters.CASES | processes.CASES | reports.CASES | sizes.CASES
 # Estimators have the most states and options.
 _POPULATION = [
     *CASES,

@@ -125,14 +125,14 @@ def pictures(draw, session):
     found = session.call(display.from_estimator, model, *args, **options)
     if found is not None:
         session.call(found.plot)
-    _close()
+    close()
 
 
 def _groups(draw, D):
     return draw.pick([None, None, ["a"] * D, draw.labels(D)])
 
 
-def _close():
+def close():
     import matplotlib.pyplot as plt
 
     plt.close("all")
