@@ -25,7 +25,7 @@ from report import say, table
 from threadpoolctl import threadpool_limits
 
 from sklda import GibbsLDA
-from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._sampling.collapsed import GibbsChain
 
 ETA, TRANSFORMED = 0.1, 500
 FORMS = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda import GibbsLDA, TopicCountLDA
-from sklda._inference import journal
+from sklda._core import journal
 from sklda.callbacks import Checkpoint
 from sklda.datasets import load_docstrings, make_lda_corpus
 

@@ -20,11 +20,11 @@ from report import say, table
 from scipy.optimize import nnls
 from threadpoolctl import threadpool_limits
 
-from sklda._inference.corpus import Corpus
-from sklda._inference.priors import Priors
-from sklda._inference.sampling import choice
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._sampling import choice
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.word_major import WordMajorChain
 from sklda.datasets import make_lda_corpus
 
 KINDS = {"dense": GibbsChain, "sparse": WordMajorChain}

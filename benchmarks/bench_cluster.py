@@ -14,14 +14,14 @@ import numpy as np
 import scipy.sparse as sp
 from distributed import Client, LocalCluster
 
-from sklda._inference import random
-from sklda._inference.cluster.actors import ClusterCorpus
-from sklda._inference.cluster.chain import ClusterChain
-from sklda._inference.corpus import Corpus
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.chain import ChainState
-from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.partially_collapsed import random_topics
+from sklda._cluster.actors import ClusterCorpus
+from sklda._cluster.chain import ClusterChain
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._sampling.chain import ChainState
+from sklda._sampling.choice import chain_class
+from sklda._sampling.partially_collapsed import random_topics
 
 N_FEATURES, LENGTH, TRUE_TOPICS = 20_000, 150, 100
 

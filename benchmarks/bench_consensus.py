@@ -49,12 +49,12 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from sklda import ConsensusTopics, GibbsLDA
-from sklda._consensus_fits import topics_of
-from sklda._inference import consensus as rule
-from sklda._inference.consensus import SAME_TOPIC, consensus_of, find_consensus
-from sklda._inference.consensus_tree import Pool, TopicTree
-from sklda._inference.distances import jensen_shannon
-from sklda._inference.random import log_dirichlet
+from sklda._core import consensus as rule
+from sklda._core.consensus import SAME_TOPIC, consensus_of, find_consensus
+from sklda._core.consensus_tree import Pool, TopicTree
+from sklda._core.distances import jensen_shannon
+from sklda._core.random import log_dirichlet
+from sklda._models.consensus.fits import topics_of
 from sklda.datasets import load_docstrings, make_lda_corpus
 
 LEAST = 0.75

@@ -274,12 +274,12 @@ def difference(models, name):
 
 def costs(X, n_topics, seed, parameters):
     """CPU seconds of the parts of a fit."""
-    from sklda._base import BaseLDA
-    from sklda._chain_results import ChainResults
-    from sklda._inference.corpus import Corpus
-    from sklda._inference.priors import Priors
-    from sklda._inference.sampling.choice import chain_class
-    from sklda._inference.sampling.prior_learning import Learner
+    from sklda._core.corpus import Corpus
+    from sklda._core.priors import Priors
+    from sklda._models.base import BaseLDA
+    from sklda._models.results import ChainResults
+    from sklda._sampling.choice import chain_class
+    from sklda._sampling.prior_learning import Learner
 
     one_core()
     seconds = {}

@@ -20,14 +20,14 @@ from scipy.special import digamma
 from threadpoolctl import threadpool_limits
 
 from sklda import CompoundLDA, TopicCountLDA
-from sklda._inference import random
-from sklda._inference.compound.concentrations import Concentration, Concentrations
-from sklda._inference.compound.driver import chain_with_mixtures
-from sklda._inference.compound.model import Model
-from sklda._inference.corpus import Corpus
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.steps import advance
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._models.compound.concentrations import Concentration, Concentrations
+from sklda._models.compound.driver import chain_with_mixtures
+from sklda._models.compound.model import Model
+from sklda._sampling.choice import chain_class
+from sklda._sampling.steps import advance
 from sklda.datasets import load_docstrings, make_lda_corpus
 from sklda.metrics import held_out_log_likelihood
 

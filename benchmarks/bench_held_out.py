@@ -18,7 +18,7 @@ from peers import ALPHA, describe, gibbs, read_ldac, split, stopwatch
 from report import say, table
 from threadpoolctl import threadpool_limits
 
-from sklda._inference.held_out.averages import log_mean_exp
+from sklda._likelihood.held_out.averages import log_mean_exp
 from sklda.datasets import load_docstrings
 from sklda.metrics import held_out_log_likelihood
 

@@ -28,11 +28,11 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 from sklda import LabeledLDA
-from sklda._inference import random
-from sklda._inference.corpus import Corpus
-from sklda._inference.labels.chain import LabelChain
-from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
-from sklda._inference.labels.selection import top_labels
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._models.labels.chain import LabelChain
+from sklda._models.labels.open_topics import LabelPriors, OpenTopics
+from sklda._models.labels.selection import top_labels
 from sklda.datasets import load_docstrings
 
 PARTS = ("models", "logistic", "speed")

@@ -26,12 +26,12 @@ from joint_curves import time_of
 from peers import ALPHA, ETA, Tomotopy, describe, log_joint, stopwatch, synthetic
 from report import say, table
 
-from sklda._inference.corpus import Corpus
-from sklda._inference.hyperparameters.convergence import effective_draws
-from sklda._inference.parallel import NEVER_STOP
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.choice import SAMPLERS, chain_class
-from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._core.corpus import Corpus
+from sklda._core.parallel import NEVER_STOP
+from sklda._core.priors import Priors
+from sklda._models.empirical_bayes.convergence import effective_draws
+from sklda._sampling.choice import SAMPLERS, chain_class
+from sklda._sampling.collapsed import GibbsChain
 from sklda.datasets import load_docstrings
 
 PARTS = ("threads", "joint", "mixing")

@@ -14,13 +14,13 @@ import numpy as np
 from peers import read_ldac, stopwatch
 from report import say, table
 
-from sklda._inference import random
-from sklda._inference.corpus import Corpus
-from sklda._inference.modes.mode_evidence import mode_evidence
-from sklda._inference.modes.search import improve_modes
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.chain import ChainState
-from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._mode_search.mode_evidence import mode_evidence
+from sklda._mode_search.search import improve_modes
+from sklda._sampling.chain import ChainState
+from sklda._sampling.collapsed import GibbsChain
 from sklda.datasets import make_lda_corpus
 
 # Sweeps of a start, and of every state before it is weighed.

@@ -18,7 +18,7 @@ from draws import estimates, gibbs
 from report import table
 from threadpoolctl import threadpool_limits
 
-from sklda._inference.corpus import Corpus
+from sklda._core.corpus import Corpus
 from sklda.datasets import load_docstrings
 from sklda.metrics import word_association
 

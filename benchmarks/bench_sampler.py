@@ -40,9 +40,9 @@ from scipy.special import psi
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.document_completion import split_tokens
-from sklda._inference.variational.fixed_topics import perplexity
+from sklda._core.corpus import Corpus
+from sklda._likelihood.held_out.document_completion import split_tokens
+from sklda._models.variational.fixed_topics import perplexity
 from sklda.datasets import load_docstrings, make_lda_corpus
 
 PARTS = ("rate", "fits", "joint", "memory", "transform", "scaling")

@@ -26,17 +26,19 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from sklda import EmpiricalBayesLDA
-from sklda._inference.hyperparameters import (
+from sklda._mode_search import search
+from sklda._models.empirical_bayes import (
     batch_means,
     chain_pool,
-    empirical_bayes,
     marginal_likelihood,
     maximum,
     modes,
     settings,
     skeleton,
 )
-from sklda._inference.modes import search
+from sklda._models.empirical_bayes import (
+    methods as empirical_bayes,
+)
 from sklda.datasets import make_lda_corpus
 
 MODULES = batch_means, chain_pool, empirical_bayes, marginal_likelihood, maximum, modes, search, settings, skeleton

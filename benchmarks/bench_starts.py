@@ -29,7 +29,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from sklda import GibbsLDA
-from sklda._inference.sampling import annealed_start
+from sklda._sampling import annealed_start
 from sklda.datasets import load_docstrings
 from sklda.metrics import held_out_log_likelihood
 

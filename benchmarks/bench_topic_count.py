@@ -25,18 +25,18 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from sklda import GibbsLDA, TopicCountLDA, metrics
-from sklda._inference import random
-from sklda._inference.corpus import Corpus
-from sklda._inference.evidence import combining
-from sklda._inference.evidence.bennett import Runs
-from sklda._inference.evidence.combining import CountEvidence, EvidenceTable
-from sklda._inference.evidence.estimates import EvidenceSettings
-from sklda._inference.parallel import NEVER_STOP
-from sklda._inference.sampling.chain import ChainState
-from sklda._inference.topic_count import cost, count_prior, curve, runs, scan
-from sklda._inference.topic_count.count_prior import CountPrior
-from sklda._inference.topic_count.prior_rules import PriorRule
-from sklda._inference.topic_count.runs import run_chain
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._core.parallel import NEVER_STOP
+from sklda._likelihood.evidence import combining
+from sklda._likelihood.evidence.bennett import Runs
+from sklda._likelihood.evidence.combining import CountEvidence, EvidenceTable
+from sklda._likelihood.evidence.estimates import EvidenceSettings
+from sklda._models.topic_count import cost, count_prior, curve, runs, scan
+from sklda._models.topic_count.count_prior import CountPrior
+from sklda._models.topic_count.prior_rules import PriorRule
+from sklda._models.topic_count.runs import run_chain
+from sklda._sampling.chain import ChainState
 from sklda.datasets import load_docstrings, make_lda_corpus
 
 MODULES = combining, cost, count_prior, curve, runs, scan

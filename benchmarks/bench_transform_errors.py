@@ -18,8 +18,8 @@ from report import table
 from scipy.special import psi
 from sklearn.exceptions import ConvergenceWarning
 
-from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.fold_in import fold_in
+from sklda._core.corpus import Corpus
+from sklda._likelihood.held_out.fold_in import fold_in
 from sklda.datasets import load_docstrings
 
 ESTIMATES = {

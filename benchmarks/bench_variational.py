@@ -23,10 +23,10 @@ from sklearn.decomposition import LatentDirichletAllocation
 from threadpoolctl import threadpool_limits
 
 from sklda import CollapsedVariationalLDA
-from sklda._inference.corpus import Corpus
-from sklda._inference.parallel import with_team
-from sklda._inference.priors import Priors
-from sklda._inference.variational.batch import Batch
+from sklda._core.corpus import Corpus
+from sklda._core.parallel import with_team
+from sklda._core.priors import Priors
+from sklda._models.variational.batch import Batch
 from sklda.datasets import load_docstrings
 from sklda.metrics import held_out_log_likelihood
 
@@ -134,7 +134,7 @@ class Gibbs(Sklda):
 
     def topics(self):
         # The topics by CGS_p of the last draw, as GibbsLDA computes them from one draw.
-        from sklda._inference.sampling.point_estimates import estimate_counts
+        from sklda._sampling.point_estimates import estimate_counts
 
         chain = self.chain
         return estimate_counts(chain.corpus, chain.priors, chain.topics)[1] + ETA

@@ -5,15 +5,15 @@ from collections import defaultdict
 import numpy as np
 from peers import ALPHA, ETA
 
-from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.document_completion import split_tokens
-from sklda._inference.parallel import with_team
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.point_estimates import estimate_counts
-from sklda._inference.variational.batch import Batch
-from sklda._inference.variational.fixed_topics import infer, perplexity
-from sklda._inference.variational.passes import proportions, topics
+from sklda._core.corpus import Corpus
+from sklda._core.parallel import with_team
+from sklda._core.priors import Priors
+from sklda._likelihood.held_out.document_completion import split_tokens
+from sklda._models.variational.batch import Batch
+from sklda._models.variational.fixed_topics import infer, perplexity
+from sklda._models.variational.passes import proportions, topics
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.point_estimates import estimate_counts
 
 BURN_IN, LAG = 50, 5
 SAMPLES = (1, 2, 5, 10, 20)

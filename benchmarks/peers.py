@@ -14,9 +14,9 @@ from scipy.special import gammaln
 from sklearn.decomposition import LatentDirichletAllocation
 
 import sklda
-from sklda._inference.corpus import Corpus
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.choice import chain_class
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._sampling.choice import chain_class
 
 ALPHA, ETA = 0.1, 0.01
 

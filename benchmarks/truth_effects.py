@@ -11,8 +11,8 @@ from report import table
 from scipy.sparse import csr_matrix
 
 from sklda import ConsensusTopics, CovariateLDA, GibbsLDA
-from sklda._inference.composition import LinearModels
-from sklda._inference.consensus import SAME_TOPIC
+from sklda._core.composition import LinearModels
+from sklda._core.consensus import SAME_TOPIC
 from sklda.datasets import load_docstrings
 from sklda.inspection import topic_effects
 from sklda.metrics import match_topics

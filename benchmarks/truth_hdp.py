@@ -4,7 +4,7 @@ import numpy as np
 from report import fitted, table
 
 from sklda import CompoundLDA
-from sklda._inference import random
+from sklda._core import random
 from sklda.datasets import make_lda_corpus
 
 # Documents, words, tokens of a document, eta.

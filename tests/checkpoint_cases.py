@@ -5,8 +5,8 @@ import time
 import numpy as np
 
 from sklda import CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
-from sklda._inference import journal
-from sklda._inference.corpus import Corpus
+from sklda._core import journal
+from sklda._core.corpus import Corpus
 from sklda.callbacks import Checkpoint
 
 

@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 from mutations import pytest_collection_modifyitems, pytest_pyfunc_call  # noqa: F401  hooks
 
-from sklda._inference.corpus import Corpus
-from sklda._inference.progress import Progress
+from sklda._core.corpus import Corpus
+from sklda._core.progress import Progress
 from sklda.datasets import make_lda_corpus
 
 hypothesis.settings.register_profile("sklda", derandomize=True, deadline=None, max_examples=30)
@@ -45,7 +45,7 @@ def binary():
 @pytest.fixture
 def sweeps_made(monkeypatch):
     """A function that returns the sweeps of all chains since the last call, by the kernels' own calls."""
-    from sklda._inference.sampling.collapsed import GibbsChain
+    from sklda._sampling.collapsed import GibbsChain
 
     made, sweep, anneal = [], GibbsChain.sweep, GibbsChain.anneal
 

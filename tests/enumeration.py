@@ -7,10 +7,10 @@ import pytest
 from scipy.special import gammaln, logsumexp
 from scipy.stats import chi2, poisson
 
-from sklda._inference.corpus import Corpus
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.chain import ChainState
-from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._sampling.chain import ChainState
+from sklda._sampling.collapsed import GibbsChain
 
 
 def make_corpus(docs, n_features):

@@ -37,9 +37,9 @@ from sklda import (
     TopicCountLDA,
     metrics,
 )
-from sklda._inference.modes.initialisation import INITS
-from sklda._inference.parallel import Stop
-from sklda._inference.sampling.choice import SAMPLERS
+from sklda._core.parallel import Stop
+from sklda._mode_search.initialisation import INITS
+from sklda._sampling.choice import SAMPLERS
 from sklda.datasets import load_docstrings
 
 # Seconds in which an interrupt must be heard; and those after which threads that still run will not end.

@@ -4,10 +4,10 @@ import numpy as np
 import scipy.sparse as sp
 from enumeration import Enumeration
 
-from sklda._inference.labels.chain import LabelChain
-from sklda._inference.labels.fitting import LabelSums
-from sklda._inference.labels.open_topics import LabelPriors, OpenTopics
-from sklda._inference.sampling.chain import ChainState
+from sklda._models.labels.chain import LabelChain
+from sklda._models.labels.fitting import LabelSums
+from sklda._models.labels.open_topics import LabelPriors, OpenTopics
+from sklda._sampling.chain import ChainState
 
 # Documents with one label, with two and with all three.
 DOCS, LABELS, V = [[0, 0], [2, 1, 2], [2, 3]], [[0], [0, 2], [0, 1, 2]], 4

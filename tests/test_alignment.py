@@ -20,14 +20,14 @@ from sklda import (
     metrics,
     point_estimates,
 )
-from sklda._inference.cluster.shard import Shard
-from sklda._inference.cluster.shard_chain import Cells
-from sklda._inference.compound.model import Model
-from sklda._inference.corpus import Corpus
-from sklda._inference.parallel import _with_aligned_arrays, results_of
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.choice import SAMPLERS, chain_class
+from sklda._cluster.shard import Shard
+from sklda._cluster.shard_chain import Cells
+from sklda._core.corpus import Corpus
+from sklda._core.parallel import _with_aligned_arrays, results_of
+from sklda._core.priors import Priors
 from sklda._kernels import _tokens
+from sklda._models.compound.model import Model
+from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda.datasets import make_lda_corpus
 
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.linalg import fractional_matrix_power
 from scipy.stats import binomtest, t
 
-from sklda._inference import composition
-from sklda._inference.composition import LinearModels, collinear
+from sklda._core import composition
+from sklda._core.composition import LinearModels, collinear
 
 ALARM = 1e-5
 RNG = np.random.default_rng(0)

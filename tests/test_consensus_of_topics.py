@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklda._inference.consensus import (
+from sklda._core.consensus import (
     centre,
     find_consensus,
     has_own_words,
@@ -11,7 +11,7 @@ from sklda._inference.consensus import (
     splits_and_merges,
     stability_and_prevalence,
 )
-from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
+from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
 
 
 @pytest.fixture(scope="module")

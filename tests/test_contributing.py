@@ -8,7 +8,7 @@ from enumeration import DOCS, Enumeration, make_chain
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from sklda._inference.sampling.steps import advance
+from sklda._sampling.steps import advance
 from sklda.datasets import make_lda_corpus
 
 ALARM = 1e-5

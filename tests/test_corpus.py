@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from sklda._inference import corpus as corpus_module
-from sklda._inference.corpus import Corpus
+from sklda._core import corpus as corpus_module
+from sklda._core.corpus import Corpus
 
 matrices = arrays(np.int64, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=8), elements=st.integers(0, 4))
 

@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from sklda._inference.diagnostics import diagnose, draws_after, effective_draws, r_hat, variance_ratio
-from sklda._inference.hyperparameters.convergence import split_r_hat
+from sklda._core.diagnostics import diagnose, draws_after, effective_draws, r_hat, variance_ratio
+from sklda._models.empirical_bayes.convergence import split_r_hat
 
 
 def autoregression(rng, n_chains, n_draws, phi):

@@ -8,15 +8,15 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.special import gammaln, polygamma
 
-from sklda._inference.corpus import Corpus
-from sklda._inference.count_histograms import Histograms
-from sklda._inference.held_out.log_likelihoods import METHODS, log_likelihoods
-from sklda._inference.priors import Priors
-from sklda._inference.rising import log_gamma_divergence, log_gamma_ratio
-from sklda._inference.sampling.choice import SAMPLERS, chain_class
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.initialisation import merge_gains
-from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._core.corpus import Corpus
+from sklda._core.count_histograms import Histograms
+from sklda._core.priors import Priors
+from sklda._core.rising import log_gamma_divergence, log_gamma_ratio
+from sklda._likelihood.held_out.log_likelihoods import METHODS, log_likelihoods
+from sklda._sampling.choice import SAMPLERS, chain_class
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.initialisation import merge_gains
+from sklda._sampling.word_major import WordMajorChain
 from sklda.metrics import held_out_curve, log_evidence
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from workers import run_program
 
-from sklda._inference.priors import padded
+from sklda._core.priors import padded
 from sklda._kernels import _annealing, _chib, _fold_in
 
 
@@ -123,12 +123,12 @@ POISONED = """
         _annealing, _chib, _collapsed, _dirichlet, _fold_in, _grouped, _independent, _leave_one_out,
         _partially_collapsed, _sequential, _word_major,
     )
-    from sklda._inference.sampling.collapsed import GibbsChain
-    from sklda._inference.corpus import Corpus
-    from sklda._inference.sampling.partitioned import PartitionedChain
-    from sklda._inference.priors import Priors, padded
-    from sklda._inference.sampling.word_major import WordMajorChain
-    from sklda._inference.sampling.word_major_partitioned import WordMajorPartitionedChain
+    from sklda._sampling.collapsed import GibbsChain
+    from sklda._core.corpus import Corpus
+    from sklda._sampling.partitioned import PartitionedChain
+    from sklda._core.priors import Priors, padded
+    from sklda._sampling.word_major import WordMajorChain
+    from sklda._sampling.word_major_partitioned import WordMajorPartitionedChain
 
     f32, i32, u64 = np.float32, np.int32, np.uint64
     rng = np.random.default_rng(0)
@@ -248,15 +248,15 @@ FLUSHED = """
     import ctypes, math, struct, sys
     import numpy as np
     from sklda import CollapsedVariationalLDA, CompoundLDA
-    from sklda._inference.sampling.grouped import GroupedChain
-    from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
-    from sklda._inference.sampling.collapsed import GibbsChain
-    from sklda._inference.corpus import Corpus
-    from sklda._inference.held_out.log_likelihoods import METHODS, log_likelihoods
-    from sklda._inference.held_out.fold_in import fold_in
-    from sklda._inference.sampling.partitioned import PartitionedChain
-    from sklda._inference.priors import Priors
-    from sklda._inference.sampling.word_major import WordMajorChain
+    from sklda._sampling.grouped import GroupedChain
+    from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
+    from sklda._sampling.collapsed import GibbsChain
+    from sklda._core.corpus import Corpus
+    from sklda._likelihood.held_out.log_likelihoods import METHODS, log_likelihoods
+    from sklda._likelihood.held_out.fold_in import fold_in
+    from sklda._sampling.partitioned import PartitionedChain
+    from sklda._core.priors import Priors
+    from sklda._sampling.word_major import WordMajorChain
     from sklda.metrics import leave_one_out_score
     from sklda import GibbsLDA
 

@@ -8,15 +8,15 @@ import pytest
 from enumeration import rising
 from scipy.optimize import check_grad, minimize
 
-from sklda._inference import gibbs_em
-from sklda._inference.corpus import Corpus
-from sklda._inference.count_histograms import CountHistograms, Histograms
-from sklda._inference.gibbs_em import MStep, topic_alphas
-from sklda._inference.newton import newton
-from sklda._inference.parallel import NEVER_STOP
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.prior_learning import Learner
+from sklda._core import gibbs_em
+from sklda._core.corpus import Corpus
+from sklda._core.count_histograms import CountHistograms, Histograms
+from sklda._core.gibbs_em import MStep, topic_alphas
+from sklda._core.newton import newton
+from sklda._core.parallel import NEVER_STOP
+from sklda._core.priors import Priors
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.prior_learning import Learner
 from sklda.datasets import make_lda_corpus
 
 BOX = ((1e-3, 1e3), (1e-3, 1e3))

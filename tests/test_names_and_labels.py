@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 import sklda
 from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, LabeledLDA, datasets, inspection, metrics
-from sklda._inference.names import (
+from sklda._core.names import (
     check_same_order,
     find_words,
     in_order,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from sklda._inference.newton import newton, newton_on_log
+from sklda._core.newton import newton, newton_on_log
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

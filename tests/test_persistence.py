@@ -77,8 +77,8 @@ def test_a_fit_with_callbacks_survives():
 @pytest.mark.parametrize("form", [1, 4])
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_state_that_this_version_cannot_load(fitted, name, form, monkeypatch):
-    monkeypatch.setattr("sklda._persistence._FORMAT", form)
-    monkeypatch.setattr("sklda._persistence.version", lambda package: "9.9")
+    monkeypatch.setattr("sklda._models.persistence._FORMAT", form)
+    monkeypatch.setattr("sklda._models.persistence.version", lambda package: "9.9")
     saved = pickle.dumps(fitted[name])
     monkeypatch.undo()
     # The fits of ConsensusTopics are loaded first.

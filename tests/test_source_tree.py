@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 IMPORT = [sys.executable, "-S", "-c", "import sys; sys.path.insert(0, sys.argv[1]); import {}"]
 
 
-@pytest.mark.parametrize("module", ["sklda", "sklda.metrics", "sklda._inference.corpus"])
+@pytest.mark.parametrize("module", ["sklda", "sklda.metrics", "sklda._core.corpus"])
 def test_the_source_tree(tmp_path, module):
     shutil.copytree(ROOT / "sklda", tmp_path / "sklda", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
     *run, code = IMPORT

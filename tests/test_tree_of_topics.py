@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from sklda._inference.consensus import find_consensus
-from sklda._inference.consensus_tree import Pool, TopicTree, leaves_below
-from sklda._inference.distances import jensen_shannon_pairs
+from sklda._core.consensus import find_consensus
+from sklda._core.consensus_tree import Pool, TopicTree, leaves_below
+from sklda._core.distances import jensen_shannon_pairs
 
 RNG = np.random.default_rng(0)
 # Eight distributions of words of their own, and 40 words that all of them have.
@@ -100,15 +100,15 @@ def test_nodes_that_are_not_alike_are_no_topics(monkeypatch):
     topics = [0.45 * PIECES[:2] + 0.55 * rng.dirichlet(np.full(200, 0.02), 2) for _ in range(8)]
     shares = [np.full(2, 0.5)] * 8
     assert len(find_consensus(topics, shares, 0.75).topic_word) == 0
-    monkeypatch.setattr("sklda._inference.consensus._ALIKE", 0.0)
-    monkeypatch.setattr("sklda._inference.consensus._BEYOND_CHANCE", -np.inf)
+    monkeypatch.setattr("sklda._core.consensus._ALIKE", 0.0)
+    monkeypatch.setattr("sklda._core.consensus._BEYOND_CHANCE", -np.inf)
     assert len(find_consensus(topics, shares, 0.75).topic_word) == 2
 
 
 def test_two_fits_must_divide_a_topic(monkeypatch):
     groups = [(*(((0,), (1,)) if f == 0 else (WHOLE,)), (2, 3), *OTHERS) for f in range(8)]
     assert find_consensus(*fits_of(*groups), 0.75).tree["levels"] == []
-    monkeypatch.setattr("sklda._inference.consensus_tree._FEWEST_SPLITS", 1)
+    monkeypatch.setattr("sklda._core.consensus_tree._FEWEST_SPLITS", 1)
     assert len(find_consensus(*fits_of(*groups), 0.75).tree["levels"]) == 1
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FAST = (
     "compound/test_priors.py",
     "datasets/test_datasets.py",
-    "estimators/test_pipelines.py",
+    "models/test_pipelines.py",
     "evidence/test_permanent.py",
     "held_out/test_log_likelihoods.py",
     "inspection/test_tables.py",

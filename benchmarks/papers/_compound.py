@@ -6,15 +6,15 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from sklda import CompoundLDA, GibbsLDA
-from sklda._inference import random
-from sklda._inference.compound.driver import chain_with_mixtures
-from sklda._inference.compound.model import Model
-from sklda._inference.compound.variational import VariationalAscent
-from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.document_completion import split_tokens
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.steps import advance
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._likelihood.held_out.document_completion import split_tokens
+from sklda._models.compound.driver import chain_with_mixtures
+from sklda._models.compound.model import Model
+from sklda._models.compound.variational import VariationalAscent
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.steps import advance
 from sklda.datasets import make_compound_lda_corpus
 from sklda.metrics import predictive_perplexity, topic_coherence
 

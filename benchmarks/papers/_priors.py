@@ -8,13 +8,13 @@ from report import say
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda import EmpiricalBayesLDA, GibbsLDA
-from sklda._inference.corpus import Corpus
-from sklda._inference.gibbs_em import MStep
-from sklda._inference.hyperparameters.chain_pool import learning
-from sklda._inference.hyperparameters.variational_em import variational_em
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.run_chains import run_chains
+from sklda._core.corpus import Corpus
+from sklda._core.gibbs_em import MStep
+from sklda._core.priors import Priors
+from sklda._models.empirical_bayes.chain_pool import learning
+from sklda._models.empirical_bayes.variational_em import variational_em
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.run_chains import run_chains
 from sklda.datasets import make_lda_corpus
 from sklda.metrics import leave_one_out_score
 

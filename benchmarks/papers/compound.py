@@ -28,8 +28,8 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import silhouette_samples
 
 from sklda import CompoundLDA, GibbsLDA
-from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.document_completion import split_tokens
+from sklda._core.corpus import Corpus
+from sklda._likelihood.held_out.document_completion import split_tokens
 from sklda.metrics import predictive_perplexity, topic_coherence
 
 METHODS = {"augmented": "AGS", "langevin": "MGS", "variational": "VEM"}

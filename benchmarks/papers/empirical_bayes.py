@@ -40,12 +40,12 @@ from _record import Part, corpus
 from peers import stopwatch
 from scipy.special import psi
 
-from sklda._inference.corpus import Corpus
-from sklda._inference.gibbs_em import MStep
-from sklda._inference.hyperparameters.chain_pool import learning
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.run_chains import run_chains
+from sklda._core.corpus import Corpus
+from sklda._core.gibbs_em import MStep
+from sklda._core.priors import Priors
+from sklda._models.empirical_bayes.chain_pool import learning
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.run_chains import run_chains
 from sklda.datasets import make_lda_corpus
 
 # Share of the sweeps of the paper's chains that is run; times are those of all sweeps.

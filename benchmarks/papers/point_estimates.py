@@ -29,10 +29,10 @@ from draws import by_topics, cvb0, estimates, gibbs, halves, iterations, normali
 from peers import ALPHA, ETA, Tomotopy, stopwatch
 from sklearn.decomposition import LatentDirichletAllocation
 
-from sklda._inference.corpus import Corpus
-from sklda._inference.sampling.point_estimates import estimate_counts
-from sklda._inference.variational.fixed_topics import perplexity
-from sklda._inference.variational.passes import topics as topics_of
+from sklda._core.corpus import Corpus
+from sklda._models.variational.fixed_topics import perplexity
+from sklda._models.variational.passes import topics as topics_of
+from sklda._sampling.point_estimates import estimate_counts
 from sklda.metrics import word_association
 
 CORPORA = ("news16", "reuters395")

@@ -24,10 +24,10 @@ from peers import stopwatch
 from scipy.special import logsumexp
 
 from sklda import GibbsLDA, TopicCountLDA
-from sklda._inference.corpus import Corpus
-from sklda._inference.evidence.cgs_transition import cgs_transition
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._likelihood.evidence.cgs_transition import cgs_transition
+from sklda._sampling.collapsed import GibbsChain
 from sklda.datasets import make_lda_corpus
 from sklda.metrics import leave_one_out_score, log_evidence
 

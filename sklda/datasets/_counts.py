@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 from sklearn.utils.validation import _get_feature_names
 
-from sklda._inference.arguments import check_int
-from sklda._inference.counts import LARGEST_COUNT, read_counts, row_blocks
-from sklda._inference.dask_arrays import blocks_of, check_shape, is_dask
-from sklda._inference.names import read_words
-from sklda._inference.types import Counts
+from sklda._core.arguments import check_int
+from sklda._core.counts import LARGEST_COUNT, read_counts, row_blocks
+from sklda._core.dask_arrays import blocks_of, check_shape, is_dask
+from sklda._core.names import read_words
+from sklda._core.types import Counts
 
 _FORMAT = 1
 # The files of a folder, and their types.

@@ -9,7 +9,7 @@ from os import PathLike
 import numpy as np
 from sklearn.utils import Bunch
 
-from sklda._inference.counts import LARGEST_COUNT
+from sklda._core.counts import LARGEST_COUNT
 from sklda.datasets._tokens import count_cells
 
 _FIELDS = ("document", "source", "position", "type index", "word", "topic")

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch, check_random_state, check_scalar
 
-from sklda._inference.arguments import real_numbers
-from sklda._inference.random import log_dirichlet
-from sklda._inference.types import Seed
+from sklda._core.arguments import real_numbers
+from sklda._core.random import log_dirichlet
+from sklda._core.types import Seed
 
 
 def make_lda_corpus(

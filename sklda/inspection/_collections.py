@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference.types import Data, Model, Values
+from sklda._core.types import Data, Model, Values
 from sklda.inspection._axes import Display, distinct_colours, legend_label, plain_text, pyplot, style_shares
 from sklda.inspection._groups import group_shares
 from sklda.inspection._parameters import described

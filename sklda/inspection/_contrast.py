@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
-from sklda._inference.arguments import check_int
-from sklda._inference.names import read_once
-from sklda._inference.records import frame
-from sklda._inference.types import Data, Model, Seed, Table, Values
+from sklda._core.arguments import check_int
+from sklda._core.names import read_once
+from sklda._core.records import frame
+from sklda._core.types import Data, Model, Seed, Table, Values
 from sklda.inspection._axes import BLUE, ORANGE, Display, plain_text
 from sklda.inspection._group_words import GroupSample
 from sklda.inspection._parameters import described

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from sklda._inference.diagnostics import diagnose, draws_after
-from sklda._inference.types import Model, Values
+from sklda._core.diagnostics import diagnose, draws_after
+from sklda._core.types import Model, Values
 from sklda.inspection._axes import Display, distinct_colours
 from sklda.inspection._parameters import described
 from sklda.inspection._view import fitted

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
-from sklda._inference import random
-from sklda._inference.arguments import check_int
-from sklda._inference.rounding import rounding
-from sklda._inference.sampling.draws import draw_doc_topic
-from sklda._inference.types import Data, Model, Seed, Values
+from sklda._core import random
+from sklda._core.arguments import check_int
+from sklda._core.rounding import rounding
+from sklda._core.types import Data, Model, Seed, Values
+from sklda._sampling.draws import draw_doc_topic
 from sklda.inspection._axes import MOST_NAMES, HeatmapDisplay
 from sklda.inspection._hierarchy import cluster_tree, leaf_order
 from sklda.inspection._parameters import described

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from sklda._base import BaseLDA
-from sklda._consensus import ConsensusTopics
-from sklda._design import of_documents, read_columns, read_covariates, with_value
-from sklda._formulas import design_of, warn_of_sources
-from sklda._inference import random
-from sklda._inference.arguments import check_int, check_level
-from sklda._inference.composition import LinearModels, collinear
-from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.token_topics import draw_topics
-from sklda._inference.names import check_same_order, grouped, read_labels
-from sklda._inference.priors import SMALLEST
-from sklda._inference.rounding import rounding
-from sklda._inference.warn import warn
+from sklda._core import random
+from sklda._core.arguments import check_int, check_level
+from sklda._core.composition import LinearModels, collinear
+from sklda._core.corpus import Corpus
+from sklda._core.design import of_documents, read_columns, read_covariates, with_value
+from sklda._core.formulas import design_of, warn_of_sources
+from sklda._core.names import check_same_order, grouped, read_labels
+from sklda._core.priors import SMALLEST
+from sklda._core.rounding import rounding
+from sklda._core.warn import warn
+from sklda._likelihood.held_out.token_topics import draw_topics
+from sklda._models.base import BaseLDA
+from sklda._models.consensus.estimator import ConsensusTopics
 from sklda.inspection._view import view
 from sklda.metrics._models import corpus_and_model, inner_model
 

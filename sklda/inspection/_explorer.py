@@ -14,9 +14,9 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from sklda._inference.names import check_same_order
-from sklda._inference.types import Data, Model, Values
-from sklda._topic_names import checked
+from sklda._core.names import check_same_order
+from sklda._core.types import Data, Model, Values
+from sklda._models.topic_names import checked
 from sklda.inspection._explorer_data import clip, page_data
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklda._inference.distances import jensen_shannon
+from sklda._core.distances import jensen_shannon
 from sklda.inspection._fit_tree import finer_topics
 from sklda.inspection._groups import group_shares
 from sklda.inspection._hierarchy import cluster_tree, leaf_order

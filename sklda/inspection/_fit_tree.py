@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from sklda._consensus_fits import topics_of_nodes
-from sklda._inference.consensus_tree import leaves_below
+from sklda._core.consensus_tree import leaves_below
+from sklda._models.consensus.fits import topics_of_nodes
 from sklda.inspection._axes import plain_text
 from sklda.inspection._ranking import largest
 

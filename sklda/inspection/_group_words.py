@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference import random
-from sklda._inference.arguments import check_int, check_level, check_memory
-from sklda._inference.records import frame
-from sklda._inference.sampling.group_words import sample_group_counts
-from sklda._inference.types import Data, Model, Seed, Table, Values
+from sklda._core import random
+from sklda._core.arguments import check_int, check_level, check_memory
+from sklda._core.records import frame
+from sklda._core.types import Data, Model, Seed, Table, Values
+from sklda._sampling.group_words import sample_group_counts
 from sklda.inspection._groups import groups_to_compare
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import largest

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklda._inference.names import grouped, read_labels
-from sklda._inference.rounding import rounding
+from sklda._core.names import grouped, read_labels
+from sklda._core.rounding import rounding
 
 
 @dataclass

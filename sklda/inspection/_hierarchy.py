@@ -9,9 +9,9 @@ from scipy.spatial.distance import squareform
 from sklearn.metrics import silhouette_samples
 from sklearn.utils import Bunch
 
-from sklda._inference.arguments import check_choice, check_int
-from sklda._inference.distances import jensen_shannon
-from sklda._inference.types import Data, Model
+from sklda._core.arguments import check_choice, check_int
+from sklda._core.distances import jensen_shannon
+from sklda._core.types import Data, Model
 from sklda.inspection._fit_tree import fit_tree
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view

@@ -10,11 +10,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference.arguments import check_int
-from sklda._inference.names import is_hashable, listed, python_value, read_column
-from sklda._inference.records import frame
-from sklda._inference.types import Data, Model, Table, Values
-from sklda._topic_names import label_topics
+from sklda._core.arguments import check_int
+from sklda._core.names import is_hashable, listed, python_value, read_column
+from sklda._core.records import frame
+from sklda._core.types import Data, Model, Table, Values
+from sklda._models.topic_names import label_topics
 from sklda.inspection._axes import Display, plain_text
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import largest

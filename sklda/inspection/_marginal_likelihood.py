@@ -9,8 +9,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference.arguments import check_choice
-from sklda._inference.types import Model, Values
+from sklda._core.arguments import check_choice
+from sklda._core.types import Model, Values
 from sklda.inspection._axes import ACCENT, LINE, MUTED, Display, pyplot
 from sklda.inspection._parameters import described
 from sklda.inspection._prior_axes import LABELS, PRIORS, legend_below, log_axis, read_curve

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference.arguments import check_int
-from sklda._inference.types import Data, Model
-from sklda._topic_names import distinct
+from sklda._core.arguments import check_int
+from sklda._core.types import Data, Model
+from sklda._models.topic_names import distinct
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import largest
 from sklda.inspection._view import view

@@ -3,7 +3,7 @@
 import inspect
 import re
 
-from sklda._inference.types import Method
+from sklda._core.types import Method
 
 _MODEL = """estimator, pipeline, or pair (topic_word, doc_topic)
     A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_scalar
 
-from sklda._inference.arguments import real_numbers
+from sklda._core.arguments import real_numbers
 from sklda.inspection._view import fitted
 
 PRIORS = ("doc_topic_prior", "topic_word_prior")

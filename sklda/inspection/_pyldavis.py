@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference.distances import jensen_shannon
-from sklda._inference.types import Data, Model
+from sklda._core.distances import jensen_shannon
+from sklda._core.types import Data, Model
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
 

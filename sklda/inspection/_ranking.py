@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import rankdata
 
-from sklda._inference.arguments import check_choice, check_int
+from sklda._core.arguments import check_choice, check_int
 
 METHODS = ("probability", "relevance", "frex")
 # Sievert & Shirley (2014) found 0.6 best in a user study; stm takes 0.5.

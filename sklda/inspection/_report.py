@@ -7,9 +7,9 @@ import textwrap
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference.arguments import check_int
-from sklda._inference.records import Table, clean, records
-from sklda._inference.types import Data, Model, Values
+from sklda._core.arguments import check_int
+from sklda._core.records import Table, clean, records
+from sklda._core.types import Data, Model, Values
 from sklda.inspection._fit_tree import finer_topics
 from sklda.inspection._names import suggested_names
 from sklda.inspection._parameters import described

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
-from sklda._inference.arguments import check_choice
-from sklda._inference.distances import jensen_shannon
-from sklda._inference.types import Model, Values
+from sklda._core.arguments import check_choice
+from sklda._core.distances import jensen_shannon
+from sklda._core.types import Model, Values
 from sklda.inspection._axes import (
     BLUE,
     GREEN,

@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference.arguments import check_int
-from sklda._inference.distances import jensen_shannon
-from sklda._inference.records import Table, frame, records
-from sklda._inference.types import Data, Model, Values
-from sklda._topic_names import distinct
+from sklda._core.arguments import check_int
+from sklda._core.distances import jensen_shannon
+from sklda._core.records import Table, frame, records
+from sklda._core.types import Data, Model, Values
+from sklda._models.topic_names import distinct
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking, check_n
 from sklda.inspection._view import view

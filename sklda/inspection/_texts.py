@@ -5,7 +5,7 @@ from itertools import chain, repeat
 
 import numpy as np
 
-from sklda._inference.names import read_names
+from sklda._core.names import read_names
 from sklda.inspection._tokens import Tokens, likeliest
 
 # The pattern of CountVectorizer, with words of one letter.

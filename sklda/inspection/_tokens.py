@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference import random
-from sklda._inference.held_out.token_topics import draw_topics
-from sklda._inference.records import frame
-from sklda._inference.types import Data, Model, Table, Values
+from sklda._core import random
+from sklda._core.records import frame
+from sklda._core.types import Data, Model, Table, Values
+from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda.inspection._parameters import described
 from sklda.inspection._view import lacks, view
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference import random
-from sklda._inference.arguments import check_int
-from sklda._inference.records import frame
-from sklda._inference.types import Data, Model, Seed, Table, Values
-from sklda._inference.word_information import TopicDocuments, TopicTokens, deviations
+from sklda._core import random
+from sklda._core.arguments import check_int
+from sklda._core.records import frame
+from sklda._core.types import Data, Model, Seed, Table, Values
+from sklda._core.word_information import TopicDocuments, TopicTokens, deviations
 from sklda.inspection._groups import groups_to_compare
 from sklda.inspection._parameters import described
 from sklda.inspection._tokens import Tokens

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sklda._inference.types import Model, Values
+from sklda._core.types import Model, Values
 from sklda.inspection._axes import ACCENT, LINE, PanelsDisplay, pyplot
 from sklda.inspection._parameters import described
 from sklda.inspection._view import fitted

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import stdtrit
 
-from sklda._inference.types import Data, Model, Seed
+from sklda._core.types import Data, Model, Seed
 from sklda.inspection._axes import PanelsDisplay, pyplot
 from sklda.inspection._parameters import described
 from sklda.metrics._topic_counts import compare_topic_counts

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference.records import frame
-from sklda._inference.types import Data, Model, Seed, Table, Values
+from sklda._core.records import frame
+from sklda._core.types import Data, Model, Seed, Table, Values
 from sklda.inspection._effects import Effects
 from sklda.inspection._parameters import described
 

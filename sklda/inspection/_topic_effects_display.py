@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._design import covariate_of, read_columns
-from sklda._inference.types import Data, Model, Seed, Values
+from sklda._core.design import covariate_of, read_columns
+from sklda._core.types import Data, Model, Seed, Values
 from sklda.inspection._axes import MUTED, Display, distinct_colours, legend_label, plain_text, style_shares
 from sklda.inspection._effects import Effects
 from sklda.inspection._parameters import described

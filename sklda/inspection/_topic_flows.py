@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from sklda._inference import random
-from sklda._inference.names import read_once
-from sklda._inference.parallel import jobs_for
-from sklda._inference.records import Table
-from sklda._inference.types import Data, Model, Seed
+from sklda._core import random
+from sklda._core.names import read_once
+from sklda._core.parallel import jobs_for
+from sklda._core.records import Table
+from sklda._core.types import Data, Model, Seed
 from sklda.inspection._axes import Display, pyplot
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view

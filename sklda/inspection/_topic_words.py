@@ -9,8 +9,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference.arguments import check_int
-from sklda._inference.types import Data, Model, Values
+from sklda._core.arguments import check_int
+from sklda._core.types import Data, Model, Values
 from sklda.inspection._axes import PanelsDisplay, plain_text, pyplot, style_bars
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking

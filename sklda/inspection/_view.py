@@ -13,13 +13,13 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._inference.arguments import check_int, distributions, real_numbers
-from sklda._inference.corpus import Corpus
-from sklda._inference.counts import check_matrix
-from sklda._inference.names import check_same_order, read_column, read_document_names, read_labels, read_words
-from sklda._inference.warn import warn
-from sklda._topic_names import distinct
-from sklda._topic_names import topic_names as model_topic_names
+from sklda._core.arguments import check_int, distributions, real_numbers
+from sklda._core.corpus import Corpus
+from sklda._core.counts import check_matrix
+from sklda._core.names import check_same_order, read_column, read_document_names, read_labels, read_words
+from sklda._core.warn import warn
+from sklda._models.topic_names import distinct
+from sklda._models.topic_names import topic_names as model_topic_names
 from sklda.inspection._axes import plain_text
 from sklda.inspection._ranking import largest
 from sklda.metrics import _models as models

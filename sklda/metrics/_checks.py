@@ -1,8 +1,8 @@
 """Checks of the options that several scores share."""
 
-from sklda._inference.arguments import check_choice, check_int
-from sklda._inference.held_out.ais import SCHEDULES
-from sklda._inference.held_out.log_likelihoods import METHODS
+from sklda._core.arguments import check_choice, check_int
+from sklda._likelihood.held_out.ais import SCHEDULES
+from sklda._likelihood.held_out.log_likelihoods import METHODS
 
 # Default number of particles of a particle filter: chosen, not measured.
 _PARTICLES = 20

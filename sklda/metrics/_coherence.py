@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from sklda._inference.arguments import check_choice
-from sklda._inference.counts import check_matrix
-from sklda._inference.rounding import rounding
-from sklda._inference.types import Counts, Model
+from sklda._core.arguments import check_choice
+from sklda._core.counts import check_matrix
+from sklda._core.rounding import rounding
+from sklda._core.types import Counts, Model
 from sklda.metrics._models import topic_weights
 
 Measure: TypeAlias = Literal["npmi", "umass", "u_mass"]

@@ -7,14 +7,14 @@ from typing import Literal
 import numpy as np
 from sklearn.utils import Bunch
 
-from sklda._inference import random
-from sklda._inference.arguments import check_choice
-from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.averages import log_mean_exp
-from sklda._inference.held_out.log_likelihoods import log_likelihoods
-from sklda._inference.held_out.ratio_ais import log_ratios
-from sklda._inference.sampling.matching import match_topics
-from sklda._inference.types import Counts, Model, Seed
+from sklda._core import random
+from sklda._core.arguments import check_choice
+from sklda._core.corpus import Corpus
+from sklda._core.types import Counts, Model, Seed
+from sklda._likelihood.held_out.averages import log_mean_exp
+from sklda._likelihood.held_out.log_likelihoods import log_likelihoods
+from sklda._likelihood.held_out.ratio_ais import log_ratios
+from sklda._sampling.matching import match_topics
 from sklda.metrics._checks import check_options
 from sklda.metrics._models import corpus_and_model
 

@@ -6,14 +6,14 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from sklda._inference import random
-from sklda._inference.arguments import check_choice, check_int
-from sklda._inference.corpus import Corpus
-from sklda._inference.evidence import estimates
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.initialisation import INITS
-from sklda._inference.types import Counts, Seed
-from sklda._inference.warn import warn
+from sklda._core import random
+from sklda._core.arguments import check_choice, check_int
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._core.types import Counts, Seed
+from sklda._core.warn import warn
+from sklda._likelihood.evidence import estimates
+from sklda._sampling.initialisation import INITS
 
 COMPARATOR = "{!r} is known to fail on topic models, and is meant for comparisons; use 'guided_ais'."
 

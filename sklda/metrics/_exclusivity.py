@@ -6,8 +6,8 @@ from typing import Literal, overload
 
 import numpy as np
 
-from sklda._inference.arguments import distributions
-from sklda._inference.types import Model
+from sklda._core.arguments import distributions
+from sklda._core.types import Model
 from sklda.metrics._coherence import top_word_ids
 from sklda.metrics._models import topic_weights
 

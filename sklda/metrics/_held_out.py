@@ -7,10 +7,10 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference import random
-from sklda._inference.held_out.averages import log_mean_exp
-from sklda._inference.held_out.log_likelihoods import log_likelihoods
-from sklda._inference.types import Counts, Model, Seed
+from sklda._core import random
+from sklda._core.types import Counts, Model, Seed
+from sklda._likelihood.held_out.averages import log_mean_exp
+from sklda._likelihood.held_out.log_likelihoods import log_likelihoods
 from sklda.metrics._checks import check_options
 from sklda.metrics._models import corpus_and_model
 

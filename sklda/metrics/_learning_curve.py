@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import Bunch
 
-from sklda._inference import random
-from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.averages import log_mean_exp, mean_per_token
-from sklda._inference.held_out.ratio_ais import training_curve
-from sklda._inference.types import Counts, Model, Seed
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._core.types import Counts, Model, Seed
+from sklda._likelihood.held_out.averages import log_mean_exp, mean_per_token
+from sklda._likelihood.held_out.ratio_ais import training_curve
 from sklda.metrics._checks import check_options
 from sklda.metrics._models import check_arrays, inner_model
 

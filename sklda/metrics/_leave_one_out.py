@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
-from sklda._inference import random
-from sklda._inference.arguments import check_int
-from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.leave_one_out import leave_one_out
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.chain import ChainState
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.point_estimates import check_assignments
-from sklda._inference.types import Counts, Model, Seed
+from sklda._core import random
+from sklda._core.arguments import check_int
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._core.types import Counts, Model, Seed
+from sklda._likelihood.held_out.leave_one_out import leave_one_out
+from sklda._sampling.chain import ChainState
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.point_estimates import check_assignments
 from sklda.metrics._models import has_covariates, inner_model
 
 _TRIPLE = "(topic_assignments, doc_topic_prior, topic_word_prior)"

@@ -6,10 +6,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import Bunch
 
-from sklda._inference.arguments import distributions
-from sklda._inference.consensus import splits_and_merges
-from sklda._inference.distances import jensen_shannon, jensen_shannon_pairs
-from sklda._inference.types import Model
+from sklda._core.arguments import distributions
+from sklda._core.consensus import splits_and_merges
+from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
+from sklda._core.types import Model
 from sklda.metrics._models import feature_names_of, topic_weights, topics_with_words, unwrap
 
 

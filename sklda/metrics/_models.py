@@ -8,12 +8,12 @@ from sklearn.decomposition import NMF, MiniBatchNMF
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklda._inference.arguments import check_components, check_weights, real_numbers
-from sklda._inference.consensus import has_own_words
-from sklda._inference.corpus import Corpus
-from sklda._inference.counts import holds_texts
-from sklda._inference.names import check_same_order
-from sklda._inference.priors import check_prior
+from sklda._core.arguments import check_components, check_weights, real_numbers
+from sklda._core.consensus import has_own_words
+from sklda._core.corpus import Corpus
+from sklda._core.counts import holds_texts
+from sklda._core.names import check_same_order
+from sklda._core.priors import check_prior
 
 _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic_prior)"
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._inference import random
-from sklda._inference.arguments import check_int
-from sklda._inference.held_out.document_completion import predictive_log_likelihood
-from sklda._inference.types import Counts, Model, Seed
+from sklda._core import random
+from sklda._core.arguments import check_int
+from sklda._core.types import Counts, Model, Seed
+from sklda._likelihood.held_out.document_completion import predictive_log_likelihood
 from sklda.metrics._models import corpus_and_model, corpus_of
 
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from sklda._inference.arguments import check_choice
-from sklda._inference.held_out.averages import mean_per_token
-from sklda._inference.types import Seed
+from sklda._core.arguments import check_choice
+from sklda._core.types import Seed
+from sklda._likelihood.held_out.averages import mean_per_token
 from sklda.metrics._checks import check_options
 from sklda.metrics._coherence import check_method, topic_coherence, topic_diversity
 from sklda.metrics._held_out import estimate_log_likelihood

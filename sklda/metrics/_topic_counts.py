@@ -16,14 +16,14 @@ from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
-from sklda._inference import random
-from sklda._inference.arguments import check_int, distributions
-from sklda._inference.consensus import SAME_TOPIC
-from sklda._inference.counts import read_sparse
-from sklda._inference.distances import jensen_shannon
-from sklda._inference.parallel import jobs_for
-from sklda._inference.records import TableOfErrors
-from sklda._inference.types import Data, Model, Seed
+from sklda._core import random
+from sklda._core.arguments import check_int, distributions
+from sklda._core.consensus import SAME_TOPIC
+from sklda._core.counts import read_sparse
+from sklda._core.distances import jensen_shannon
+from sklda._core.parallel import jobs_for
+from sklda._core.records import TableOfErrors
+from sklda._core.types import Data, Model, Seed
 from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity
 from sklda.metrics._models import check_order, topics_with_words

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from sklda._inference.names import find_words, read_column, read_vocabulary
-from sklda._inference.priors import check_prior
-from sklda._inference.types import Model
+from sklda._core.names import find_words, read_column, read_vocabulary
+from sklda._core.priors import check_prior
+from sklda._core.types import Model
 from sklda.metrics._models import feature_names_of, refuse_covariates, topic_weights, unwrap
 
 

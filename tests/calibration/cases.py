@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from calibration.ranks import rank
 from sklda import CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
-from sklda._inference.corpus import count_tokens
+from sklda._core.corpus import count_tokens
 from sklda.inspection import token_topics
 
 N_DRAWS = 19

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from sklda._inference import frames, journal
+from sklda._core import frames, journal
 from sklda.callbacks import Checkpoint
 from sklda.datasets import make_lda_corpus
 

@@ -23,10 +23,11 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from workers import run_program
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, TopicCountLDA, _checkpoints
-from sklda._inference import checkpoint_folder, frames, journal
-from sklda._inference.corpus import Corpus
-from sklda._inference.sampling.collapsed import GibbsChain
+from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, TopicCountLDA
+from sklda._core import checkpoint_folder, frames, journal
+from sklda._core.corpus import Corpus
+from sklda._models import checkpoints as _checkpoints
+from sklda._sampling.collapsed import GibbsChain
 from sklda.callbacks import Checkpoint
 
 
@@ -210,7 +211,7 @@ def test_two_threads(interrupted, corpus, tmp_path):
     ended = run_program(
         """
         import pathlib, sys
-        from sklda._inference.checkpoint_folder import Lock
+        from sklda._core.checkpoint_folder import Lock
         Lock(pathlib.Path(sys.argv[1]), "the folder")
         """,
         tmp_path,
@@ -591,7 +592,7 @@ def test_clones_and_pickles_keep_the_checkpoint(folder):
 def test_older_versions_of_scikit_learn(monkeypatch):
     """Without `sklearn.callback`, estimators accept a Checkpoint and nothing else."""
     monkeypatch.setitem(sys.modules, "sklearn.callback", None)
-    path = Path(sys.modules["sklda._callbacks"].__file__)
+    path = Path(sys.modules["sklda._models.progress"].__file__)
     spec = importlib.util.spec_from_file_location("sklda._callbacks_of_older_versions", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

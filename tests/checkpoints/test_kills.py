@@ -9,7 +9,7 @@ from checkpoint_cases import KILLED, fit_or_resume, hold
 from workers import fast_context
 
 from sklda import GibbsLDA
-from sklda._inference import checkpoint_folder
+from sklda._core import checkpoint_folder
 from sklda.callbacks import Checkpoint
 
 # Seconds after which a fit that nothing disturbs has failed.

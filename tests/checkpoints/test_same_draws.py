@@ -6,7 +6,7 @@ import pytest
 from checkpoint_cases import compound, covariate, empirical_bayes, gibbs, labeled, topic_count
 
 from sklda import GibbsLDA
-from sklda._inference.sampling import choice
+from sklda._sampling import choice
 from sklda.callbacks import Checkpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

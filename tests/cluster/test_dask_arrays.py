@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from workers import client_of
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA
-from sklda._dask import client_of_cluster
-from sklda._inference.cluster.actors import ClusterCorpus
+from sklda._cluster.actors import ClusterCorpus
+from sklda._models.dask_fits import client_of_cluster
 from sklda.callbacks import Checkpoint
 from sklda.datasets import load_docstrings
 from sklda.inspection import top_words, topic_table
@@ -31,7 +31,7 @@ def gibbs(**parameters):
 @pytest.fixture
 def no_cluster(monkeypatch):
     """Other tests have clusters in this process."""
-    monkeypatch.setattr("sklda._gibbs.client_of_cluster", lambda: None)
+    monkeypatch.setattr("sklda._models.gibbs.client_of_cluster", lambda: None)
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +180,7 @@ def test_parameters_that_a_cluster_does_not_have(counts, blocks, processes, para
 @pytest.mark.parametrize("on_cluster", [False, True])
 def test_bad_counts_name_their_block(counts, blocks, processes, on_cluster, monkeypatch):
     if not on_cluster:
-        monkeypatch.setattr("sklda._gibbs.client_of_cluster", lambda: None)
+        monkeypatch.setattr("sklda._models.gibbs.client_of_cluster", lambda: None)
     bad = counts.astype(float).tolil()
     bad[80, 7] = -1
     with pytest.raises(ValueError, match=r"block 1 of X: X\[5, 7\] = -1.0 is negative"):
@@ -325,7 +325,7 @@ def test_a_fit_on_a_cluster_continues_from_its_checkpoint(
         raise _Killed
 
     # A save after every sweep.
-    monkeypatch.setattr("sklda._inference.journal.SHARE", np.inf)
+    monkeypatch.setattr("sklda._core.journal.SHARE", np.inf)
     X, folder = blocks(counts, 5), tmp_path / "checkpoint"
     lda = gibbs(snapshot_every=10).set_callbacks(Checkpoint(folder, every=0))
     after_sweep(n_sweeps, kill)

@@ -12,9 +12,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from workers import run_program
 
-import sklda._inference.corpus as corpus_module
+import sklda._core.corpus as corpus_module
 from sklda import CollapsedVariationalLDA, GibbsLDA
-from sklda._inference.corpus import Corpus
+from sklda._core.corpus import Corpus
 from sklda.datasets import _counts, load_counts, save_counts
 
 TEXTS = ["apple banana apple", "", "banana cherry", "cherry cherry apple"] * 5
@@ -229,7 +229,7 @@ import numpy as np
 import pandas
 import scipy.sparse as sp
 from sklda import GibbsLDA
-from sklda._inference import corpus
+from sklda._core import corpus
 from sklda.datasets import load_counts, save_counts
 
 folder, corpus._LARGE = sys.argv[1], int(sys.argv[2])

@@ -7,7 +7,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA
-from sklda._inference.distances import jensen_shannon
+from sklda._core.distances import jensen_shannon
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import (
     DocumentTopicsDisplay,

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
-from sklda._inference.diagnostics import effective_draws, r_hat
+from sklda._core.diagnostics import effective_draws, r_hat
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import ConvergenceDisplay, to_arviz
 

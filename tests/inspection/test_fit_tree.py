@@ -6,7 +6,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.utils import Bunch
 
 from sklda import CollapsedVariationalLDA, ConsensusTopics, GibbsLDA, merge_topics
-from sklda._inference.consensus_tree import leaves_below
+from sklda._core.consensus_tree import leaves_below
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import TopicFlowDisplay, TopicHierarchyDisplay, topic_flows, topic_hierarchy, topic_report
 from sklda.inspection._explorer_data import page_data

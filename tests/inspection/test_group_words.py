@@ -5,10 +5,10 @@ import pytest
 from scipy.stats import beta, kstest, ttest_1samp
 
 from sklda import GibbsLDA, LabeledLDA
-from sklda._inference import random
-from sklda._inference.corpus import Corpus
-from sklda._inference.sampling import group_words as inner
-from sklda._inference.sampling.group_words import GroupPriors, TopicGroups, sample_group_counts
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._sampling import group_words as inner
+from sklda._sampling.group_words import GroupPriors, TopicGroups, sample_group_counts
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import group_words
 

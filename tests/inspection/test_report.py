@@ -21,7 +21,7 @@ from sklda import (
     LabeledLDA,
     TopicCountLDA,
 )
-from sklda._inference.records import Table
+from sklda._core.records import Table
 from sklda.inspection import top_documents, top_words, topic_report
 from sklda.metrics import topic_coherence, topic_exclusivity
 

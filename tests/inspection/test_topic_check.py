@@ -11,7 +11,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.metrics import mutual_info_score
 
 from sklda import CollapsedVariationalLDA, GibbsLDA, LabeledLDA
-from sklda._inference.word_information import TopicDocuments, TopicTokens, deviations
+from sklda._core.word_information import TopicDocuments, TopicTokens, deviations
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import topic_check
 
@@ -101,7 +101,7 @@ def of_correlated_draws(n_topics=4000, n_draws=15, correlation=0.6):
     return (z**2).sum(), n_topics
 
 
-@pytest.mark.mutation("sklda._inference.word_information._MOST_WITHIN", 0.0)
+@pytest.mark.mutation("sklda._core.word_information._MOST_WITHIN", 0.0)
 def test_z_of_the_mean_over_draws_is_standard_normal():
     total, n = of_correlated_draws()
     # The errors of the standard deviations of replicates, and topics beyond 3, are a hundredth.
@@ -191,7 +191,7 @@ def with_groups_permuted(self, rng):
     return other.information()
 
 
-@pytest.mark.mutation("sklda._inference.word_information.TopicDocuments.with_random_signs", with_groups_permuted)
+@pytest.mark.mutation("sklda._core.word_information.TopicDocuments.with_random_signs", with_groups_permuted)
 def test_groups_of_long_and_of_short_documents_do_not_differ_by_their_lengths():
     z = np.array([of_bursty_words(seed, UNEQUAL) for seed in range(40)])
     assert 2 * norm.sf(abs(z.mean()) * np.sqrt(len(z))) > ALARM

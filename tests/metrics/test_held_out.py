@@ -5,7 +5,7 @@ import pytest
 from enumeration import make_corpus
 
 from sklda import GibbsLDA
-from sklda._inference.held_out.document_completion import split_tokens
+from sklda._likelihood.held_out.document_completion import split_tokens
 from sklda.datasets import make_lda_corpus
 from sklda.metrics import held_out_log_likelihood
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sklda import CompoundLDA
-from sklda._inference.corpus import Corpus
-from sklda._inference.held_out.document_completion import split_tokens
+from sklda._core.corpus import Corpus
+from sklda._likelihood.held_out.document_completion import split_tokens
 from sklda.datasets import make_compound_lda_corpus
 from sklda.metrics import predictive_perplexity
 

@@ -22,7 +22,7 @@ from sklda import (
     LabeledLDA,
     TopicCountLDA,
 )
-from sklda._inference.distances import jensen_shannon
+from sklda._core.distances import jensen_shannon
 from sklda.callbacks import Checkpoint
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import TopicCountComparisonDisplay, TopicFlowDisplay

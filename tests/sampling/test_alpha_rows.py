@@ -7,24 +7,24 @@ import numpy as np
 import pytest
 
 from sklda import CompoundLDA, CovariateLDA
-from sklda._inference import random
-from sklda._inference.compound.driver import chain_with_mixtures
-from sklda._inference.corpus import Corpus
-from sklda._inference.covariates.coefficients import chain_with_coefficients
-from sklda._inference.evidence.annealing import Guide
-from sklda._inference.evidence.cgs_transition import log_transition
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.chain import ChainState
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.draws import draw_doc_topic
-from sklda._inference.sampling.grouped import GroupedChain
-from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
-from sklda._inference.sampling.partitioned import PartitionedChain
-from sklda._inference.sampling.point_estimates import estimate_counts
-from sklda._inference.sampling.prior_path import PriorPath
-from sklda._inference.sampling.steps import advance
-from sklda._inference.sampling.threaded import ThreadedChain
-from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._likelihood.evidence.annealing import Guide
+from sklda._likelihood.evidence.cgs_transition import log_transition
+from sklda._models.compound.driver import chain_with_mixtures
+from sklda._models.covariates.coefficients import chain_with_coefficients
+from sklda._sampling.chain import ChainState
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.draws import draw_doc_topic
+from sklda._sampling.grouped import GroupedChain
+from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
+from sklda._sampling.partitioned import PartitionedChain
+from sklda._sampling.point_estimates import estimate_counts
+from sklda._sampling.prior_path import PriorPath
+from sklda._sampling.steps import advance
+from sklda._sampling.threaded import ThreadedChain
+from sklda._sampling.word_major import WordMajorChain
 from sklda.datasets import make_compound_lda_corpus
 
 K = 4
@@ -126,11 +126,11 @@ def test_a_sweep_does_not_need_memory_for_alpha_of_every_document(kind):
     corpus = Corpus(np.arange(D, dtype=np.int32) % 50, np.arange(D + 1), 50)
     priors, groups = Priors.make(1.0, 0.1, n_topics, 50), np.arange(D) % 3
     if kind == "compound":
-        from sklda._inference.compound.model import Model
+        from sklda._models.compound.model import Model
 
         chain = chain_with_mixtures(corpus, priors, random.seed_sequence(0), Model(groups, 3), 1.0, 5.0)
     else:
-        from sklda._inference.covariates.model import Model, distinct_rows
+        from sklda._models.covariates.model import Model, distinct_rows
 
         model = Model(*distinct_rows(np.eye(3)[groups][:, 1:]), np.zeros(n_topics), every=1)
         chain = chain_with_coefficients(corpus, priors, random.seed_sequence(0), model)

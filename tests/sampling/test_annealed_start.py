@@ -5,13 +5,13 @@ import pytest
 from enumeration import DOCS, Enumeration, K, V, chi_square_p
 
 from sklda import GibbsLDA
-from sklda._inference.priors import Priors
-from sklda._inference.progress import Progress
-from sklda._inference.sampling.annealed_start import Annealing
-from sklda._inference.sampling.choice import SAMPLERS, chain_class
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.run_chains import Schedule, run_chains
-from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._core.priors import Priors
+from sklda._core.progress import Progress
+from sklda._sampling.annealed_start import Annealing
+from sklda._sampling.choice import SAMPLERS, chain_class
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.run_chains import Schedule, run_chains
+from sklda._sampling.word_major import WordMajorChain
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 ALARM = 1e-5

@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 from enumeration import make_corpus
 
-from sklda._inference.corpus import Corpus
-from sklda._inference.hyperparameters.serial_tempering import Grid, continue_on_grid
-from sklda._inference.priors import Priors
-from sklda._inference.sampling import count_rows
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.count_rows import CountRows
-from sklda._inference.sampling.grouped import GroupedChain
-from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
-from sklda._inference.sampling.partitioned import PartitionedChain
-from sklda._inference.sampling.prior_path import PriorPath
-from sklda._inference.sampling.steps import advance
-from sklda._inference.sampling.word_major_partitioned import WordMajorPartitionedChain
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
 from sklda._kernels import _collapsed
+from sklda._models.empirical_bayes.serial_tempering import Grid, continue_on_grid
+from sklda._sampling import count_rows
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.count_rows import CountRows
+from sklda._sampling.grouped import GroupedChain
+from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
+from sklda._sampling.partitioned import PartitionedChain
+from sklda._sampling.prior_path import PriorPath
+from sklda._sampling.steps import advance
+from sklda._sampling.word_major_partitioned import WordMajorPartitionedChain
 
 V = 40
 CHAINS = [GibbsChain, PartitionedChain, WordMajorPartitionedChain, GroupedChain, PartiallyCollapsedChain]

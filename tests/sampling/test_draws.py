@@ -15,21 +15,21 @@ from sklda import (
     TopicCountLDA,
     merge_topics,
 )
-from sklda._consensus_fits import share_std
-from sklda._inference.priors import Priors
-from sklda._inference.progress import Progress
-from sklda._inference.sampling.chain import KeptDraws
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.draws import (
+from sklda._core.priors import Priors
+from sklda._core.progress import Progress
+from sklda._models.consensus.fits import share_std
+from sklda._sampling.chain import KeptDraws
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.draws import (
     TopicGroups,
     doc_topic_std,
     posterior_means,
     variance_around_mean,
     variance_of_draws,
 )
-from sklda._inference.sampling.point_estimates import point_estimates
-from sklda._inference.sampling.run_chains import Schedule, run_chains
-from sklda._inference.sampling.steps import Draw
+from sklda._sampling.point_estimates import point_estimates
+from sklda._sampling.run_chains import Schedule, run_chains
+from sklda._sampling.steps import Draw
 from sklda.datasets import make_lda_corpus
 
 # A normal number is more standard deviations than this from its mean with a probability of 6e-7.
@@ -59,7 +59,7 @@ def kept_draws(priors, topics):
 @pytest.fixture
 def any_names(monkeypatch):
     """Draws of tiny corpora are averaged although topics switch names: that is what the enumeration does, too."""
-    monkeypatch.setattr("sklda._inference.sampling.draws.same_names", lambda *arguments: True)
+    monkeypatch.setattr("sklda._sampling.draws.same_names", lambda *arguments: True)
 
 
 @pytest.mark.parametrize("alpha, eta", [(0.4, 0.3), (np.array([0.2, 0.9]), np.array([[0.1, 5, 9, 2], [7, 2, 3, 1.1]]))])

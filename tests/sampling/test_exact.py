@@ -21,10 +21,10 @@ from enumeration import (
 )
 from scipy.special import logsumexp
 
-from sklda._inference.corpus import Corpus
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.word_major import WordMajorChain
 
 ALARM = 1e-5
 

@@ -11,13 +11,13 @@ import pytest
 from enumeration import make_chain
 from scipy.stats import norm
 
-from sklda._inference.corpus import Corpus
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.grouped import GroupedChain
-from sklda._inference.sampling.partially_collapsed import PartiallyCollapsedChain
-from sklda._inference.sampling.partitioned import PartitionedChain
-from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.grouped import GroupedChain
+from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
+from sklda._sampling.partitioned import PartitionedChain
+from sklda._sampling.word_major import WordMajorChain
 
 # Many draws of the same shapes.
 pytestmark = pytest.mark.slow

@@ -8,15 +8,15 @@ import pytest
 from enumeration import chi_square_p, make_corpus
 
 from sklda import GibbsLDA
-from sklda._inference import random
-from sklda._inference.corpus import Corpus
-from sklda._inference.modes.initialisation import initialise_chains
-from sklda._inference.priors import Priors
-from sklda._inference.sampling import initialisation
-from sklda._inference.sampling.chain import ChainState
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.initialisation import INITS, merge, merge_gains
-from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._mode_search.initialisation import initialise_chains
+from sklda._sampling import initialisation
+from sklda._sampling.chain import ChainState
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.initialisation import INITS, merge, merge_gains
+from sklda._sampling.word_major import WordMajorChain
 
 ALARM = 1e-5
 # Documents of 0 to 39 words; priors that topics share.

@@ -10,12 +10,12 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from sklda import GibbsLDA
-from sklda._inference import distances as module
-from sklda._inference.corpus import Corpus
-from sklda._inference.distances import jensen_shannon
-from sklda._inference.sampling import matching
-from sklda._inference.sampling.matching import match_topics, nearest_distances, same_names
-from sklda._inference.sampling.point_estimates import reserve_memory
+from sklda._core import distances as module
+from sklda._core.corpus import Corpus
+from sklda._core.distances import jensen_shannon
+from sklda._sampling import matching
+from sklda._sampling.matching import match_topics, nearest_distances, same_names
+from sklda._sampling.point_estimates import reserve_memory
 from sklda.datasets import make_lda_corpus
 
 

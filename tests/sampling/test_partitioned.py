@@ -6,14 +6,14 @@ from enumeration import DOCS, PRIORS, Enumeration, K, V, chi_square_p, make_chai
 from interrupts import StopAtLook
 
 from sklda import GibbsLDA
-from sklda._inference.corpus import Corpus
-from sklda._inference.parallel import Stopped
-from sklda._inference.priors import Priors
-from sklda._inference.sampling import partitioned
-from sklda._inference.sampling.choice import chain_class
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.partitioned import PartitionedChain
-from sklda._inference.sampling.word_major_partitioned import WordMajorPartitionedChain
+from sklda._core.corpus import Corpus
+from sklda._core.parallel import Stopped
+from sklda._core.priors import Priors
+from sklda._sampling import partitioned
+from sklda._sampling.choice import chain_class
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.partitioned import PartitionedChain
+from sklda._sampling.word_major_partitioned import WordMajorPartitionedChain
 
 ALARM = 1e-5
 SHARED = [name for name in PRIORS if name != "alpha per document"]

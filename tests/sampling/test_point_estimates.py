@@ -5,10 +5,10 @@ import pytest
 from enumeration import DOCS, PRIORS, Enumeration, K, V, make_chain, make_corpus
 
 import sklda
-from sklda._inference.corpus import Corpus
-from sklda._inference.priors import Priors
-from sklda._inference.sampling import point_estimates
-from sklda._inference.sampling.point_estimates import add_estimates, estimate_counts
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._sampling import point_estimates
+from sklda._sampling.point_estimates import add_estimates, estimate_counts
 
 
 def from_chain(chain, method):

@@ -13,21 +13,21 @@ from scipy.special import digamma, gammaln, polygamma
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda import CollapsedVariationalLDA, GibbsLDA
-from sklda._inference import rising
-from sklda._inference.corpus import Corpus
-from sklda._inference.gibbs_em import SeededMStep
-from sklda._inference.newton import RankOneUpdate
-from sklda._inference.priors import Priors
-from sklda._inference.progress import Progress
-from sklda._inference.rising import SumOfLogRising
-from sklda._inference.sampling import prior_learning
-from sklda._inference.sampling.chain import KeptDraws
-from sklda._inference.sampling.choice import SAMPLERS, chain_class
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.prior_learning import missing_information, prior_settings
-from sklda._inference.sampling.run_chains import Schedule, run_chains
-from sklda._inference.sampling.steps import Draw
-from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._core import rising
+from sklda._core.corpus import Corpus
+from sklda._core.gibbs_em import SeededMStep
+from sklda._core.newton import RankOneUpdate
+from sklda._core.priors import Priors
+from sklda._core.progress import Progress
+from sklda._core.rising import SumOfLogRising
+from sklda._sampling import prior_learning
+from sklda._sampling.chain import KeptDraws
+from sklda._sampling.choice import SAMPLERS, chain_class
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.prior_learning import missing_information, prior_settings
+from sklda._sampling.run_chains import Schedule, run_chains
+from sklda._sampling.steps import Draw
+from sklda._sampling.word_major import WordMajorChain
 from sklda.datasets import make_lda_corpus
 
 ALARM = 1e-5
@@ -257,7 +257,7 @@ def test_priors_of_simulated_corpora_are_recovered():
 def test_every_sampler_recovers_the_priors(sampler, monkeypatch):
     """From the true topics, because the blocked samplers need many sweeps to find them."""
     if sampler == "sparse":
-        monkeypatch.setattr("sklda._inference.sampling.choice.COSTS", {"dense": np.ones(4), "sparse": np.zeros(5)})
+        monkeypatch.setattr("sklda._sampling.choice.COSTS", {"dense": np.ones(4), "sparse": np.zeros(5)})
     corpus = make_lda_corpus(200, 100, 8, doc_length=80, doc_topic_prior=ALPHA, topic_word_prior=ETA, random_state=9)
     lda = GibbsLDA(
         8,

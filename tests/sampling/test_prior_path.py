@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sklda._inference import random
-from sklda._inference.corpus import Corpus
-from sklda._inference.evidence.annealing import Guide, _diluting_path
-from sklda._inference.parallel import NEVER_STOP, Stop, Stopped
-from sklda._inference.priors import Priors
-from sklda._inference.sampling import collapsed
-from sklda._inference.sampling.annealed_start import anneal
-from sklda._inference.sampling.chain import ChainState
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.prior_path import PriorPath
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._core.parallel import NEVER_STOP, Stop, Stopped
+from sklda._core.priors import Priors
+from sklda._likelihood.evidence.annealing import Guide, _diluting_path
+from sklda._sampling import collapsed
+from sklda._sampling.annealed_start import anneal
+from sklda._sampling.chain import ChainState
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.prior_path import PriorPath
 
 # Topics, more than the lanes of the kernel.
 K = 20

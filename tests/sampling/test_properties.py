@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from sklda import GibbsLDA
-from sklda._inference.corpus import Corpus
-from sklda._inference.priors import Priors
-from sklda._inference.sampling.chain import ChainState
-from sklda._inference.sampling.collapsed import GibbsChain
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._sampling.chain import ChainState
+from sklda._sampling.collapsed import GibbsChain
 
 # Powers of ten from one legal end to the other.
 positive = st.floats(-12, 12).map(lambda exponent: min(max(10.0**exponent, 1e-12), 1e12))

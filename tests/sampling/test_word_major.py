@@ -8,13 +8,13 @@ import pytest
 from enumeration import DOCS, PRIORS, Enumeration, K, V, chi_square_p, make_chain, make_corpus, poisson_p
 
 from sklda import GibbsLDA
-from sklda._inference.corpus import Corpus
-from sklda._inference.priors import Priors
-from sklda._inference.sampling import word_major
-from sklda._inference.sampling.collapsed import GibbsChain
-from sklda._inference.sampling.prior_path import PriorPath
-from sklda._inference.sampling.word_major import WordMajorChain
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
 from sklda._kernels import _word_major
+from sklda._sampling import word_major
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.prior_path import PriorPath
+from sklda._sampling.word_major import WordMajorChain
 
 ALARM = 1e-5
 

@@ -1,0 +1,1 @@
+"""What samplers, likelihoods and models have in common: corpora, priors, streams, parallel execution."""

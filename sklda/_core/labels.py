@@ -1,0 +1,47 @@
+"""The collections of the documents of a compound LDA."""
+
+from numbers import Real
+
+import numpy as np
+
+from sklda._core.names import grouped, label_array, read_labels
+from sklda._core.warn import warn
+
+# From this number of values on, collections that look like a covariate get a warning. With fewer, a user sees the
+# groups.
+_MANY_COLLECTIONS = 10
+
+
+def encode(collections, corpus):
+    """The distinct labels, and the index of the label of every document.
+
+    Parameters
+    ----------
+    collections : sequence of n_documents hashable labels, or None
+        None: one collection, "all".
+    corpus : Corpus
+
+    Returns
+    -------
+    known : ndarray of shape (n_collections,)
+        In the order of `in_order`.
+    index : ndarray of shape (n_documents,), int64
+    """
+    if collections is None:
+        return np.array(["all"]), np.zeros(corpus.n_documents, np.int64)
+    distinct, index = grouped(read_labels(collections, "collections", corpus.n_documents))
+    return label_array(distinct), index
+
+
+def warn_of_many_collections(labels, collections):
+    """Warn if a covariate such as a real number is given as collections."""
+    if len(labels) <= _MANY_COLLECTIONS:
+        return
+    fractional = any(isinstance(label, Real) and label % 1 for label in labels.tolist())
+    if fractional or np.median(np.bincount(collections, minlength=len(labels))) <= 1:
+        reason = "they are fractional numbers" if fractional else "most of them belong to one document only"
+        warn(
+            f"collections has {len(labels)} different values, and {reason}. A collection is a group of documents, such "
+            "as a year or a source, that have a mixture of topics in common. For a covariate that is a number, give "
+            "intervals of it, for instance np.digitize(values, edges)."
+        )

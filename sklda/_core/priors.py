@@ -1,0 +1,258 @@
+"""The two Dirichlet priors: their validation, and the arrays in which the kernels take them."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sklda._core.arguments import check_memory, real_numbers
+from sklda._core.parallel import Aligned
+from sklda._kernels import LANES
+
+# Bounds of every Dirichlet parameter. The product of two parameters and a topic's total must fit in single precision.
+SMALLEST, LARGEST = 1e-12, 1e12
+# Topics are 32-bit numbers, and a padded row of counts has up to LANES - 1 more places than topics.
+_MOST_TOPICS = 2**31 - 1 - LANES
+# Bytes of every topic in a chain: alpha, the sum of eta and m_k, 8 each, and two vectors in both precisions.
+_TOPIC_BYTES = 48
+# Entries of alpha, in double precision, of the documents to which `add_doc` adds it at a time: 8 MB.
+_BLOCK_ENTRIES = 2**20
+
+
+def check_prior(prior, name, shapes):
+    """Check a Dirichlet parameter and return it as a float or a float64 array.
+
+    Parameters
+    ----------
+    prior : float or array-like
+    name : str
+        Name of the parameter, for error messages.
+    shapes : dict of {str: tuple of int}
+        The allowed shapes of an array. The keys describe them in error messages.
+
+    Returns
+    -------
+    float or ndarray
+
+    Raises
+    ------
+    ValueError
+        If the shape is not allowed, or a value does not lie between 1e-12 and 1e12.
+    TypeError
+        If `prior` does not hold real numbers.
+    """
+    values = real_numbers(prior, name)
+    if values.ndim and values.shape not in shapes.values():
+        allowed = " or ".join(f"{shape} ({words})" for words, shape in shapes.items())
+        raise ValueError(f"{name} has shape {values.shape}; it must be a float, or an array of shape {allowed}.")
+    bad = ~((values >= SMALLEST) & (values <= LARGEST))
+    if bad.any():
+        where = f"[{', '.join(map(str, np.argwhere(bad)[0]))}]" if values.ndim else ""
+        raise ValueError(
+            f"{name}{where} = {values[bad].flat[0]:g}: "
+            f"a Dirichlet parameter must lie between {SMALLEST:g} and {LARGEST:g}."
+        )
+    return values if values.ndim else float(values)
+
+
+def at_topics(prior, name, n_components):
+    """A prior at a number of topics: the value of a text such as "50/K" or "1/T", or of a function; others as they are.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a text is not a number over K or T, or a function returns None. The range of values is not checked.
+    """
+    if isinstance(prior, str):
+        number, _, topics = prior.partition("/")
+        try:
+            return float(number if topics.strip() in ("K", "T") else "") / n_components
+        except ValueError:
+            raise ValueError(f"{name} = {prior!r}: a text must be a number over K or T, such as '50/K'.") from None
+    if not callable(prior):
+        return prior
+    found = prior(n_components)
+    if found is None:
+        raise TypeError(f"{name} is a function that returned None for {n_components} topics: it must return a number.")
+    return found
+
+
+def check_number_of_topics(n_components, name="n_components"):
+    """Raise a ValueError if there are more topics than 32-bit numbers; `name` is the parameter that says so."""
+    if n_components > _MOST_TOPICS:
+        raise ValueError(f"{name}={n_components} is more than {_MOST_TOPICS}: topics are 32-bit numbers.")
+
+
+def check_memory_of_topics(n_components, row_bytes=0, name="n_components", instead="Use fewer topics."):
+    """Raise an error if the memory of the computer is certainly too small for so many topics.
+
+    Parameters
+    ----------
+    n_components : int
+    row_bytes : int, default=0
+        Bytes that each topic needs beside those that it always needs.
+    name : str, default="n_components"
+        The parameter that sets their number.
+    instead : str, default="Use fewer topics."
+        What to do instead.
+
+    Raises
+    ------
+    MemoryError
+        The message has the bytes.
+    ValueError
+        See `check_number_of_topics`.
+    """
+    check_number_of_topics(n_components, name)
+    n_bytes = int(n_components) * (_TOPIC_BYTES + int(row_bytes))
+    check_memory(n_bytes, f"{n_components} topics need at least", instead)
+
+
+@dataclass(frozen=True, eq=False)
+class Priors(Aligned):
+    """alpha and eta as the kernels take them.
+
+    Attributes
+    ----------
+    doc : ndarray of shape (n_rows, n_components)
+        The distinct rows of alpha.
+    word : ndarray of shape (n_features,) or (0,)
+        eta if all topics share it; otherwise empty.
+    topic : ndarray of shape (n_features, width) or (0, width), float32
+        eta if each topic has a separate one, one row for each word, padded to `width` columns and rounded to single
+        precision; otherwise empty.
+    totals : ndarray of shape (n_components,)
+        Sum of eta over words.
+    row_of : ndarray of shape (n_documents,) or (0,), int32
+        The row of alpha of each document. Empty: all documents share the only row.
+    """
+
+    doc: np.ndarray
+    word: np.ndarray
+    topic: np.ndarray
+    totals: np.ndarray
+    row_of: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
+
+    def __setstate__(self, state):
+        # Earlier states have no `row_of`: all documents share alpha.
+        super().__setstate__({"row_of": np.empty(0, np.int32)} | state)
+
+    def __post_init__(self):
+        # The kernels do not check the rows that they read.
+        last = int(self.row_of.max(initial=0))
+        if self.row_of.min(initial=0) < 0 or last >= len(self.doc) or (len(self.doc) > 1 and not len(self.row_of)):
+            raise ValueError(f"row_of goes to {last} in {len(self.row_of)} documents; alpha has {len(self.doc)} rows.")
+
+    @classmethod
+    def make(cls, doc_topic_prior, topic_word_prior, n_components, n_features, n_documents=None):
+        """Priors from floats or arrays.
+
+        Parameters
+        ----------
+        doc_topic_prior : float or array-like of shape (n_components,) or (n_documents, n_components), or None
+            alpha. None: ``1 / n_components``.
+        topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), or None
+            eta. None: ``1 / n_components``.
+        n_components, n_features : int
+        n_documents : int, default=None
+            None: a row of alpha for every document is not allowed.
+
+        Raises
+        ------
+        ValueError, TypeError
+            See `check_prior`; also if `n_components` does not fit 32 bits.
+        MemoryError
+            See `check_memory_of_topics`.
+        """
+        check_memory_of_topics(n_components)
+        if doc_topic_prior is None:
+            doc_topic_prior = 1.0 / n_components
+        if topic_word_prior is None:
+            topic_word_prior = 1.0 / n_components
+        shapes = {"one per topic": (n_components,)}
+        if n_documents is not None:
+            shapes["documents, topics"] = (n_documents, n_components)
+        alpha = check_prior(doc_topic_prior, "doc_topic_prior", shapes)
+        shapes = {"one per word": (n_features,), "topics, words": (n_components, n_features)}
+        eta = np.asarray(check_prior(topic_word_prior, "topic_word_prior", shapes))
+
+        width = padded(n_components)
+        doc = np.ascontiguousarray(
+            np.broadcast_to(alpha, (*np.shape(alpha)[:-1], n_components)).reshape(-1, n_components)
+        )
+        row_of = np.arange(len(doc) if np.ndim(alpha) == 2 else 0, dtype=np.int32)
+        if eta.ndim < 2:
+            word = np.ascontiguousarray(np.broadcast_to(eta, n_features))
+            return cls(doc, word, np.empty((0, width), np.float32), np.full(n_components, word.sum()), row_of)
+        topic = np.zeros((n_features, width), np.float32)
+        topic[:, :n_components] = eta.T
+        return cls(doc, np.empty(0), topic, topic[:, :n_components].sum(axis=0, dtype=np.float64), row_of)
+
+    @property
+    def n_components(self):
+        return len(self.totals)
+
+    @property
+    def shared(self):
+        """Whether no document has a row of its own: all share alpha, or there is one document."""
+        return len(self.row_of) < 2
+
+    def doc_of(self, documents=slice(None)):
+        """alpha of some documents, (1 or n_documents, n_components): the only row if all documents share it."""
+        return self.doc[self.row_of[documents]] if len(self.row_of) else self.doc
+
+    def add_doc(self, counts):
+        """Add alpha to the topic counts of all documents, in place and in blocks, and return them."""
+        step = max(_BLOCK_ENTRIES // self.n_components, 1)
+        for first in range(0, len(counts), step):
+            counts[first : first + step] += self.doc_of(slice(first, first + step))
+        return counts
+
+    def equal(self, other):
+        """Whether both have the same alpha and eta."""
+        names = "doc", "row_of", "word", "topic"
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    @property
+    def shape(self):
+        """(n_components, n_features)."""
+        return len(self.totals), max(len(self.word), len(self.topic))
+
+    @property
+    def smallest_eta(self):
+        """The smallest entry of eta."""
+        return float((self.word if len(self.word) else self.topic[:, : self.n_components]).min())
+
+    @property
+    def exchangeable(self):
+        """Whether all topics have the same priors."""
+        return bool((self.doc == self.doc[:, :1]).all()) and not len(self.topic)
+
+    def resized(self, n_components):
+        """These priors for another number of topics. The topics must be exchangeable."""
+        doc = np.repeat(self.doc[:, :1], n_components, axis=1)
+        topic = np.empty((0, padded(n_components)), np.float32)
+        return Priors(doc, self.word, topic, np.full(n_components, self.totals[0]), self.row_of)
+
+    def with_eta(self, eta):
+        """These priors with another eta, one number."""
+        word = np.full(self.shape[1], eta)
+        return replace(self, word=word, topic=self.topic[:0], totals=np.full(self.n_components, word.sum()))
+
+    def scaled(self, doc_factor, word_factor):
+        """alpha times `doc_factor` and eta times `word_factor`."""
+        return replace(
+            self,
+            doc=self.doc * doc_factor,
+            word=self.word * word_factor,
+            topic=self.topic * np.float32(word_factor),
+            totals=self.totals * word_factor,
+        )
+
+    def topic_word(self):
+        """eta in a shape that broadcasts to (n_components, n_features)."""
+        return self.word[None, :] if len(self.word) else self.topic[:, : self.n_components].T
+
+
+def padded(n_components):
+    """`n_components` rounded up to a multiple of the SIMD lanes: the width of a row of topics in the kernels."""
+    return -(-n_components // LANES) * LANES

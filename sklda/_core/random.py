@@ -1,0 +1,71 @@
+"""Seeds and random streams: from ``random_state`` to one stream for each chain or document."""
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.utils import check_random_state
+
+from sklda._core import journal
+
+
+def seed_sequence(random_state=None):
+    """The `numpy.random.SeedSequence` from which all seeds of one fit are derived.
+
+    Parameters
+    ----------
+    random_state : None, int, numpy.random.RandomState or numpy.random.Generator
+        None: entropy of the operating system. An int: the int is the entropy. A generator: it draws 128 bits, so its
+        state changes.
+
+    Returns
+    -------
+    numpy.random.SeedSequence
+
+    Raises
+    ------
+    ValueError
+        If `random_state` is none of these.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(random_state.integers(2**32, size=4, dtype=np.uint64).tolist())
+    if random_state is None or random_state is np.random:
+        entropy = None if random_state is None else np.random.randint(2**31)  # noqa: NPY002
+        return journal.seed(lambda: np.random.SeedSequence(entropy))
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.SeedSequence(random_state.randint(2**31, size=4).tolist())
+    check_random_state(random_state)
+    return np.random.SeedSequence(int(random_state))
+
+
+def child(seed, *key):
+    """The seed derived from `seed` and the integers `key`. It does not depend on other derived seeds."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
+
+
+def stream(seed):
+    """The initial state of the random generator of the kernels, uint64 (4,)."""
+    return seed.generate_state(4, np.uint64)
+
+
+def key(seed):
+    """A 64-bit number, from which the seeds of documents are derived."""
+    return int(seed.generate_state(1, np.uint64)[0])
+
+
+def splitmix64(x):
+    """The output function of the generator splitmix64, entry by entry of an array of uint64."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def log_gamma(rng, shape):
+    """Logarithms of Gamma(shape, 1) variates, as log G + log(U) / shape with G from Gamma(shape + 1, 1).
+
+    The variates themselves could underflow.
+    """
+    return np.log(rng.standard_gamma(shape + 1)) - rng.standard_exponential(shape.shape) / shape
+
+
+def log_dirichlet(rng, parameter):
+    """Logarithms of Dirichlet variates, one for each row of `parameter`. They are finite for small parameters too."""
+    return log_softmax(log_gamma(rng, parameter), axis=1)

@@ -1,1 +1,0 @@
-"""Inference algorithms on arrays and chains. They import kernels, and never an estimator."""

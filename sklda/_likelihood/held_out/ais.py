@@ -1,0 +1,116 @@
+"""Annealed importance sampling (AIS) of the topics of a document, given topics phi.
+
+Every document has a chain over its topics z and a log weight. The exponential of the weight is an unbiased estimate of
+p(w_d | phi, alpha), or of a ratio of two such likelihoods.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklda._core.random import splitmix64
+from sklda._kernels import _annealing
+
+SCHEDULES = ("linear", "quadratic")
+# Constants of guided AIS. Iterations of CVB0 that make the guide:
+_GUIDE_ITERATIONS = 10
+# The guide's strength at the first temperature, without unit:
+_FIRST_STRENGTH = 10.0
+# Bounds of its strength at the last temperature, which is a tenth of the mean alpha: the guide must be weak compared
+# with the prior.
+_LAST_STRENGTH = (1e-5, 0.01)
+# The increment of the key of splitmix64 (Steele, Lea & Flood 2014).
+_GOLDEN_GAMMA = 0x9E3779B97F4A7C15
+
+
+@dataclass(frozen=True, eq=False)
+class AnnealingState:
+    """The state of annealing for the documents of a block. Kernels change the arrays in place."""
+
+    log_weights: np.ndarray  # (n_documents,)
+    topics: np.ndarray  # int32 (n_tokens,); -1: none yet, the first sweep draws it
+    streams: np.ndarray  # uint64 (n_documents, 4): states of the random generators
+
+    @classmethod
+    def initial(cls, block):
+        """Without topics, and with streams that depend on the keys of the documents."""
+        steps = np.arange(4, dtype=np.uint64) * np.uint64(_GOLDEN_GAMMA)
+        topics = np.full(len(block.words), -1, np.int32)
+        return cls(block.zeros(), topics, splitmix64(block.keys[:, None] + steps))
+
+
+def guided_ais(block, stop, *, n_temperatures):
+    """Log weights of guided AIS, (n_documents,)."""
+    return guided_state(block, stop, n_temperatures=n_temperatures).log_weights
+
+
+def guided_state(block, stop, *, n_temperatures):
+    """The `AnnealingState` at the end of guided AIS."""
+    state = AnnealingState(
+        block.zeros(), np.full(len(block.words), -1, np.int32), np.zeros((block.n_documents, 4), np.uint64)
+    )
+    if len(block.words):
+        _annealing.guided(
+            *block.arguments,
+            strengths(block.prior, n_temperatures),
+            _GUIDE_ITERATIONS,
+            state.topics,
+            state.streams,
+            state.log_weights,
+            block.floats(block.most_distinct),
+            np.empty((2, block.most_distinct), np.int32),
+            block.floats(_annealing.GUIDE_ROWS),
+            block.counts(),
+            block.doubles(3),
+            stop.flag,
+        )
+    return state
+
+
+def strengths(doc_topic_prior, n_temperatures):
+    """The strengths of the guide, (1 or n_documents, n_temperatures). The last one is smaller if alpha is small."""
+    last = np.clip(doc_topic_prior.mean(axis=1) / 10, *_LAST_STRENGTH)
+    return np.ascontiguousarray(np.geomspace(_FIRST_STRENGTH, last, n_temperatures, axis=1))
+
+
+def ais(block, stop, *, n_temperatures, schedule):
+    """Log weights of AIS from the prior of z to its posterior (Wallach et al. 2009), (n_documents,)."""
+    # With equal probabilities of all words in all topics, the posterior of z is its prior.
+    flat = np.zeros_like(block.word_topic)
+    flat[:, : block.prior.shape[1]] = 1
+    positions = np.linspace(0, 1, n_temperatures + 1)[1:] ** (1 + SCHEDULES.index(schedule))
+    state = AnnealingState.initial(block)
+    anneal_between(block, flat, block.word_topic, block.prior, positions, state, stop, geometric=True)
+    return state.log_weights
+
+
+def anneal_between(block, first, last, last_prior, positions, state, stop, *, geometric=False, n_burn_in=1):
+    """Anneal from one model to another, and add to the log weights of the `AnnealingState`, which is changed in place.
+
+    `first` and `last` are phi of the two models, float32 (n_rows, width). The prior of `block` is the alpha of the
+    first model, `last_prior` (1 or n_documents, n_components) that of the last. `positions` ascend; 0 is the first
+    model, 1 the last. Between them phi is the arithmetic or the geometric mean.
+    """
+    if len(block.words):
+        distinct = block.most_distinct
+        _annealing.between_models(
+            block.words,
+            block.offsets,
+            first,
+            last,
+            block.prior,
+            last_prior,
+            positions,
+            geometric,
+            n_burn_in,
+            state.topics,
+            state.streams,
+            state.log_weights,
+            block.floats(distinct),
+            np.empty((3, distinct if geometric else 0, block.width)),
+            block.floats(1),
+            np.empty(block.longest, np.int32),
+            block.counts(),
+            block.doubles(2),
+            stop.flag,
+        )

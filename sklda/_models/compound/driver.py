@@ -1,0 +1,59 @@
+"""Chains or variational ascents of a fit of compound LDA: initialise, continue and run."""
+
+from sklda._core import random
+from sklda._core.progress import SILENT
+from sklda._models.compound.hdp import HDPMixtures
+from sklda._models.compound.mixtures import MixtureMStep, Mixtures
+from sklda._models.compound.variational import VariationalAscent, maximise_bounds
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.prior_learning import EVERY, LAST_DRAWS, Learner
+from sklda._sampling.run_chains import run_chains
+from sklda._sampling.some_topics import SomeTopicsChain
+
+
+def initialise(corpus, priors, model, hyperparameters, n_chains, seed):
+    """New chains or ascents, each with a stream of its own."""
+    eta = float(hyperparameters.eta) if model.learn_eta else None
+    seeds, given = [random.child(seed, c) for c in range(n_chains)], (hyperparameters.alpha, hyperparameters.gamma)
+    if model.method == "variational":
+        return [VariationalAscent.initialise(corpus, priors, each, model, *given, eta) for each in seeds]
+    return [chain_with_mixtures(corpus, priors, each, model, *given) for each in seeds]
+
+
+def chain_with_mixtures(corpus, priors, seed, model, alpha, gamma):
+    """A chain with random topics, and the steps that draw its mixtures and learn priors. Of `priors`, eta is used."""
+    chain = _kind(model).initialise_randomly(corpus, priors, random.child(seed, 0))
+    seed, K = random.child(seed, 1), priors.n_components
+    hdp = model.concentrations
+    chain.steps = [HDPMixtures(model, seed, K) if hdp else Mixtures(model, seed, K, alpha, gamma)]
+    if model.learns:
+        m_step = MixtureMStep(model.learn_gamma, model.learn_eta)
+        chain.steps.append(Learner(m_step, **(_with_merges(model) if hdp else {})))
+    chain.steps[0].begin(chain)
+    return chain
+
+
+def _with_merges(model):
+    """Merges need an eta that fits from the beginning; the last M-step uses draws after the merges."""
+    return {"first_sweep": 0, "n_last": max(min((model.burn_in - model.merging) // EVERY, LAST_DRAWS), 1)}
+
+
+def _kind(model):
+    return SomeTopicsChain if model.concentrations else GibbsChain
+
+
+def continued(corpus, priors, model, states):
+    """Chains or ascents at the states of an earlier fit."""
+    if model.method == "variational":
+        return [VariationalAscent(corpus, priors, state, model) for state in states]
+    chains = [_kind(model)(corpus, priors, state) for state in states]
+    for chain in chains:
+        chain.step(Mixtures).model = model
+    return chains
+
+
+def run(chains, n_iter, *, n_jobs=None, progress=SILENT, schedule=None):
+    """`n_iter` sweeps of each chain, or ascents until they have converged but no longer than that."""
+    if isinstance(chains[0], VariationalAscent):
+        return maximise_bounds(chains, n_iter, n_jobs=n_jobs, progress=progress)
+    return run_chains(chains, n_iter, n_jobs=n_jobs, progress=progress, schedule=schedule)

@@ -1,0 +1,405 @@
+"""CompoundLDA: topics shared by collections of documents, and a mixture of them for each collection."""
+
+from __future__ import annotations
+
+from functools import partial
+from numbers import Real
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from sklda._core import random
+from sklda._core.labels import encode, warn_of_many_collections
+from sklda._core.names import read_labels
+from sklda._core.priors import Priors
+from sklda._core.types import Seed
+from sklda._core.warn import warn
+from sklda._models.compound import driver
+from sklda._models.compound.concentrations import Concentrations
+from sklda._models.compound.hdp import show_in_common
+from sklda._models.compound.model import METHODS, Model
+from sklda._models.compound.priors import CompoundHyperparameters, document_prior
+from sklda._models.compound.results import (
+    NEEDED,
+    AscentResults,
+    check_same_collections,
+    compound_attributes,
+    mixtures_of,
+    record_of_mixtures,
+    warn_of_truncation,
+    warn_of_unsettled_count,
+)
+from sklda._models.fitting import Plan, eta_attribute
+from sklda._models.metadata import COLLECTIONS, MetadataLDA
+from sklda._models.parameters import POSITIVE
+from sklda._models.results import ChainAttributes, ChainResults
+from sklda._sampling.point_estimates import reserve_memory
+from sklda._sampling.prior_learning import kind_of_learning
+from sklda._sampling.run_chains import Schedule
+
+# Chains of the HDP by default. With three, intervals contain the number of topics in use a little less often.
+_HDP_CHAINS = 4
+
+
+class CompoundLDA(ChainAttributes, MetadataLDA):
+    """Latent Dirichlet allocation of several collections that share their topics.
+
+    Documents come in collections: years, sources, ratings. Each collection j has its own mixture pi_j of the common
+    topics. The topic proportions of its documents vary around this mixture: theta_d is Dirichlet(gamma pi_j), and pi_j
+    is Dirichlet(alpha, ..., alpha). With one collection this is LDA with an asymmetric prior that is learnt.
+
+    With ``collection_topic_prior="hdp"`` the model is the hierarchical Dirichlet process (Teh et al. 2006) with at most
+    `n_components` topics. The fit then has a posterior of the number of topics in use. The mixture of the corpus, pi_0,
+    is Dirichlet(a / n_components, ...), and pi_j is Dirichlet(b pi_0). With one collection, it is pi_0 itself.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics, K. With ``"hdp"``, the largest number: take several times as many as are in use.
+    collection_topic_prior : float, tuple (shape, rate) or "hdp", default=1.0
+        alpha, the Dirichlet parameter per topic of a collection's mixture. With a pair, alpha is drawn in every
+        sweep, with a Gamma prior of this shape and rate that is cut off at 1e-6 and 1e6 (not with
+        ``method="variational"``). ``"hdp"``: the hierarchical Dirichlet process, with ``method="augmented"``.
+    doc_concentration : float or tuple (shape, rate), default=None
+        gamma, between 1e-6 and 1e12. With a larger value, documents are closer to the mixture of their collection. It
+        is the sum over topics of the Dirichlet parameter of theta. None: 1.0, the first value if it is learnt. With
+        ``"hdp"``, a pair is a Gamma prior, cut off at 1e-6 and 1e6, and gamma is drawn in every sweep; None is (1, 1).
+    topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
+        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, or 0.1 with ``"hdp"``: the first
+        value if it is learnt. With ``"hdp"`` the topics share it.
+    topic_concentration : float or tuple (shape, rate), default=None
+        a, only with ``"hdp"``. With a larger value, more topics are in use. A number is between 1e-6 and 1e6 and stays
+        fixed; a pair is a Gamma prior, cut off at these values. None: (1, 0.1).
+    collection_concentration : float or tuple (shape, rate), default=None
+        b, only with ``"hdp"`` and several collections. With a larger value, their mixtures are more similar. As
+        `topic_concentration`.
+    method : {"augmented", "langevin", "variational"}, default="augmented"
+        - ``"augmented"``: Gibbs sampling with auxiliary counts (section 3.1.1 of the paper).
+        - ``"langevin"``: after every sweep, a Metropolis-adjusted Langevin step for each mixture (section 3.1.2, but in
+          the coordinates log phi). It mixes more slowly, and is meant for comparison.
+        - ``"variational"``: maximises a lower bound of log p(w) (appendix E); the posterior is approximated.
+    learn_priors : {"asymmetric"} or bool, default="asymmetric"
+        Whether `doc_concentration` and `topic_word_prior` are learnt if they are None: by Gibbs-EM in the burn-in, or
+        in every variational iteration. gamma stays between 1e-6 and 1e6, eta between 1e-5 and 1e4. A value that is
+        given stays fixed. With ``"hdp"`` this is for `topic_word_prior` alone. The prior of theta, gamma pi_j, differs
+        between topics, so there is no ``"symmetric"``. If X has fewer than 1,000 tokens, nothing is learnt: eta and
+        gamma / `n_components` are 0.1 if they are None. True is the same as ``"asymmetric"``.
+    max_iter : int, default=500
+        Sweeps over the corpus of each chain. With ``"variational"``, the largest number of iterations. With
+        `warm_start`, the number of further ones.
+    burn_in : int, default=None
+        Number of sweeps before the draws. gamma, eta and the size of Langevin steps change only in these. None: the
+        annealed sweeps at the start, as in `GibbsLDA`, and half of the others; with ``"hdp"`` there are none of the
+        first. Topics of the HDP with similar words are merged in the first 40 % of the burn-in. Not used by
+        ``"variational"``.
+    n_draws : int, default=15
+        Topics and topic proportions are means over this number of draws, the last ones of the chain. A chain takes one
+        byte for each token and draw, two bytes with more than 256 topics. Not used by ``"variational"``.
+        With ``"cgs_p"``, at most one draw is averaged for every ``n_components / 12`` sweeps: with many topics, the
+        averages of a short fit would take longer than a tenth of it.
+    draw_every : int, default=10
+        Number of sweeps between two draws.
+    point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
+        Estimate of topics and topic proportions from each draw. ``"cgs_p"``: expected counts under the full conditional
+        of each token (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: the counts of the draw. With
+        ``method="variational"`` they are the means of the approximation.
+    n_chains : int, default=None
+        Number of independent chains. None: 4 with ``"hdp"``, whose draws of the number of topics are those of all
+        chains, because one chain changes it slowly; otherwise 1. The topics are those of the chain with the highest
+        mean log joint (or bound) over the last half of its sweeps. `chains_` has the results of all chains.
+    fold_in_iter : int, default=6
+        Sweeps over a document in `transform`, after CVB0.
+    warm_start : bool, default=False
+        Whether `fit` continues from the last state of the previous fit, on the same X and collections. The results are
+        then those of one longer fit with the burn-in of the first: step sizes and learnt priors stay, and further
+        sweeps are averaged together with the earlier ones. A variational ascent that has converged makes one more
+        iteration. Parameters that the chains depend on must not change; `draw_every` may change.
+    n_jobs : int, default=None
+        Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
+    verbose : int, default=0
+        1 prints about ten lines for each chain, 2 prints a line for every sweep.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        With an int, the fit and `transform` after it are the same every time.
+
+    Attributes
+    ----------
+    collections_ : ndarray of shape (n_collections,)
+        The labels of the collections, sorted; ``["all"]`` if the fit had none.
+    collection_topic_ : ndarray of shape (n_collections, n_components)
+        pi_j: posterior means over the sweeps after the burn-in; rows sum to one.
+    collection_topic_std_ : ndarray of shape (n_collections, n_components)
+        Posterior standard deviations. With several chains they contain the differences between matched topics of the
+        chains. That of one chain is within its mode, and often too small.
+    collection_topic_draws_ : ndarray of shape (n_draws, n_collections, n_components)
+        Draws of the mixtures after the burn-in, `draw_every` sweeps apart, chain by chain. The topics of all chains
+        have the order of `collection_topic_`. Not with ``"variational"``. Quantiles of a few draws are too narrow: from
+        15 independent draws, those of an interval of 95 % contain 85 % of the posterior, and 93 % from 100.
+        `collection_topic_std_` does not have this error.
+    corpus_topic_ : ndarray of shape (n_components,)
+        Mean of the mixtures, weighted by the number of documents with words: the mixture for documents of unknown
+        collection.
+    collection_topic_prior_ : float
+        alpha as given, or its posterior mean if it is drawn. With ``"hdp"``, that of a / `n_components`.
+    topic_count_draws_ : ndarray of shape (n_sweeps,), int
+        Number of topics with at least one token after every sweep of the draws, chain by chain. This attribute and
+        those below up to `collection_concentration_` exist only with ``"hdp"``.
+    topic_count_mean_, topic_count_interval_ : float, tuple of (int, int)
+        Its posterior mean, and a credible interval of 0.95, from the draws of all chains.
+    large_topic_count_draws_, large_topic_count_mean_, large_topic_count_interval_
+        The same for the number of the largest topics that together have 99 % of the tokens.
+    concentration_draws_ : dict of {str: ndarray of shape (n_sweeps,)}
+        ``"topic_concentration"``, ``"collection_concentration"`` with several collections, and
+        ``"doc_concentration"`` after the same sweeps.
+    topic_concentration_, collection_concentration_ : float
+        Posterior means of a and b, or the values that were given.
+    doc_concentration_ : float
+        gamma, as given or learnt; with ``"hdp"`` its posterior mean.
+    topic_word_prior_ : float or ndarray
+        eta, as given or learnt.
+    doc_topic_prior_ : ndarray of shape (n_components,)
+        ``doc_concentration_ * corpus_topic_``.
+    components_ : ndarray of shape (n_components, n_features), float32
+        Topic-word counts plus prior, means over draws. With ``"hdp"``, all attributes have the topics that occur in a
+        draw, sorted by their size at the end of the burn-in; the last topic stands for all that occur in none.
+    topic_word_ : ndarray of shape (n_components, n_features)
+        Topics as distributions over words: `components_` with rows that sum to one.
+    doc_topic_ : ndarray of shape (n_documents, n_components), float32
+        Topic proportions of the training documents, means over draws.
+    doc_topic_std_ : ndarray of shape (n_documents, n_components), float32
+        Posterior standard deviations of the proportions, within the chain. This and the next attributes up to
+        `topic_assignments_` are those of `GibbsLDA`. Not with ``"variational"``, which has only `topic_share_`.
+    topic_share_, topic_share_std_ : ndarray of shape (n_components,)
+        Share of the tokens in each topic, and its posterior standard deviation.
+    n_draws_ : int
+        Number of draws that were averaged.
+    chains_ : list of sklearn.utils.Bunch
+        Results of every chain, with ``doc_concentration`` and the chain's own ``collection_topic``,
+        ``collection_topic_std`` and ``collection_topic_draws``.
+    topic_stability_ : ndarray of shape (n_components,)
+        How close each topic is to the nearest topics of the other chains, from 0 to 1. NaN for a topic without
+        words of its own, see `GibbsLDA`. Only with several chains.
+    topic_prevalence_ : ndarray of shape (n_components,)
+        Part of the chains that have the topic, see `GibbsLDA`. Only with several chains.
+    traces_, diagnostics_ : dict
+        Quantities after every sweep, and their R-hat and effective draws.
+    sampler_ : str
+        ``"dense"``: tokens are drawn document by document.
+    topic_assignments_ : ndarray of shape (n_tokens,), int32
+        Topic of every token in the last draw. Not with ``"variational"``.
+    log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
+        log p(w, z | pi, gamma, eta) after every sweep, in nats; with ``"variational"`` the lower bound of log p(w).
+        NaN after the last sweep of a chain that ended early.
+    prior_trace_ : ndarray of shape (n_chains, n_iter_, 2)
+        doc_concentration and topic_word_prior in every sweep; for a `topic_word_prior` given as an array, its mean. NaN
+        after the last sweep of a chain that ended early. Only if priors are learnt.
+    acceptance_rate_ : float
+        Share of Langevin steps accepted after the burn-in. Only with ``"langevin"``.
+    n_iter_ : int
+        Sweeps, or iterations, of the longest chain, those of earlier fits with `warm_start` included.
+    n_burn_in_ : int
+        Number of sweeps of the burn-in. Not with ``"variational"``.
+    best_chain_ : int
+        Index of the chain from which the topics come, a row of `log_joint_trace_`.
+    n_features_in_ : int
+        Size of the vocabulary.
+    topic_names_ : ndarray of shape (n_components,)
+        Names of the topics. Only after `set_topic_names`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Words, if X had them as column names.
+
+    Warns
+    -----
+    sklearn.exceptions.ConvergenceWarning
+        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps. With
+        ``"hdp"``, if R-hat of the number of topics in use is above 1.5.
+    UserWarning
+        If ``"hdp"`` has more than half of its topics in use. If more than 10 collections are fractional numbers, or
+        most of more than 10 have a single document.
+
+    References
+    ----------
+    George, Xia & Michailidis (2019). Analyses of multi-collection corpora via compound topic modeling.
+
+    Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
+    parameter estimators for LDA. JMLR 18.
+
+    Teh, Jordan, Beal & Blei (2006). Hierarchical Dirichlet processes. Journal of the American Statistical Association
+    101.
+
+    Examples
+    --------
+    >>> from sklda import CompoundLDA
+    >>> from sklda.datasets import make_compound_lda_corpus
+    >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
+    >>> lda = CompoundLDA(3, max_iter=100, random_state=0).fit(corpus.data, collections=corpus.collections)
+    >>> lda.collection_topic_.shape, lda.transform(corpus.data, collections=corpus.collections).shape
+    ((2, 3), (60, 3))
+
+    The number of topics in use is unknown:
+
+    >>> hdp = CompoundLDA(40, collection_topic_prior="hdp", topic_word_prior=0.1, max_iter=200, random_state=0)
+    >>> hdp = hdp.fit(corpus.data)
+    >>> low, high = hdp.large_topic_count_interval_
+    >>> bool(low <= hdp.large_topic_count_mean_ <= high), hdp.topic_count_draws_.shape
+    (True, (400,))
+    """
+
+    _metadata = COLLECTIONS
+    _continued = (
+        *("n_components", "collection_topic_prior", "doc_concentration", "topic_word_prior", "topic_concentration"),
+        *("collection_concentration", "method", "learn_priors", "burn_in", "n_chains"),
+    )
+    _needed = ChainAttributes._needed | NEEDED
+    _parameter_constraints = {
+        "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple, StrOptions({"hdp"})],
+        "doc_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
+        "topic_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
+        "collection_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
+        "method": [StrOptions(set(METHODS))],
+        "n_chains": [POSITIVE, None],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        collection_topic_prior: float | tuple[float, float] | Literal["hdp"] = 1.0,
+        doc_concentration: float | tuple[float, float] | None = None,
+        topic_word_prior: ArrayLike | None = None,
+        topic_concentration: float | tuple[float, float] | None = None,
+        collection_concentration: float | tuple[float, float] | None = None,
+        method: Literal["augmented", "langevin", "variational"] = "augmented",
+        learn_priors: Literal["asymmetric"] | bool = "asymmetric",
+        max_iter: int = 500,
+        burn_in: int | None = None,
+        n_draws: int = 15,
+        draw_every: int = 10,
+        point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
+        n_chains: int | None = None,
+        fold_in_iter: int = 6,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.collection_topic_prior = collection_topic_prior
+        self.doc_concentration = doc_concentration
+        self.topic_word_prior = topic_word_prior
+        self.topic_concentration = topic_concentration
+        self.collection_concentration = collection_concentration
+        self.method = method
+        self.learn_priors = learn_priors
+        self.max_iter = max_iter
+        self.burn_in = burn_in
+        self.n_draws = n_draws
+        self.draw_every = draw_every
+        self.point_estimate = point_estimate
+        self.n_chains = n_chains
+        self.fold_in_iter = fold_in_iter
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _plan(self, corpus, data, former, collections):
+        if collections is None and data["y"] is not None:
+            warn(
+                "CompoundLDA does not use y. If it holds the collections of the documents, call fit(X, collections=y)."
+            )
+        if self.learn_priors == "symmetric":
+            raise ValueError(
+                "learn_priors='symmetric' is not possible: the prior of a document, gamma pi_j, has a mixture that "
+                "differs between topics. Give learn_priors='asymmetric', True or False."
+            )
+        labels, collections = encode(collections, corpus)
+        warn_of_many_collections(labels, collections)
+        if former is not None:
+            check_same_collections(self, labels, collections)
+        names = "topic_concentration", "collection_concentration", "doc_concentration"
+        drawn = {name: getattr(self, name) for name in names}
+        concentrations = Concentrations.of(self.collection_topic_prior, self.topic_word_prior, len(labels), **drawn)
+        given = self.n_components, self.collection_topic_prior, self.doc_concentration, self.topic_word_prior
+        kind = kind_of_learning(self.learn_priors)
+        hyperparameters = CompoundHyperparameters.make(*given, kind, corpus.n_tokens, concentrations)
+        run = {"max_iter": self.max_iter, "burn_in": self.burn_in}
+        run["earlier"] = None if former is None else (self._model_, former.states)
+        model = Model.make(collections, len(labels), self.method, hyperparameters, **run)
+        priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
+        n_chains = self.n_chains or (_HDP_CHAINS if concentrations else 1)
+        # An ascent and its state have the proportions, and an iteration three more arrays of their size, as measured.
+        # alpha has a row for each collection, twice while it changes.
+        n_rows = (n_chains + 1) * len(labels)
+        if self.method == "variational":
+            n_rows = (2 * n_chains + 3) * corpus.n_documents
+
+        def begin(seed):
+            if former is not None:
+                return driver.continued(corpus, priors, model, former.states)
+            return driver.initialise(corpus, priors, model, hyperparameters, n_chains, random.child(seed, 0))
+
+        warnings = () if self.method == "variational" else (ChainResults.warn_of_disagreement,)
+        if concentrations:
+            warnings += partial(warn_of_truncation, n_components=self.n_components), warn_of_unsettled_count
+        return Plan(
+            {"collections_": labels, "topic_word_prior_": eta_attribute(hyperparameters.eta), "_model_": model},
+            self.n_jobs,
+            begin,
+            Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in),
+            n_chains,
+            self.max_iter,
+            reserve=partial(reserve_memory, corpus, self.n_components, 0, np.float32, n_chains, self.n_draws, n_rows),
+            sweep=driver.run,
+            warnings=warnings,
+        )
+
+    def _chain_results(self, known, chains):
+        if self.method == "variational":
+            return AscentResults(chains)
+        if known["_model_"].concentrations:
+            show_in_common(chains)
+        return super()._chain_results(known, chains)
+
+    def _record(self, known, chain, draws):
+        # gamma of the HDP has one value for each draw.
+        gamma = draws.added("gamma")
+        return record_of_mixtures(chain) | {
+            "doc_concentration_": float(gamma[0] if (gamma == gamma[0]).all() else gamma.mean()),
+            "topic_word_prior_": eta_attribute(self.topic_word_prior, draws.priors),
+        }
+
+    def _attributes(self, known, results):
+        return compound_attributes(known, results, self.n_components)
+
+    def _read_metadata(self, collections):
+        return read_labels(collections, "collections", may_be_missing=True)
+
+    def document_prior(self, collections: ArrayLike) -> np.ndarray:
+        """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.
+
+        Parameters
+        ----------
+        collections : sequence of n_documents labels
+            Labels of the fit; None for a document of unknown collection.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            A prior for the functions of `sklda.metrics`, together with `topic_word_`.
+
+        Raises
+        ------
+        ValueError
+            If a label is not among `collections_`.
+        """
+        check_is_fitted(self)
+        return document_prior(self.doc_concentration_, mixtures_of(self, collections))
+
+    def _prior_of_training(self):
+        return document_prior(self.doc_concentration_, self.collection_topic_)[self._model_.collections]
+
+    def _known_groups(self):
+        return np.eye(len(self.collections_))[self._model_.collections]

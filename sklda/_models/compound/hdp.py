@@ -1,0 +1,222 @@
+"""The step of the hierarchical Dirichlet process, truncated at K topics: the mixtures and the concentrations.
+
+Teh, Jordan, Beal & Blei (2006), by the weak limit (section 2.3 there; Ishwaran & Zarepour 2002):
+
+    pi_0 ~ Dir(a / K, ..., a / K),  pi_j ~ Dir(b pi_0),  theta_d ~ Dir(gamma pi_j),
+
+and with one collection pi_1 = pi_0. A sweep draws z given the mixtures. Then the step draws the tables of the documents
+and of the collections, the concentrations given the tables, and the mixtures given both.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from sklda._core import random
+from sklda._kernels import LANES
+from sklda._models.compound import concentrations
+from sklda._models.compound.merge_pass import merged_numbers
+from sklda._models.compound.mixtures import Mixtures
+from sklda._models.compound.priors import document_prior
+from sklda._sampling.chain import compact_topics
+from sklda._sampling.draws import variance_of_draws
+
+# The share of tokens that the large topics hold together.
+LARGE_SHARE = 0.99
+# The largest sum of a mixture over the topics that a sweep leaves out, times the number of documents. A document opens
+# about gamma tables for each unit of it, so a sweep misses about gamma times this many of the tables that a full sweep
+# opens. It affects the time of a sweep and the mixing, not the distribution.
+_LEFT_OUT = 0.1
+# The number of topics of a sweep is a multiple of this one: a vector takes as long as a part of it.
+_WHOLE = LANES
+# Sweeps between two merge passes, or fewer for this number of passes: a pass merges at most half of the topics.
+_MERGE_EVERY, _PASSES = 10, 10
+# What a chain records after every sweep, by the names in `traces_`.
+RECORDED = ("topic_count", "large_topic_count", "topic_concentration", "collection_concentration", "doc_concentration")
+
+
+class HDPMixtures(Mixtures):
+    """Draws the mixtures of both levels, so that a chain has the target p(z, pi_0, pi, a, b, gamma | w, eta).
+
+    A sweep is one over the topics with the largest shares of the mixtures only, of which there are enough that the
+    others have almost no share. Given the mixtures this choice does not depend on z, so it keeps the distribution of z
+    given the mixtures; see `SomeTopicsChain`. Every topic can have a large share in a later sweep.
+
+    In the first sweeps of the burn-in, `Model.merging`, topics are merged about ten times, see `merge_pass`.
+
+    The topics are exchangeable, so their numbers can be changed. In the burn-in the topics with tokens have the first
+    numbers, and at its end they are sorted by size. Afterwards a topic keeps its number while it has tokens, and a new
+    topic takes the first number that is free.
+
+    Parameters
+    ----------
+    model : Model
+        With `concentrations`.
+    seed : numpy.random.SeedSequence
+        See `Mixtures`.
+    n_components : int
+        The number at which the process is truncated, K.
+
+    Attributes
+    ----------
+    log_base : ndarray of shape (n_components,)
+        Logarithm of pi_0.
+    b : float
+    records : list of tuple
+        The quantities of `RECORDED` after every sweep.
+    n_shown : int or None
+        The number of topics of draws and moments that are given to others: the first ones, and the sum of all others as
+        the last one. None: all topics.
+    """
+
+    n_shown = None
+
+    def __init__(self, model, seed, n_components):
+        given, K = model.concentrations, n_components
+        super().__init__(model, seed, K, given.topic.first / K, given.doc.first)
+        self.log_base, self.b, self.records = np.full(K, -np.log(K)), given.collection.first, []
+
+    def before(self, chain):
+        self._used_before, chain.swept = used(chain), self._swept_topics(chain.corpus.n_documents)
+
+    def after(self, chain, stop):
+        """Change the numbers of topics, merge topics in some sweeps, and draw the mixtures and the concentrations."""
+        self._renumber(chain, self._used_before)
+        every = max(min(_MERGE_EVERY, self.model.merging // _PASSES), 1)
+        if chain.n_sweeps <= self.model.merging and chain.n_sweeps % every == 0:
+            self._merge(chain, stop)
+        super().after(chain, stop)
+
+    def traces(self):
+        values = np.reshape(self.records, (-1, len(RECORDED)))
+        several = len(self.log_pi) > 1
+        return {name: values[:, i] for i, name in enumerate(RECORDED) if several or name != "collection_concentration"}
+
+    def _merge(self, chain, stop):
+        """Merge topics; the mixtures of a merged topic are the sums."""
+        tables = base_tables = self.draw_tables(chain)
+        if len(tables) > 1:
+            rng = np.random.default_rng(random.child(self.seed, chain.n_sweeps, 0))
+            base_tables = concentrations.draw_tables(rng, self._opened(tables), tables)
+        before, number = used(chain), merged_numbers(chain, self, tables, base_tables.sum(axis=0), stop)
+        gone = np.flatnonzero(number != np.arange(len(number)))
+        self.log_pi, self.log_base = self.log_pi.copy(), self.log_base.copy()
+        for log_shares in (self.log_pi, self.log_base[None]):
+            log_shares[:, number[gone]] = np.logaddexp(log_shares[:, number[gone]], log_shares[:, gone])
+        chain.renumber(number)
+        self._renumber(chain, before)
+
+    def _opened(self, tables):
+        """The concentration with which each cell of `tables` opens tables of the upper level."""
+        return np.broadcast_to(document_prior(self.b, np.exp(self.log_base)), tables.shape)
+
+    def _swept_topics(self, n_documents):
+        """The topics of a sweep, ascending, int32: those with the largest shares, in whole vectors."""
+        share = self.pi.max(axis=0)
+        order = np.argsort(-share, kind="stable")
+        # Beyond topic i of this order every mixture has at most the sum of these.
+        left = np.cumsum(share[order][::-1])[::-1]
+        n = np.count_nonzero(left > _LEFT_OUT / n_documents)
+        return np.sort(order[: -(-max(n, 1) // _WHOLE) * _WHOLE]).astype(np.int32)
+
+    def _renumber(self, chain, before):
+        """Change the numbers of topics. `before` has the topics with tokens before the sweep."""
+        now, K = used(chain), len(self.log_base)
+        if chain.n_sweeps == max(chain.n_burn_in, 1):
+            source = np.argsort(-chain.topic_totals, kind="stable")
+        else:
+            n_used = np.count_nonzero(now)
+            wrong = now & (np.arange(K) >= n_used) if chain.n_sweeps <= chain.n_burn_in else now & ~before
+            # A new topic may have the first free number already.
+            movers = np.flatnonzero(wrong)
+            places = np.flatnonzero(~now | wrong)[: len(movers)]
+            movers, places = np.setdiff1d(movers, places), np.setdiff1d(places, movers)
+            source = np.arange(K)
+            source[places], source[movers] = movers, places
+        if (source == np.arange(K)).all():
+            return
+        number = np.empty(K, np.int32)
+        number[source] = np.arange(K)
+        chain.renumber(number)
+        self.log_pi, self.log_base = np.ascontiguousarray(self.log_pi[:, source]), self.log_base[source]
+
+    def move(self, chain, rng):
+        given, tables, lengths = self.model.concentrations, self.draw_tables(chain), chain.corpus.distinct_lengths
+        K = len(self.log_base)
+        if given.doc.prior:
+            total = tables.sum()
+            self.gamma = concentrations.draw_doc_concentration(rng, self.gamma, given.doc.prior, total, *lengths)
+        several, upper = len(tables) > 1, tables[0]
+        if several:
+            if given.collection.prior:
+                base = np.exp(self.log_base)
+                self.b = concentrations.draw_collection_concentration(rng, self.b, given.collection.prior, tables, base)
+            upper = concentrations.draw_tables(rng, self._opened(tables), tables).sum(axis=0)
+        if given.topic.prior:
+            self.alpha = concentrations.draw_topic_concentration(rng, self.alpha * K, given.topic.prior, upper) / K
+        self.log_base = random.log_dirichlet(rng, (self.alpha + upper)[None])[0]
+        if several:
+            self.log_pi = random.log_dirichlet(rng, document_prior(self.b, np.exp(self.log_base)) + tables)
+        else:
+            self.log_pi = self.log_base[None].copy()
+        self.alphas.append(self.alpha)
+        self.records.append((*topic_counts(chain), self.alpha * K, self.b, self.gamma))
+
+    def shown(self, draws):
+        mixtures, gamma = self._shown(draws.added("mixtures")), draws.draws[-1].added["gamma"]
+        K = mixtures.shape[-1]
+        shown = [
+            draw._replace(topics=compact_topics(draw.topics, K), added=draw.added | {"mixtures": pi})
+            for draw, pi in zip(draws.draws, mixtures, strict=True)
+        ]
+        priors = dataclasses.replace(draws.priors.resized(K), doc=document_prior(gamma, mixtures[-1]))
+        return dataclasses.replace(draws, priors=priors, draws=shown)
+
+    def mixtures(self):
+        mean, std = super().mixtures()
+        return self._shown(mean), self._shown(std)
+
+    def _shown(self, mixtures):
+        """The columns of the topics that are shown, the last one the sum of all others."""
+        n, K = self.n_shown, mixtures.shape[-1]
+        if n is None or n == K:
+            return mixtures
+        rest = mixtures[..., n - 1 :].sum(axis=-1, keepdims=True)
+        return np.concatenate([mixtures[..., : n - 1], rest], axis=-1)
+
+
+def used(chain):
+    """The topics with tokens, a mask."""
+    return chain.topic_totals > 0
+
+
+def topic_counts(chain):
+    """The number of topics with tokens, and of the largest ones that hold `LARGE_SHARE` of all tokens."""
+    held = np.cumsum(np.sort(chain.topic_totals)[::-1])
+    return np.count_nonzero(used(chain)), int(np.searchsorted(held, LARGE_SHARE * held[-1])) + 1
+
+
+def show_in_common(chains):
+    """Give all chains the same number of shown topics: up to the last one of a draw, and one for the others, if any."""
+    for chain in chains:
+        chain.step(HDPMixtures).n_shown = None
+    last = max(int(z.max(initial=0)) for chain in chains for z in chain.kept_draws().topics)
+    for chain in chains:
+        chain.step(HDPMixtures).n_shown = min(last + 2, chain.priors.n_components)
+
+
+def shown_draws(chain):
+    """The mixtures of all draws that were kept, a list of arrays (n_collections, n_components)."""
+    step = chain.step(Mixtures)
+    draws = [draw.added["mixtures"] for draw in chain.draws]
+    return [step._shown(pi) for pi in draws] if isinstance(step, HDPMixtures) else draws
+
+
+def shown_mixtures(chain):
+    """Mean and standard deviation of the mixtures; see `Mixtures.mixtures`."""
+    step = chain.step(Mixtures)
+    mean, std = step.mixtures()
+    if getattr(step, "n_shown", None) not in (None, step.log_pi.shape[1]):
+        # The variance of a sum is not the sum of variances.
+        std[:, -1] = np.sqrt(variance_of_draws([pi[:, -1] for pi in shown_draws(chain)] or [[0.0]]))
+    return mean, std

@@ -1,0 +1,185 @@
+"""The step of compound LDA: one topic mixture pi_j for each collection, and alpha.
+
+George, Xia & Michailidis (2019), section 3.1. A sweep draws z given pi, with the prior gamma pi_j for the documents of
+collection j. Then the step draws pi given z, by augmented Gibbs sampling or by a Langevin step, and alpha given pi.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from sklda._core import random
+from sklda._core.count_histograms import CountHistograms
+from sklda._core.gibbs_em import BOUNDS
+from sklda._core.newton import newton_on_log
+from sklda._models.compound import augmented_gibbs, mmala
+from sklda._models.compound.priors import LEARNT_GAMMA, CompoundStatistics, document_prior, draw_alpha
+from sklda._models.compound.tail_counts import TailCounts
+from sklda._sampling import tables
+from sklda._sampling.steps import Step
+
+
+class Mixtures(Step):
+    """Draws the mixtures of the collections, so that a chain has the target p(z, pi | w, alpha, gamma, eta).
+
+    alpha of a document is max(gamma pi, 1e-12), so that it stays in the range of the kernels. The target is the
+    posterior of the model with this bound: the auxiliary counts and the Langevin density use the bounded value too. A
+    topic without tokens does not depend on it, and one with a token has so small a share with a probability of order
+    1e-12^(1 + alpha) / alpha.
+
+    Parameters
+    ----------
+    model : Model
+    seed : numpy.random.SeedSequence
+        Its child s seeds what is drawn after sweep s.
+    n_components : int
+    alpha, gamma : float
+        The first values.
+
+    Attributes
+    ----------
+    log_pi : ndarray of shape (n_collections, n_components)
+        The same mixture for every collection at first.
+    log_step : ndarray of shape (n_collections,)
+        Logarithm of the Langevin step size.
+    n_averaged : int
+        Sweeps after the burn-in.
+    accepted : float
+        Sum over these sweeps of the share of Langevin steps that were accepted.
+    moments : ndarray of shape (2, n_collections, n_components)
+        Sums of pi and of its square over these sweeps.
+    alphas : list of float
+        alpha after every sweep, if it is drawn.
+    prior_trace : list of (float, float)
+        (gamma, mean of eta) in every sweep, if one of them is learnt.
+    """
+
+    def __init__(self, model, seed, n_components, alpha, gamma):
+        J, K = model.n_collections, n_components
+        self.model, self.seed = model, seed
+        self.log_pi, self.log_step = np.full((J, K), -np.log(K)), mmala.first_log_step(J, K)
+        self.alpha, self.gamma = alpha, gamma
+        self.n_averaged, self.accepted, self.moments = 0, 0.0, np.zeros((2, J, K))
+        self.alphas, self.prior_trace = [], []
+
+    def begin(self, chain):
+        self.set_alpha(chain)
+
+    def after(self, chain, stop):
+        """Draw the mixtures and, if it is drawn, alpha."""
+        model, rng = self.model, np.random.default_rng(random.child(self.seed, chain.n_sweeps))
+        self.move(chain, rng)
+        if model.alpha_prior is not None:
+            self.alpha = draw_alpha(rng, self.alpha, self.log_pi, *model.alpha_prior)
+            self.alphas.append(self.alpha)
+        if model.changes_priors:
+            self.prior_trace.append((self.gamma, float(chain.priors.topic_word().mean())))
+        self.set_alpha(chain)
+        if chain.n_sweeps > chain.n_burn_in:
+            self.n_averaged += 1
+            self.moments = self.moments + np.array([self.pi, self.pi**2])
+
+    def draw(self):
+        return {"mixtures": self.pi, "gamma": self.gamma}
+
+    def alpha_of(self, added):
+        return document_prior(added["gamma"], added["mixtures"]), self.model.row_of
+
+    @property
+    def pi(self):
+        return np.exp(self.log_pi)
+
+    def mixtures(self):
+        """Posterior mean and standard deviation of pi, over the sweeps after the burn-in; the present draw before."""
+        if not self.n_averaged:
+            return self.pi, np.zeros_like(self.log_pi)
+        n = self.n_averaged
+        mean, square = self.moments / n
+        variance = np.maximum(square - mean**2, 0) * n / max(n - 1, 1)
+        return mean / mean.sum(axis=1, keepdims=True), np.sqrt(variance)
+
+    def alpha_mean(self):
+        """Mean of alpha after the burn-in, if it is drawn; otherwise alpha."""
+        return float(np.mean(self.alphas[-max(self.n_averaged, 1) :])) if self.alphas else self.alpha
+
+    def acceptance_rate(self):
+        """Share of Langevin steps accepted after the burn-in."""
+        return self.accepted / max(self.n_averaged, 1)
+
+    def move(self, chain, rng):
+        """Draw the mixtures given z."""
+        if self.model.method == "augmented":
+            self.log_pi = augmented_gibbs.draw_mixtures(rng, self.alpha, self.draw_tables(chain))
+            return
+        self.log_pi, accepted = mmala.move_mixtures(
+            rng, self.log_pi, self.log_step, self.tails(chain), self.alpha, self.gamma
+        )
+        if chain.n_sweeps <= chain.n_burn_in:
+            self.log_step = mmala.adapted(self.log_step, accepted, chain.n_sweeps)
+        else:
+            self.accepted += accepted.mean()
+
+    def draw_tables(self, chain):
+        """Auxiliary counts of the present draw, int64 (n_collections, n_components)."""
+        prior = document_prior(self.gamma, self.pi)
+        return tables.draw_tables(chain.corpus, chain.topics, self.model.collections, prior, chain.stream)
+
+    def tails(self, chain):
+        """`TailCounts` of the present draw."""
+        scratch = np.empty(self.log_pi.shape[1], np.int32)
+        return TailCounts.count(chain.corpus, chain.topics, self.model.collections, self.log_pi.shape, scratch)
+
+    def set_alpha(self, chain):
+        """Give the documents of a chain their alpha."""
+        doc = document_prior(self.gamma, self.pi)
+        chain.priors = replace(chain.priors, doc=doc, row_of=self.model.row_of)
+
+
+@dataclass(frozen=True)
+class MixtureMStep:
+    """The M-step of a `Learner`: the (gamma, eta) that maximise the mean of log p(w, z | pi, gamma, eta) over draws.
+
+    Attributes
+    ----------
+    learn_gamma, learn_eta : bool
+        A prior that is not learnt keeps its value.
+    """
+
+    learn_gamma: bool = True
+    learn_eta: bool = True
+
+    def present(self, chain):
+        """log (gamma, eta)."""
+        return np.log([chain.step(Mixtures).gamma, chain.priors.smallest_eta])
+
+    def set(self, chain, log_h):
+        """Set those that are learnt."""
+        gamma, eta = np.exp(log_h).tolist()
+        if self.learn_gamma:
+            chain.step(Mixtures).gamma = gamma
+            chain.step(Mixtures).set_alpha(chain)
+        if self.learn_eta:
+            chain.priors = chain.priors.with_eta(eta)
+
+    def statistics(self, chain):
+        """`CompoundStatistics` of the present draw."""
+        if not self.learn_gamma:
+            return CompoundStatistics(None, None, CountHistograms.of(chain))
+        mixtures = chain.step(Mixtures)
+        tails = mixtures.tails(chain)
+        return CompoundStatistics(tails, mixtures.pi.ravel()[tails.cells], CountHistograms.of(chain))
+
+    def maximum(self, draws, log_h):
+        """log (gamma, eta) at the maximum, by Newton's method from `log_h`."""
+        log_gamma, log_eta = log_h
+        if self.learn_gamma:
+            log_gamma = newton_on_log(partial(_log_topics, draws), log_gamma, LEARNT_GAMMA)
+        if self.learn_eta:
+            counts = CountHistograms.stack([draw.counts for draw in draws])
+            log_eta = newton_on_log(counts.word_part, log_eta, BOUNDS)
+        return np.array([log_gamma, log_eta])
+
+
+def _log_topics(draws, gamma, order):
+    return [draw.log_topics(gamma, order) for draw in draws]

@@ -1,0 +1,210 @@
+"""Fitted attributes of compound LDA: mixtures, topics of an ascent, the number of topics in use and concentrations."""
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from sklda._core import random
+from sklda._core.diagnostics import std_of_proportions
+from sklda._core.names import listed, read_labels
+from sklda._core.warn import warn
+from sklda._models.compound.hdp import RECORDED, shown_draws, shown_mixtures
+from sklda._models.compound.mixtures import Mixtures
+from sklda._models.compound.priors import document_prior
+from sklda._models.results import total_variance
+from sklda._sampling.draws import draw_dirichlets
+from sklda._sampling.run_chains import best_chain, in_rows
+
+# R-hat of the number of topics from which a fit gets a warning. Default fits whose intervals contain the truth have a
+# median of 1.25. With fewer sweeps R-hat is unreliable.
+_LARGE_R_HAT, _FEWEST_SWEEPS = 1.5, 50
+# Tail probabilities of credible intervals.
+_TAILS = 0.025, 0.975
+NEEDED = {
+    "prior_trace_": "needs learn_priors, and a prior that is None",
+    "acceptance_rate_": "needs method='langevin'",
+    "collection_concentration_": "needs collection_topic_prior='hdp' and several collections",
+    **dict.fromkeys(
+        ("doc_topic_std_", "topic_share_std_", "n_draws_", "chains_", "traces_", "diagnostics_", "n_burn_in_"),
+        "needs draws, and method='variational' makes none",
+    ),
+} | dict.fromkeys(
+    (
+        "topic_count_draws_",
+        "topic_count_mean_",
+        "topic_count_interval_",
+        "large_topic_count_draws_",
+        "large_topic_count_mean_",
+        "large_topic_count_interval_",
+        "topic_concentration_",
+        "concentration_draws_",
+    ),
+    "needs collection_topic_prior='hdp'",
+)
+
+
+def record_of_mixtures(chain):
+    """Attributes that a chain has for itself, a dict."""
+    step, (mean, std) = chain.step(Mixtures), shown_mixtures(chain)
+    record = {
+        "collection_topic_": mean,
+        "collection_topic_std_": std,
+        "collection_topic_draws_": np.reshape(shown_draws(chain), (-1, *mean.shape)),
+        "collection_topic_prior_": step.alpha_mean(),
+    }
+    if step.model.changes_priors:
+        record["prior_trace_"] = np.reshape(step.prior_trace, (-1, 2))
+    return record | ({"acceptance_rate_": step.acceptance_rate()} if step.model.method == "langevin" else {})
+
+
+def compound_attributes(known, results, n_components):
+    """The fitted attributes of `CompoundLDA` that come from its mixtures, a dict."""
+    model, found = known["_model_"], {} if isinstance(results, AscentResults) else mixture_attributes(results)
+    if model.concentrations:
+        found |= hdp_attributes(results, n_components)
+    mean, gamma = ((known | found)[name] for name in ("collection_topic_", "doc_concentration_"))
+    weights = np.bincount(model.collections[results.corpus.lengths > 0], minlength=len(mean))
+    found["corpus_topic_"] = weights @ mean / weights.sum()
+    found["doc_topic_prior_"] = document_prior(gamma, found["corpus_topic_"])
+    return found
+
+
+def check_same_collections(fitted, labels, collections):
+    """Refuse a warm start if the collections of the documents are not those of the previous fit."""
+    for d, (j, before) in enumerate(zip(collections, fitted._model_.collections, strict=True)):
+        now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (fitted.collections_, before)))
+        if now != then:
+            raise ValueError(
+                f"warm_start=True continues the previous fit, in which collections[{d}] was {then!r}, but now it "
+                f"is {now!r}. Fit with warm_start=False to begin again."
+            )
+
+
+def mixture_attributes(results):
+    """Means, standard deviations and draws of the mixtures, with the topics of all chains in the same order."""
+    means, stds, draws = (results.in_order(f"collection_topic_{name}") for name in ("", "std_", "draws_"))
+    return {
+        "collection_topic_": means[results.best],
+        "collection_topic_std_": std_of_proportions(total_variance(means, np.square(stds))),
+        "collection_topic_draws_": np.concatenate(draws),
+    }
+
+
+def mixtures_of(fitted, collections):
+    """The mixture of the collection of every document, (n_documents, n_components); of the corpus for None."""
+    index = {label: j for j, label in enumerate(fitted.collections_.tolist())}
+    index[None] = len(index)
+    mixtures = np.vstack([fitted.collection_topic_, fitted.corpus_topic_])
+    labels = read_labels(collections, "collections", may_be_missing=True)
+    for d, label in enumerate(labels):
+        if label not in index:
+            raise ValueError(
+                f"collections[{d}] = {label!r} is not a collection of the fit, which had "
+                f"{listed(fitted.collections_.tolist())}. Give None for a document of unknown collection."
+            )
+    return mixtures[[index[label] for label in labels]]
+
+
+class AscentResults:
+    """The results of variational ascents, in the form of `ChainResults`."""
+
+    continues = False
+
+    def __init__(self, ascents):
+        self.corpus, self.states = ascents[0].corpus, [each.state() for each in ascents]
+        self.best, self.mixtures = best_chain(self.states), [each.mixtures() for each in ascents]
+
+    def estimate(self, method, n_jobs):
+        """The state of an ascent has its means."""
+
+    def attributes(self):
+        best, traces = self.states[self.best], in_rows([each.trace for each in self.states])
+        theta = best.doc_topic / best.doc_topic.sum(axis=1, keepdims=True)
+        mean, std = self.mixtures[self.best]
+        found = {
+            "log_joint_trace_": traces,
+            "n_iter_": traces.shape[1],
+            "best_chain_": self.best,
+            "components_": best.topic_word_parameter.copy(),
+            "doc_topic_": theta,
+            "topic_share_": self.corpus.lengths @ theta / self.corpus.n_tokens,
+            "doc_concentration_": best.gamma,
+            "collection_topic_": mean,
+            "collection_topic_std_": std,
+            "collection_topic_prior_": best.alpha,
+            "_fingerprint_": self.corpus.fingerprint,
+            "_used_tokens_": self.corpus.lengths,
+            "_results_": self,
+        }
+        if best.eta is not None:
+            found["topic_word_prior_"] = best.eta
+        if best.prior_trace:
+            found["prior_trace_"] = in_rows([np.reshape(each.prior_trace, (-1, 2)) for each in self.states])
+        return found
+
+    def sample(self, n_samples, seed):
+        state = self.states[self.best]
+        parameters = state.doc_topic, state.topic_word_parameter
+        return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
+
+    def has_topics(self, topic_word):
+        """The approximation has all topics, as one chain."""
+        return np.ones((1, len(topic_word)), bool)
+
+    def draw_doc_topic(self, n_draws, seed, topic_word):
+        for i in range(n_draws):
+            yield self.sample(1, random.child(seed, i))[0][0]
+
+
+def _recorded(results, name):
+    """A quantity after every sweep of the draws of each chain; after the last one if there are no such sweeps."""
+    return [
+        trace[: state.n_sweeps][-max(state.n_sweeps - state.n_burn_in, 1) :]
+        for trace, state in zip(results.traces[name], results.states, strict=True)
+    ]
+
+
+def hdp_attributes(results, n_components):
+    """From the sweeps after the burn-in of all chains, a dict."""
+    draws = {name: np.concatenate(_recorded(results, name)) for name in RECORDED if name in results.traces}
+    found = {}
+    for name in ("topic_count", "large_topic_count"):
+        counts = draws.pop(name).astype(int)
+        low, high = np.quantile(counts, _TAILS, method="inverted_cdf")
+        found |= {
+            f"{name}_draws_": counts,
+            f"{name}_mean_": float(counts.mean()),
+            f"{name}_interval_": (int(low), int(high)),
+        }
+    found["collection_topic_prior_"] = float(draws["topic_concentration"].mean()) / n_components
+    return found | {f"{name}_": float(each.mean()) for name, each in draws.items()} | {"concentration_draws_": draws}
+
+
+def warn_of_truncation(results, n_components):
+    """Warn if the draws use more than half of the topics that the model has."""
+    counts = _recorded(results, "topic_count")
+    most = max(int(np.quantile(each, _TAILS[1], method="inverted_cdf")) for each in counts)
+    if most > n_components / 2:
+        warn(
+            f"The draws use up to {most} of the n_components={n_components} topics, so the truncation matters: new "
+            f"topics are made less often than in the HDP, by the share {most / n_components:.2f}. Fit with "
+            f"n_components={5 * most}; topics that are not in use cost little."
+        )
+
+
+def warn_of_unsettled_count(results):
+    """Warn if the number of topics in use differs between chains, or between the halves of their draws."""
+    counts, r_hat = results.traces["topic_count"][:, results.n_burn_in :], results.diagnostics["topic_count"].r_hat
+    n = counts.shape[1]
+    if n < _FEWEST_SWEEPS or not r_hat > _LARGE_R_HAT:
+        return
+    first, last = counts[:, : n // 2].mean(), counts[:, n // 2 :].mean()
+    # A change of less than half a standard deviation says nothing about the direction.
+    bias = (
+        "" if abs(last - first) < counts.std() / 2 else f", so it is probably too {'high' if last < first else 'low'}"
+    )
+    warn(
+        f"The number of topics in use has not settled: its R-hat is {r_hat:.2f}, and its mean is {first:.1f} in the "
+        f"first half of the draws and {last:.1f} in the second{bias}. Its interval may be too narrow. Make max_iter "
+        "larger, or n_chains.",
+        ConvergenceWarning,
+    )

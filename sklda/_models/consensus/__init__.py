@@ -1,0 +1,1 @@
+"""ConsensusTopics: the topics that most fits have."""

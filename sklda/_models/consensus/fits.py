@@ -1,0 +1,412 @@
+"""The fits of ConsensusTopics: their seeds and documents, topics, proportions of members, and draws."""
+
+from dataclasses import dataclass
+from inspect import signature
+from numbers import Integral
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Bunch, _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params, _num_samples
+
+from sklda._core import random
+from sklda._core.arguments import check_memory, distributions
+from sklda._core.consensus import consensus_of, splits_and_merges
+from sklda._core.consensus_tree import leaves_below, mixture
+from sklda._core.corpus import Corpus
+from sklda._core.design import read_covariates
+from sklda._core.diagnostics import std_of_proportions
+from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
+from sklda._core.names import check_same_order, read_labels
+from sklda._core.parallel import jobs_for
+from sklda._core.priors import Priors
+from sklda._core.records import Table
+from sklda._core.warn import warn
+from sklda._likelihood.held_out.token_topics import draw_topics
+from sklda._sampling.chain import KeptDraws, compact_topics
+from sklda._sampling.draws import (
+    TopicGroups,
+    doc_topic_std,
+    empty_draws,
+    topic_word_variance,
+    variance_around_mean,
+)
+from sklda._sampling.steps import Draw
+from sklda.metrics._models import corpus_and_model, topic_proportions, topics_with_words
+
+# Jensen-Shannon distance of topics that are equal up to rounding.
+_EQUAL = 1e-3
+# Draws of the topics of all tokens given the topics of a fit, and sweeps before each.
+_N_FOLD_IN, _FOLD_IN_SWEEPS = 4, 10
+
+
+def tasks_of(estimator, X, rows, metadata, n_fits, resample, seed):
+    """The arguments of fits: clones with their seeds, and the documents of each with their metadata.
+
+    `rows` are the documents from which samples are drawn.
+    """
+    for f in range(n_fits):
+        rng = np.random.default_rng(random.child(seed, f))
+        each = _clone(estimator, rng)
+        if resample is None:
+            yield each, X, metadata
+        elif resample == "bootstrap":
+            yield _task(each, X, metadata, rng.choice(rows, len(rows)))
+        else:
+            drawn = rng.choice(rows, max(1, round(resample * len(rows))), replace=False)
+            yield _task(each, X, metadata, np.sort(drawn))
+
+
+def tasks_of_halves(estimator, X, rows, metadata, n_splits, seed):
+    """The same for fits to both halves of the documents, one after the other, in each of several random splits."""
+    for s in range(n_splits):
+        rng = np.random.default_rng(random.child(seed, s))
+        order = rng.permutation(rows)
+        for drawn in np.array_split(order, 2):
+            yield _task(_clone(estimator, rng), X, metadata, np.sort(drawn))
+
+
+def _clone(estimator, rng):
+    """A clone with seeds of its own."""
+    each = clone(estimator)
+    names = sorted(name for name in each.get_params() if name.split("__")[-1] == "random_state")
+    return each.set_params(**{name: int(rng.integers(2**31)) for name in names})
+
+
+def _task(estimator, X, metadata, rows):
+    """The arguments of a fit to some of the documents."""
+    return estimator, _safe_indexing(X, rows), {name: _drawn(each, X, rows, name) for name, each in metadata.items()}
+
+
+def read_metadata(X, metadata):
+    """The metadata of the documents X, each of which is read once for all fits."""
+    found = dict(metadata)
+    for name, values in metadata.items():
+        check_same_order(X, values, name)
+    if metadata.get("collections") is not None:
+        found["collections"] = read_labels(metadata["collections"], "collections", may_be_missing=True)
+    if metadata.get("covariates") is not None:
+        found["covariates"] = read_covariates(metadata["covariates"])
+    return found
+
+
+def _drawn(value, X, rows, name):
+    """The entries of metadata for the documents `rows`. Metadata without an entry for each document stay."""
+    if isinstance(value, dict):
+        # Of columns. scikit-learn would compare the number of columns with that of documents.
+        return {key: _drawn(column, X, rows, f"{name}[{key!r}]") for key, column in value.items()}
+    has_rows = not isinstance(value, (str, bytes)) and (hasattr(value, "__len__") or sp.issparse(value))
+    if has_rows and _num_samples(value) == len(rows) != X.shape[0]:
+        raise ValueError(f"{name} has {len(rows)} entries; X has {X.shape[0]} documents. Give one for each document.")
+    return _check_method_params(X, {name: value}, rows)[name]
+
+
+def fits_of(tasks, n_fits, n_jobs):
+    """The fitted estimators of `tasks_of`, each as soon as it is ready."""
+    return Parallel(n_jobs=jobs_for(n_fits, n_jobs), return_as="generator")(delayed(_fitted)(*task) for task in tasks)
+
+
+def _fitted(estimator, X, metadata):
+    """The estimator after its fit, in a process of its own."""
+    return estimator.fit(X, **metadata)
+
+
+def topics_of_halves(tasks, n_jobs):
+    """The topics and shares of both halves of the documents, a list with a list of two pairs for each split."""
+    tasks = list(tasks)
+    found = Parallel(n_jobs=jobs_for(len(tasks), n_jobs))(delayed(_topics_of_half)(*task) for task in tasks)
+    return [found[i : i + 2] for i in range(0, len(found), 2)]
+
+
+def _topics_of_half(estimator, X, metadata):
+    """The topics of a fit to these documents, and their shares in the tokens."""
+    fitted = _fitted(estimator, X, metadata)
+    lengths = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+    theta = training_proportions(fitted, X, metadata, is_whole=True)
+    return topics_of(fitted), lengths @ np.asarray(theta, dtype=np.float64) / lengths.sum()
+
+
+def check_memory_of_fits(estimator, n_fits, n_tokens, n_documents, resample):
+    """Refuse fits that are certainly too large for the memory.
+
+    Each keeps the topics of all its tokens in its draws, and the proportions of all documents, in double precision if
+    it has a sample of the documents.
+    """
+    params = estimator.get_params(deep=False)
+    n_components, n_draws = params.get("n_components"), params.get("n_draws")
+    # One byte at least for the topics of every draw; single precision, or double after `transform`.
+    n_bytes = 0 if n_draws is None else n_tokens * n_draws
+    size = 4 if resample is None else 8
+    n_bytes += size * n_documents * n_components if isinstance(n_components, Integral) else 0
+    n_bytes *= n_fits
+    # Distances of all topics from all.
+    n_bytes += 8 * (n_fits * n_components) ** 2 if isinstance(n_components, Integral) else 0
+    needs = f"{n_fits} fits of {n_tokens:.0f} tokens in {n_documents} documents keep at least"
+    check_memory(n_bytes, needs, "Use fewer fits or topics, or a smaller n_draws.")
+
+
+def with_shared_memory(estimators):
+    """The fits, a list. Those of the same documents have one corpus, and assignments are those of the last draw."""
+    corpora, found = {}, []
+    for each in estimators:
+        results = vars(each).get("_results_")
+        if hasattr(results, "corpus"):
+            results.corpus = corpora.setdefault(results.corpus.fingerprint, results.corpus)
+        if hasattr(results, "states") and "topic_assignments_" in vars(each):
+            known = results.states[results.best].topics
+            if np.array_equal(each.topic_assignments_, known):
+                each.topic_assignments_ = known
+        found.append(each)
+    return found
+
+
+def metadata_of_transform(estimator, metadata):
+    """Those of the arguments of a fit that its `transform` takes too, for all documents."""
+    taken = signature(estimator.transform).parameters
+    found = {name: value for name, value in metadata.items() if name in taken and value is not None}
+    if "collections" in found and hasattr(estimator, "collections_"):
+        # A sample of the documents may lack a small collection, which this fit does not know.
+        known = set(estimator.collections_.tolist())
+        found["collections"] = [label if label in known else None for label in found["collections"]]
+    return found
+
+
+def training_proportions(estimator, X, metadata, is_whole):
+    """theta of all documents by one of the fits. `is_whole` says whether it has all documents."""
+    known = getattr(estimator, "doc_topic_", None) if is_whole else None
+    if known is not None:
+        return np.asarray(known)
+    return topic_proportions(estimator, X, **metadata_of_transform(estimator, metadata))
+
+
+def relations_of(estimators, shares, topic_word, topic_share):
+    """Splits and merges between fits and consensus topics, a `Table`, closest first."""
+    found = []
+    for f, (estimator, own_shares) in enumerate(zip(estimators, shares, strict=True)):
+        own = topics_of(estimator)
+        distances = jensen_shannon(own, topic_word, dtype=np.float32)
+        for topics, covered, distance in splits_and_merges(own, topic_word, own_shares, topic_share, distances):
+            found.append({"fit": f, "topics": topics, "covers": covered, "similarity": 1 - distance})
+    return Table(sorted(found, key=lambda row: -row["similarity"]))
+
+
+def topics_of(estimator):
+    """The topics of a fit as distributions; one without words of its own is a row of zeros."""
+    name = type(estimator).__name__
+    if not hasattr(estimator, "components_"):
+        raise TypeError(
+            f"{name} has no components_ after fit: give a topic model. A pipeline must end in ConsensusTopics, rather "
+            "than be its estimator."
+        )
+    components = np.asarray(estimator.components_, dtype=np.float64)
+    if components.ndim != 2 or not components.any():
+        return distributions(components, f"components_ of the {name}")
+    # Rows without words are no distributions.
+    words = components.any(axis=1)
+    topics = np.zeros_like(components)
+    topics[words] = distributions(components[words], f"components_ of the {name}")
+    topics[~topics_with_words(estimator, components)] = 0
+    return topics
+
+
+def fingerprint(counts):
+    """The hash of the documents, by which inspection knows those of the fit; None if they are no counts."""
+    values = counts.data if sp.issparse(counts) else counts
+    return Corpus.from_counts(counts).fingerprint if (values == np.floor(values)).all() else None
+
+
+def hierarchy_of(tree, n_fits):
+    """The fitted attributes that describe the tree of topics, a dict, from `TopicTree.records`."""
+    hierarchy = Bunch(**{name: value for name, value in tree.items() if name != "levels"})
+    levels = [
+        {"topic": topic, "divided_by": n_dividing / n_fits, "node": node, "parts": [left, right]}
+        for topic, node, left, right, n_dividing in tree["levels"]
+    ]
+    return {"hierarchy_": hierarchy, "levels_": Table(levels)}
+
+
+def topics_of_nodes(consensus, nodes):
+    """The distributions over words of nodes of ``hierarchy_``, (n_nodes, n_features)."""
+    tree = consensus.hierarchy_
+    members = [tree.topics[leaves_below(tree.linkage, node)] for node in nodes]
+    topics = [topics_of(each) for each in consensus.estimators_]
+    return consensus_of(topics, consensus._topic_shares_, members).topic_word
+
+
+def summed(theta, members, fit):
+    """Summed proportions of the members in one fit, (n_documents, n_topics)."""
+    found = np.zeros((len(theta), len(members)))
+    for c, pairs in enumerate(members):
+        found[:, c] = theta[:, pairs[pairs[:, 0] == fit, 1]].sum(axis=1)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class TopicDraws:
+    """Draws of the topics of all tokens, by one fit.
+
+    Attributes
+    ----------
+    corpus : Corpus
+    draws : KeptDraws
+    """
+
+    corpus: Corpus
+    draws: KeptDraws
+
+    def shares(self):
+        """Shares of the topics in the tokens, (n_draws, n_components)."""
+        counts = [np.bincount(topics, minlength=self.draws.priors.n_components) for topics in self.draws.topics]
+        return np.array(counts) / self.corpus.n_tokens
+
+    def variance(self, members, fit):
+        """Posterior variances of the summed proportions of the members in this fit, (n_documents, n_topics)."""
+        groups = _groups(members, fit, self.draws.priors.n_components)
+        return np.square(doc_topic_std(self.corpus, self.draws, groups), dtype=np.float64)[:, :-1]
+
+
+def _groups(members, fit, n_components):
+    """The topics of a fit that stand for each consensus topic. The last group has those that stand for none."""
+    of_topic = np.full(n_components, len(members))
+    for c, pairs in enumerate(members):
+        of_topic[pairs[pairs[:, 0] == fit, 1]] = c
+    return TopicGroups(of_topic, len(members) + 1)
+
+
+def topic_word_std(found, estimators):
+    """Posterior standard deviations of the words of consensus topics, within and between the fits that have the topic.
+
+    Within fits that keep no draws they are those of the Dirichlet distribution with the counts and priors of a topic.
+    A model without priors, such as NMF, has none.
+    """
+    within = []
+    for f, each in enumerate(estimators):
+        results, groups = vars(each).get("_results_"), _groups(found.members, f, len(each.components_))
+        if hasattr(results, "averaged_draws"):
+            within.append(topic_word_variance(results.corpus, results.averaged_draws(), groups)[:-1])
+        elif hasattr(each, "topic_word_prior_"):
+            parameters = groups.sums(np.asarray(each.components_, dtype=np.float64))[:-1]
+            totals = parameters.sum(axis=1, keepdims=True)
+            phi = parameters / np.where(totals > 0, totals, np.nan)
+            within.append(phi * (1 - phi) / (totals + 1))
+    if not within or not found.members:
+        return found.topic_word_std
+    return std_of_proportions(np.nanmean(within, axis=0) + found.topic_word_std**2)
+
+
+def topic_draws(estimator, X, metadata, is_whole, seed):
+    """`TopicDraws` of all documents by one of the fits; None for a model that has no prior of the proportions.
+
+    They are those of the fit if it has all documents and keeps draws. Otherwise they are drawn given its topics.
+    """
+    results = vars(estimator).get("_results_")
+    if is_whole and hasattr(results, "averaged_draws"):
+        return TopicDraws(results.corpus, results.averaged_draws())
+    if not hasattr(estimator, "doc_topic_prior_"):
+        return None
+    known = metadata_of_transform(estimator, metadata)
+    known = {name: known[name] for name in ("collections", "covariates") if name in known}
+    corpus, topic_word, alpha = corpus_and_model(X, estimator, **known)
+    draws = []
+    for i in range(_N_FOLD_IN):
+        key = random.key(random.child(seed, i))
+        topics = draw_topics(corpus, topic_word, alpha, n_sweeps=_FOLD_IN_SWEEPS, seed=key)
+        # -1 stands for words that underflow in all topics.
+        draws.append(Draw(i, compact_topics(np.maximum(topics, 0), len(topic_word)), {}))
+    alpha = alpha[0] if len(alpha) == 1 else alpha
+    priors = Priors.make(alpha, None, len(topic_word), corpus.n_features, corpus.n_documents)
+    return TopicDraws(corpus, KeptDraws(priors, draws))
+
+
+def mean_and_variance(quantity, n_fits):
+    """Mean and variance of ``quantity(f)`` over fits, without a list of the arrays of all fits."""
+    mean = sum(map(quantity, range(n_fits))) / n_fits
+    return mean, sum((quantity(f) - mean) ** 2 for f in range(n_fits)) / (n_fits - 1)
+
+
+def share_std(share_draws, members):
+    """Standard deviations of the shares of topics, within and between fits, from draws of each fit."""
+    if not members:
+        return np.zeros(0)
+    return std_of_proportions(variance_around_mean([summed(each, members, f) for f, each in enumerate(share_draws)]))
+
+
+def draws_from_fits(estimators, members, shares, n_samples, seed):
+    """Draws of theta and phi from the posteriors of all fits in turn, in random order.
+
+    Parameters
+    ----------
+    estimators : list of n_fits estimators
+    members : list of n_topics ndarray of shape (n_members, 2)
+    shares : list of ndarray of shape (n_components of the fit,)
+    n_samples : int
+    seed : numpy.random.SeedSequence
+
+    Returns
+    -------
+    theta : ndarray of shape (n_samples, n_documents, n_topics), float32
+    phi : ndarray of shape (n_samples, n_topics, n_features), float32
+        NaN for a topic that the fit of a draw does not have.
+    fits : ndarray of shape (n_samples,)
+    """
+    if not hasattr(estimators[0], "_sample_posterior"):
+        raise TypeError(f"{type(estimators[0]).__name__} has no posterior to draw from.")
+    rng, n_fits = np.random.default_rng(seed), len(estimators)
+    rounds = [rng.permutation(n_fits) for _ in range(-(-n_samples // n_fits))]
+    fits = np.concatenate(rounds)[:n_samples]
+    theta = phi = None
+    for f in np.unique(fits):
+        own = np.flatnonzero(fits == f)
+        proportions, topics = estimators[f]._sample_posterior(len(own), random.child(seed, int(f)))
+        if theta is None:
+            shapes = (proportions.shape[1], len(members)), (len(members), topics.shape[2])
+            theta, phi = empty_draws(n_samples, *shapes)
+            phi[:] = np.nan
+        for i, each in zip(own, proportions, strict=True):
+            theta[i] = summed(each, members, f)
+        for c, pairs in enumerate(members):
+            parts = pairs[pairs[:, 0] == f, 1]
+            if len(parts):
+                phi[own, c] = [mixture(draw[parts], shares[f][parts]) for draw in topics]
+    return theta, phi, fits
+
+
+def warn_of_poor_fits(topics, found, min_prevalence):
+    """Warn if fits are equal, or have nothing in common."""
+    first, *others = topics
+    # Fits of one topic have the same one, and topics of different fits have different numbers. Rows can be zeros.
+    if (
+        len(first) > 1
+        and first.any()
+        and all(first.shape == each.shape and (jensen_shannon_pairs(first, each) < _EQUAL).all() for each in others)
+    ):
+        warn(
+            f"All {len(topics)} fits have the same topics, because they have the same start or do not depend on a "
+            "seed. So they do not say whether topics are found again: give resample='bootstrap', or an estimator "
+            "with a random start.",
+            ConvergenceWarning,
+        )
+    elif found.n_not_in_halves:
+        warn(
+            f"No topic is found in other documents: n_topics_ is 0. {min_prevalence:.0%} of the {len(topics)} fits "
+            f"have {found.n_not_in_halves} topics in common, but fits to halves of the documents do not. Either these "
+            "topics come from single documents, for example from words that are repeated there, or halves are too "
+            "small. Use fewer topics or more documents; n_splits=0 shows the topics of the fits.",
+            ConvergenceWarning,
+        )
+    elif found.n_by_chance:
+        warn(
+            f"No topic is found beyond chance: n_topics_ is 0. {min_prevalence:.0%} of the {len(topics)} fits have "
+            f"{found.n_by_chance} topics in common, but these are not more alike than topics of a corpus without "
+            "topics, by the frequencies of its words alone. Use fewer topics or more documents.",
+            ConvergenceWarning,
+        )
+    elif not len(found.topic_word):
+        warn(
+            f"No topic is found in {min_prevalence:.0%} of the {len(topics)} fits: n_topics_ is 0. Use fewer "
+            "topics, more documents or a smaller min_prevalence.",
+            ConvergenceWarning,
+        )

@@ -1,0 +1,393 @@
+"""CovariateLDA: the prior of the topic proportions depends on covariates of the documents."""
+
+from __future__ import annotations
+
+from functools import partial
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import check_is_fitted
+
+from sklda._core import random
+from sklda._core.design import n_rows, read_covariates
+from sklda._core.formulas import design_without_intercept
+from sklda._core.priors import Priors, check_prior
+from sklda._core.types import Seed, TopicPrior
+from sklda._core.warn import warn
+from sklda._models.covariates.coefficients import Coefficients, chain_with_coefficients, continued
+from sklda._models.covariates.model import Columns, Model, check_size, prior_of
+from sklda._models.fitting import Plan, eta_attribute
+from sklda._models.metadata import COVARIATES, MetadataLDA
+from sklda._models.results import ChainAttributes, ChainResults, normalised, total_variance
+from sklda._sampling.annealed_start import Annealing
+from sklda._sampling.draws import variance_of_draws
+from sklda._sampling.point_estimates import reserve_memory
+from sklda._sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR, kind_of_learning
+from sklda._sampling.run_chains import Schedule, burn_in_of
+
+# Bounds of sigma, in units of log alpha. The smaller one has no effect of a covariate, and the larger one no shrinkage.
+_SIGMA = (1e-6, 1e3)
+
+
+class CovariateLDA(ChainAttributes, MetadataLDA):
+    """Latent Dirichlet allocation in which topic proportions depend on covariates of the documents.
+
+    The Dirichlet parameter of topic k in document d is exp(x_d . lambda_k), where x_d has a one and the covariates of
+    the document: Dirichlet-multinomial regression (Mimno & McCallum 2008). Covariates are numbers such as a year, and
+    categories such as a source. The coefficients lambda are drawn together with the topics of the tokens, so they have
+    posterior means and standard deviations. Without covariates this is LDA with an alpha for each topic.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics, K.
+    formula : str, default=None
+        The terms, such as ``"source * bs(year, df=4)"``, for the package formulaic. `covariates` is then a data frame
+        or a dict of columns that it takes. Splines have the basis of the fit in new documents. An intercept is left
+        out, because the model has one.
+    transformer : transformer of scikit-learn, default=None
+        It makes the columns from `covariates`, for example ``SplineTransformer(include_bias=False)``. A clone is
+        fitted.
+    coef_scale : float, default=None
+        sigma, the prior standard deviation of all coefficients but the intercepts; between 1e-6 and 1e3. It is that of
+        a number divided by its standard deviation, and of half of the difference between the two values of a category's
+        column. A smaller value shrinks effects more. None: it is drawn in every step, with a half-Cauchy prior of
+        scale 1.
+    doc_topic_prior : float, array-like of shape (n_components,), str or callable, default=None
+        The prior median of alpha at the mean covariates. The logarithm of this alpha has the prior standard deviation
+        2. None: ``1 / n_components``. A text such as ``"50/K"`` and a function of the number of topics follow it.
+    topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
+        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, the first value if it is learnt.
+    learn_priors : {"asymmetric"} or bool, default="asymmetric"
+        Whether `topic_word_prior` is learnt if it is None, by Gibbs-EM in the burn-in. If X has fewer than 1,000
+        tokens, it is not learnt: eta and the median of alpha are 0.1 if they are None. The coefficients are always
+        drawn. True is the same as ``"asymmetric"``.
+    max_iter : int, default=500
+        Sweeps over the corpus of each chain. With `warm_start`, the number of further ones.
+    burn_in : int, default=None
+        Number of sweeps before the draws. None: the annealed sweeps at the start, as in `GibbsLDA`, and half of the
+        others.
+    n_draws : int, default=15
+        Topics and topic proportions are means over this number of draws, the last ones of the chain. A chain takes one
+        byte for each token and draw, two bytes with more than 256 topics.
+        With ``"cgs_p"``, at most one draw is averaged for every ``n_components / 12`` sweeps: with many topics, the
+        averages of a short fit would take longer than a tenth of it.
+    draw_every : int, default=10
+        Number of sweeps between two draws.
+    point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
+        Estimate of topics and topic proportions from each draw, see `GibbsLDA`.
+    n_chains : int, default=1
+        Number of independent chains. The topics are those of the chain with the highest mean log joint over the last
+        half of its sweeps. `chains_` has the results of all chains.
+    fold_in_iter : int, default=6
+        Sweeps over a document in `transform`, after CVB0.
+    warm_start : bool, default=False
+        Whether `fit` continues from the last state of the previous fit, on the same X and covariates. The results are
+        then those of one longer fit with the burn-in of the first. Parameters that the chains depend on must not
+        change; `draw_every` may change.
+    n_jobs : int, default=None
+        Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
+    verbose : int, default=0
+        1 prints about ten lines for each chain, 2 prints a line for every sweep.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        With an int, the fit and `transform` after it are the same every time.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_components, n_terms)
+        Posterior means of the coefficients: the change of log alpha_k if the covariate grows by one of its units, or
+        for a category the difference from its base.
+    coef_std_ : ndarray of shape (n_components, n_terms)
+        Posterior standard deviations. With several chains they contain the differences between those that have the
+        topic, see `coef_draws_`. That of one chain is within its mode.
+    coef_draws_ : ndarray of shape (n_coef_draws, n_components, n_terms)
+        Draws of the coefficients after the burn-in, chain by chain. They are one sweep apart; up to seven if alpha has
+        more than 50,000 values that differ. The topics of all chains have the order of `coef_`. NaN where a chain does
+        not have a topic: the matched one is at a Jensen-Shannon distance above 0.5.
+    intercept_ : ndarray of shape (n_components,)
+        Posterior means of log alpha if all covariates are zero and all categories have their base.
+    intercept_std_ : ndarray of shape (n_components,)
+        Posterior standard deviations.
+    intercept_draws_ : ndarray of shape (n_coef_draws, n_components)
+        Draws of the intercepts, NaN as in `coef_draws_`.
+    coef_scale_ : float
+        sigma as given, or its posterior mean.
+    covariate_names_ : ndarray of shape (n_terms,)
+        Names of the terms. Those of categories are ``name[level]``.
+    covariate_mean_, covariate_std_ : ndarray of shape (n_terms,)
+        Means and standard deviations of the terms over the documents.
+    doc_topic_prior_ : ndarray of shape (n_components,)
+        alpha at the mean covariates: the prior of a document without covariates.
+    topic_word_prior_ : float or ndarray
+        eta, as given or learnt.
+    components_ : ndarray of shape (n_components, n_features), float32
+        Topic-word counts plus prior, means over draws.
+    topic_word_ : ndarray of shape (n_components, n_features)
+        Topics as distributions over words: `components_` with rows that sum to one.
+    doc_topic_ : ndarray of shape (n_documents, n_components), float32
+        Topic proportions of the training documents, means over draws.
+    doc_topic_std_ : ndarray of shape (n_documents, n_components), float32
+        Posterior standard deviations of the proportions, within the chain.
+    topic_share_, topic_share_std_ : ndarray of shape (n_components,)
+        Share of the tokens in each topic, and its posterior standard deviation.
+    n_draws_ : int
+        Number of draws that were averaged.
+    chains_ : list of sklearn.utils.Bunch
+        Results of every chain, see `GibbsLDA`; also ``coef``, ``intercept``, their draws, and ``coef_scale``.
+    topic_stability_ : ndarray of shape (n_components,)
+        How close each topic is to the nearest topics of the other chains, from 0 to 1. NaN for a topic without
+        words of its own, see `GibbsLDA`. Only with several chains.
+    topic_prevalence_ : ndarray of shape (n_components,)
+        Part of the chains that have the topic, see `GibbsLDA`. Only with several chains.
+    traces_, diagnostics_ : dict
+        Quantities after every sweep, and their R-hat and effective draws.
+    sampler_ : str
+        ``"dense"``: tokens are drawn document by document.
+    topic_assignments_ : ndarray of shape (n_tokens,), int32
+        Topic of every token in the last draw.
+    log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
+        log p(w, z | lambda, eta) after every sweep, in nats. NaN after the last sweep of a chain that ended early.
+    n_iter_ : int
+        Sweeps of the longest chain, those of earlier fits with `warm_start` included.
+    n_burn_in_ : int
+        Number of sweeps of the burn-in.
+    best_chain_ : int
+        Index of the chain from which the topics come, a row of `log_joint_trace_`.
+    topic_names_ : ndarray of shape (n_components,)
+        Names of the topics. Only after `set_topic_names`.
+    n_features_in_ : int
+        Size of the vocabulary.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Words, if X had them as column names.
+
+    Warns
+    -----
+    sklearn.exceptions.ConvergenceWarning
+        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
+    UserWarning
+        If a category has more than 10 levels, most of which one document has, if a term is a combination of others, or
+        if there are no covariates.
+
+    See Also
+    --------
+    sklda.inspection.topic_effects : Effects on the proportions themselves, as a table.
+    CompoundLDA : A mixture of topics for each group of documents.
+
+    Notes
+    -----
+    Given z, lambda is drawn with auxiliary counts, given which each topic is a Poisson regression. A step of elliptical
+    slice sampling around the mode keeps its posterior (Nishihara, Murray & Adams 2014). :ref:`covariate_lda` has
+    measurements.
+
+    References
+    ----------
+    Mimno & McCallum (2008). Topic models conditioned on arbitrary features with Dirichlet-multinomial regression. UAI.
+
+    Nishihara, Murray & Adams (2014). Parallel MCMC with generalized elliptical slice sampling. JMLR 15.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklda import CovariateLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> X, year = make_lda_corpus(60, 40, 3, random_state=0).data, np.arange(60)
+    >>> lda = CovariateLDA(3, max_iter=100, random_state=0).fit(X, covariates=year)
+    >>> lda.coef_.shape, lda.coef_std_.shape, lda.transform(X, covariates=year).shape
+    ((3, 1), (3, 1), (60, 3))
+    """
+
+    _metadata = COVARIATES
+    _continued = (
+        *("n_components", "coef_scale", "doc_topic_prior", "topic_word_prior", "learn_priors"),
+        *("burn_in", "n_chains"),
+    )
+    _parameter_constraints = {
+        "formula": [None, str],
+        "transformer": [None, HasMethods(["fit", "transform"])],
+        "coef_scale": [None, Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        formula: str | None = None,
+        transformer: Any = None,
+        coef_scale: float | None = None,
+        doc_topic_prior: TopicPrior | None = None,
+        topic_word_prior: ArrayLike | None = None,
+        learn_priors: Literal["asymmetric"] | bool = "asymmetric",
+        max_iter: int = 500,
+        burn_in: int | None = None,
+        n_draws: int = 15,
+        draw_every: int = 10,
+        point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
+        n_chains: int = 1,
+        fold_in_iter: int = 6,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.formula = formula
+        self.transformer = transformer
+        self.coef_scale = coef_scale
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.learn_priors = learn_priors
+        self.max_iter = max_iter
+        self.burn_in = burn_in
+        self.n_draws = n_draws
+        self.draw_every = draw_every
+        self.point_estimate = point_estimate
+        self.n_chains = n_chains
+        self.fold_in_iter = fold_in_iter
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _plan(self, corpus, data, former, covariates):
+        design = design_without_intercept(covariates, corpus.n_documents, self.formula, self.transformer)
+        columns = np.zeros((corpus.n_documents, 0))
+        if design is not None:
+            check_size(design, self.n_components)
+            columns = design.matrix(covariates, corpus.n_documents)
+        terms = [] if design is None else design.terms
+        made = Columns.of(columns, terms)
+        if former is not None:
+            self._check_same_covariates(terms, columns)
+        model, priors = self._settings(corpus, made.distinct, former)
+
+        def begin(seed):
+            if design is None:
+                give = "Give them with fit(X, covariates=...)."
+                if data["y"] is not None:
+                    give = "It does not use y: call fit(X, covariates=y)."
+                warn(f"CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. {give}")
+            if former is not None:
+                return continued(corpus, priors, model, former.states)
+            seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
+            return [chain_with_coefficients(corpus, priors, each, model) for each in seeds]
+
+        known = {
+            "_design_": design,
+            "_columns_": columns,
+            "_model_": model,
+            "covariate_names_": np.array(terms, dtype=object),
+            "covariate_mean_": made.mean,
+            "covariate_std_": made.std,
+            "_scale_": made.scale,
+        }
+        schedule = Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in)
+        # alpha has a row for each distinct row of the covariates; twice while it changes.
+        kept = self.n_chains, self.n_draws, (self.n_chains + 1) * len(model.rows)
+        reserve = partial(reserve_memory, corpus, self.n_components, 0, np.float32, *kept)
+        run = self.n_chains, self.max_iter, model.annealing
+        warnings = (ChainResults.warn_of_disagreement,)
+        return Plan(known, self.n_jobs, begin, schedule, *run, reserve, warnings=warnings)
+
+    def _settings(self, corpus, distinct, former):
+        """The model, and eta as `Priors`."""
+        K, sigma = self.n_components, self.coef_scale
+        if self.learn_priors == "symmetric":
+            raise ValueError(
+                "learn_priors='symmetric' is not possible: alpha differs between topics and documents. Give "
+                "learn_priors='asymmetric', True or False."
+            )
+        if sigma is not None and not _SIGMA[0] <= sigma <= _SIGMA[1]:
+            raise ValueError(f"coef_scale = {sigma:g}: it must lie between {_SIGMA[0]:g} and {_SIGMA[1]:g}.")
+        first, learns = 1.0 / K, bool(kind_of_learning(self.learn_priors))
+        if learns and corpus.n_tokens < LEAST_TOKENS:
+            first, learns = SMALL_CORPUS_PRIOR, False
+        eta = first if self.topic_word_prior is None else self.topic_word_prior
+        priors = Priors.make(1.0, eta, K, corpus.n_features)
+        alpha = self._alpha
+        alpha = first if alpha is None else alpha
+        centre = np.log(check_prior(alpha, "doc_topic_prior", {"one per topic": (K,)}) * np.ones(K))
+        learns = learns and self.topic_word_prior is None
+        if former is not None:
+            annealing, burn_in = self._model_.annealing, self._model_.burn_in
+            burn_in_of(burn_in, self.max_iter + min(state.n_sweeps for state in former.states))
+        else:
+            annealing = Annealing.within(self.max_iter, self.burn_in)
+            burn_in = burn_in_of(self.burn_in, self.max_iter, annealing.n_sweeps)
+        model = Model(*distinct, centre, sigma, learns, burn_in, annealing)
+        return model, priors
+
+    def _check_same_covariates(self, terms, columns):
+        """Refuse to continue if the covariates are not those of the previous fit."""
+        if terms != self.covariate_names_.tolist() or not np.array_equal(columns, self._columns_):
+            raise ValueError(
+                "warm_start=True continues the previous fit, but these covariates are different from those of that "
+                "fit. Fit with warm_start=False to begin again."
+            )
+
+    def _record(self, known, chain, draws):
+        step = chain.step(Coefficients)
+        path = step.draws()
+        # In the units of the covariates.
+        coef = path[:, :, 1:] / known["_scale_"]
+        intercept = path[:, :, 0] - coef @ known["covariate_mean_"]
+        return {
+            "doc_topic_prior_": np.exp(path[:, :, 0].mean(axis=0)),
+            "topic_word_prior_": eta_attribute(self.topic_word_prior, draws.priors),
+            "coef_": coef.mean(axis=0),
+            "intercept_": intercept.mean(axis=0),
+            "coef_draws_": coef,
+            "intercept_draws_": intercept,
+            "coef_scale_": step.sigma_mean() if step.model.sigma is None else float(step.model.sigma),
+        }
+
+    def _attributes(self, known, results):
+        found, has_topics = {}, results.has_topics(normalised(known["components_"]))
+        for name in ("coef", "intercept"):
+            draws = results.in_order(f"{name}_draws_", (slice(None),))
+            # A chain that does not have a topic does not speak for it.
+            for own, has in zip(draws, has_topics, strict=True):
+                own[:, ~has] = np.nan
+            means, variances = [each.mean(axis=0) for each in draws], [variance_of_draws(each) for each in draws]
+            found |= {
+                f"{name}_": means[results.best],
+                f"{name}_std_": np.sqrt(total_variance(means, variances)),
+                f"{name}_draws_": np.concatenate(draws),
+            }
+        return found
+
+    def _read_metadata(self, covariates):
+        return read_covariates(covariates)
+
+    def document_prior(self, covariates: Any) -> np.ndarray:
+        """The Dirichlet parameter of theta of documents, ``exp(intercept_ + x @ coef_.T)``.
+
+        Parameters
+        ----------
+        covariates : array-like, sparse matrix or data frame with n_documents rows
+            Those of the fit; x has their columns `covariate_names_`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            A prior for the functions of `sklda.metrics`, together with `topic_word_`. Its values are cut off at 1e-12
+            and 1e12.
+
+        Raises
+        ------
+        ValueError
+            If covariates are not of the kind of the fit, or a category has a new level.
+        """
+        check_is_fitted(self)
+        if self._design_ is None:
+            raise ValueError("the fit had no covariates: do not give any, or fit with covariates.")
+        covariates = read_covariates(covariates)
+        return prior_of(self._design_.matrix(covariates, n_rows(covariates)), self.intercept_, self.coef_)
+
+    def _prior_of_training(self):
+        return prior_of(self._columns_, self.intercept_, self.coef_)
+
+    def _known_groups(self):
+        return self._columns_

@@ -1,0 +1,174 @@
+"""Chains on one corpus that are swept together, stage by stage."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sklda._core import random
+from sklda._core.gibbs_em import MStep
+from sklda._core.progress import SILENT
+from sklda._models.empirical_bayes.prior_steps import trace_of, with_step
+from sklda._models.empirical_bayes.serial_tempering import Grid, continue_on_grid
+from sklda._sampling.chain import ChainState
+from sklda._sampling.choice import chain_class
+from sklda._sampling.prior_learning import Learner
+from sklda._sampling.run_chains import Schedule, run_chains
+
+# Sweeps of Gibbs-EM at the start, and for an M-step.
+LEARNING, EM_SWEEPS = 100, 5
+
+
+class ChainPool:
+    """Chains on one corpus, their settings, and which of them have ended.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    priors : Priors
+        The first h.
+    settings : Settings
+    seed : numpy.random.SeedSequence
+    n_chains : int
+    n_jobs : int, default=None
+        Chains that run at the same time. The draws do not depend on it.
+    progress : Progress, optional
+        It hears of all sweeps made by `sweep`, and of the results of stages.
+
+    Attributes
+    ----------
+    chains : list of GibbsChain
+        Empty until the caller sets them or calls `initialise`.
+    ended : set of int
+        Chains that a callback has asked to stop. They are not swept again.
+    left : int
+        Sweeps that are left of `max_iter`.
+    """
+
+    def __init__(self, corpus, priors, settings, seed, *, n_chains, n_jobs=None, progress=SILENT):
+        self.corpus, self.priors, self.settings, self.seed = corpus, priors, settings, seed
+        self.n_chains, self.n_jobs, self.progress = n_chains, n_jobs, progress
+        self.chains, self.ended, self.left = [], set(), settings.max_iter
+
+    def initialise(self, seed, *key):
+        """Make chains with random topics; chain c has the seed ``child(seed, *key, c)``."""
+        seeds = [random.child(seed, *key, c) for c in range(self.n_chains)]
+        kind = chain_class("collapsed", self.corpus, self.priors)
+        self.chains = [kind.initialise_randomly(self.corpus, self.priors, each) for each in seeds]
+
+    def learn(self, n_sweeps):
+        """Learn h by Gibbs-EM in every chain: the median of log (alpha, eta) over chains, (2,)."""
+        self.chains = [learning(chain, n_sweeps) for chain in self.chains]
+        self.sweep(n_sweeps)
+        return np.median([learnt(chain) for chain in self.chains], axis=0)
+
+    def finish(self, log_h, n_sweeps):
+        """Make the last sweeps, with fixed priors: log (alpha, eta) of every chain, (n_chains, n_priors).
+
+        The draws of the last half are kept. Afterwards each chain has a trace and at least one draw.
+        """
+        traces = [trace_of(chain) for chain in self.chains]
+        self.chains = [self.unrecorded(chain) for chain in self.chains]
+        for chain, own, trace in zip(self.chains, log_h, traces, strict=True):
+            MStep().set(chain, own)
+            chain.steps = [trace]
+        every = max(n_sweeps // 2 // self.settings.n_draws, 1)
+        self.sweep(n_sweeps, Schedule(self.settings.n_draws, every))
+        self.chains = [with_a_record(chain) for chain in self.chains]
+
+    def unrecorded(self, chain, topics=None):
+        """A chain at the present topics, or at others, without steps and records of its sweeps."""
+        kind = chain_class("collapsed", self.corpus, self.priors)
+        return kind(self.corpus, chain.priors, ChainState(chain.topics if topics is None else topics, chain.stream))
+
+    def sweep(self, n_sweeps, schedule=None):
+        """Make `n_sweeps` sweeps with every chain that has not ended."""
+        self.left -= n_sweeps
+        numbers = [c for c in range(len(self.chains)) if c not in self.ended]
+        before = [self.chains[c].n_sweeps for c in numbers]
+        options = {"n_jobs": self.n_jobs, "progress": self.progress, "schedule": schedule, "numbers": numbers}
+        swept = run_chains([self.chains[c] for c in numbers], n_sweeps, **options)
+        for c, chain, length in zip(numbers, swept, before, strict=True):
+            self.chains[c] = chain
+            if c in self.progress.ended or chain.n_sweeps - length < n_sweeps:
+                self.ended.add(c)
+
+    def continue_on_grid(self, grid, stage, gain=None):
+        """Continue the chains as chains on (h, z) over a grid, without observations so far.
+
+        Parameters
+        ----------
+        grid : Grid
+        stage : int
+            Number of the stage. Each stage has random streams of its own.
+        gain : float, default=None
+            See `GridPoints`.
+        """
+        for c, chain in enumerate(self.chains):
+            continue_on_grid(
+                chain,
+                grid,
+                np.random.default_rng(random.child(self.seed, 1, stage, c)),
+                index=self.settings.tempering.index,
+                augmented=self.settings.tempering.augmented,
+                functionals=self.settings.functionals,
+                gain=gain,
+            )
+
+    def new_grid(self, region, refinement=1):
+        """A grid over a region, with `refinement` steps for each step of `grid_shape`; one point for "simple"."""
+        K = self.priors.n_components
+        if self.settings.tempering.estimator == "simple":
+            return Grid(self.corpus, K, *np.sqrt([[low * high] for low, high in region]))
+        shape = [(n - 1) * refinement + 1 for n in self.settings.grid_shape]
+        return Grid.over(self.corpus, K, region, shape)
+
+    @property
+    def grid(self):
+        """The grid of the chains."""
+        return self.steps[0].grid
+
+    @property
+    def steps(self):
+        """What moves h of each chain."""
+        return [chain.steps[0] for chain in self.chains]
+
+    @property
+    def search_region(self):
+        """The box in which the maximum is searched."""
+        return self.settings.search_region(self.grid.region)
+
+    @property
+    def observed(self):
+        """The chains that have draws on the grid."""
+        return [chain for chain in self.chains if chain.steps[0].observations]
+
+    @property
+    def observations(self):
+        """Those of all chains, one chain after the other."""
+        return [each for step in self.steps for each in step.observations]
+
+    @property
+    def all_ended(self):
+        return len(self.ended) >= len(self.chains)
+
+
+def with_a_record(chain):
+    """The chain if it has kept draws; otherwise one at its present state, with a trace and a draw."""
+    if chain.draws and 0 < len(chain.label_free) == len(chain.trace):
+        return chain
+    chain = type(chain)(chain.corpus, chain.priors, replace(chain.state(), trace=(), label_free=(), draws=()))
+    with_step(chain)
+    chain.record()
+    chain.keep_draw(1)
+    return chain
+
+
+def learning(chain, n_sweeps, m_step=None, every=EM_SWEEPS, **options):
+    """The chain with a `Learner` for `n_sweeps` sweeps, by default one with an M-step after every fifth sweep."""
+    chain.n_burn_in = chain.n_sweeps + n_sweeps
+    return with_step(chain, Learner(MStep() if m_step is None else m_step, every, first_sweep=0, **options))
+
+
+def learnt(chain):
+    """log (alpha, eta) that a chain has learnt."""
+    return chain.steps[0].log_h

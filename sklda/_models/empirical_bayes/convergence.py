@@ -1,0 +1,66 @@
+"""Convergence of the chains of a fit: R-hat, effective draws, and warnings."""
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from sklda._core.diagnostics import variance_ratio
+from sklda._core.warn import warn
+from sklda._models.empirical_bayes.batch_means import Batches
+from sklda._models.empirical_bayes.settings import NAMES
+
+
+def split_r_hat(series):
+    """Gelman & Rubin's R-hat of halves of chains, (n_quantities,), from a list of (n_draws, n_quantities)."""
+    halves = [half for each in series for half in np.array_split(each, 2) if len(half) > 1]
+    if len(halves) < 2:
+        return np.full(series[0].shape[1], np.inf)
+    return variance_ratio(halves)
+
+
+def effective_draws(series):
+    """Effective number of draws by batch means, (n_quantities,)."""
+    together = np.concatenate(series)
+    spread = Batches.of_chains([len(each) for each in series]).variance(together - together.mean(axis=0))
+    own = sum(((each - each.mean(axis=0)) ** 2).sum(axis=0) for each in series)
+    return np.minimum(np.divide(own, spread, out=np.ones(together.shape[1]), where=spread > 0) * len(together), 1e300)
+
+
+def warn_of_edges(maximum, region):
+    """Warn of priors whose maximum lies at an edge of the region, or is not distinguishable from it."""
+    for axis, side in maximum.edges.items():
+        name, bound = NAMES[axis], region[axis][side == "upper"]
+        warn(
+            f"The marginal likelihood with {name} at the {side} edge of the region searched, {bound:.3g}, is not "
+            f"distinguishable from its largest value. {name}_ = {maximum.h[axis]:.3g}, and its errors are infinite. "
+            "The corpus has too little information on this prior, or chains are far from their posterior distribution: "
+            "give a `region` to keep it within bounds, or longer chains (max_iter).",
+            ConvergenceWarning,
+        )
+
+
+def warn_of_disagreement(r_hat):
+    """Warn of chains that disagree, if R-hat is large too (the usual limit). Otherwise wider errors are enough."""
+    if r_hat.max() <= 1.1:
+        return
+    alpha, eta = r_hat
+    warn(
+        f"The chains disagree about the priors by more than their errors (R-hat of log doc_topic_prior {alpha:.2f}, of "
+        f"log topic_word_prior {eta:.2f}): they mix slowly, or stay in different modes of the topic assignments. The "
+        "errors contain the spread between chains. Longer chains (max_iter), more chains (n_chains) or longer tuning "
+        "(n_tuning) may help.",
+        ConvergenceWarning,
+    )
+
+
+def warn_of_unvisited_points(occupancy, grid):
+    """Warn of grid points with less than a twentieth of their expected visits by serial tempering."""
+    missed = occupancy * occupancy.size < 0.05
+    if not missed.any():
+        return
+    alphas, etas = grid.alphas[missed.any(axis=1)], grid.etas[missed.any(axis=0)]
+    warn(
+        f"Serial tempering did not visit {missed.sum()} of {missed.size} grid points (doc_topic_prior from "
+        f"{alphas[0]:.3g} to {alphas[-1]:.3g}, topic_word_prior from {etas[0]:.3g} to {etas[-1]:.3g}): the marginal "
+        "likelihood there is extrapolated. Raise n_tuning, or give a smaller region.",
+        ConvergenceWarning,
+    )

@@ -1,0 +1,348 @@
+"""EmpiricalBayesLDA: priors by maximum marginal likelihood, with their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sklda._core import random
+from sklda._core.arguments import real_numbers
+from sklda._core.priors import LARGEST, SMALLEST, Priors
+from sklda._core.types import Seed, TopicPrior
+from sklda._models.base import BaseLDA
+from sklda._models.empirical_bayes.chain_pool import ChainPool, with_a_record
+from sklda._models.empirical_bayes.expectation_maximisation import expectation_maximisation
+from sklda._models.empirical_bayes.methods import estimate
+from sklda._models.empirical_bayes.prior_steps import trace_of
+from sklda._models.empirical_bayes.results import MarginalLikelihoodMixin, attributes_of
+from sklda._models.empirical_bayes.settings import (
+    EM_METHODS,
+    METHODS,
+    WIDEST,
+    Settings,
+    Tempering,
+    run_lengths,
+)
+from sklda._models.fitting import Plan
+from sklda._models.parameters import POSITIVE
+from sklda._models.results import ChainAttributes
+from sklda._sampling.point_estimates import reserve_memory
+
+
+class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
+    """Latent Dirichlet allocation whose priors maximise the marginal likelihood of the corpus, with error bars.
+
+    Both priors are symmetric: h = (alpha, eta) = (doc_topic_prior, topic_word_prior). m(h) is the probability of the
+    corpus given h. The algorithm, ``method="skeleton"``:
+
+    1. Chains start annealed and learn h by Gibbs-EM.
+    2. With 2,000 to 60,000 tokens, better modes of the topic assignments are searched from one chain after the other,
+       until two searches have found the best mode. Annealed evidence weighs each mode at the h learnt in it.
+    3. Every chain is swept at nine fixed points: the median h of the chains, and 1.25 and 2.5 standard deviations of
+       log alpha and of log eta to either side.
+    4. Reverse logistic regression of all draws (Geyer 1994) gives log m(h), its maximum, curvature and errors.
+    5. Longer rounds of steps 3 and 4 follow around the maximum until it is precise (`tol`). If it lies away from the
+       inner points, Gibbs-EM goes on first; if that does not help, the Monte Carlo errors contain the distance.
+    6. If chains disagree, log m is the mean of their curves, weighted by the probabilities of their modes, and errors
+       contain the spread.
+    7. The chains continue with the priors at the maximum, and their draws give the topics.
+
+    There is no ``warm_start``. For more sweeps, give the priors found to `GibbsLDA`, which has ``warm_start``.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics, K.
+    method : {"skeleton", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"}, default="skeleton"
+        ``"serial_tempering"`` visits all points of a grid of h equally often (George & Doss 2018, section 2.3, with
+        theta and phi integrated out); ``"full_bayes"`` visits them in proportion to their posterior (section 6). Both
+        begin with a short skeleton, which places the grid. ``"gibbs_em"`` and ``"variational_em"`` give no m(h), and
+        no theory ensures that they find the maximum.
+    n_tuning : int, default=None
+        Sweeps of each chain at the maximum at the end, and to tune serial tempering. At most a quarter of `max_iter`,
+        except with the EM methods, whose `max_iter` does not count them.
+        None: 67,000 divided by the square root of the number of tokens, between 40 and 200.
+    max_iter : int, default=None
+        Largest number of sweeps of each chain, the last ones included. Those of searches and weighing count too,
+        divided by the number of chains. A sweep of annealing counts as one. For Gibbs-EM, the number of sweeps that
+        learn h; for variational EM, the largest number of M-steps. None: 3e8 divided by the number of tokens, or 1.2e8
+        with more than 60,000, between 1000 and 24,000. On a grid it is between 400 and 5000, for the EM methods between
+        30 and 1000.
+    tol : float, default=0.25
+        A skeleton ends when the Monte Carlo standard errors of log h are below this share of the statistical ones, or
+        below 0.01, which is one percent of a prior. It also ends if more sweeps cannot help, because the chains are in
+        different modes of the topic assignments, or the corpus has no topics to find. 0: it ends after `max_iter`
+        sweeps; those that no longer help to find the maximum are made there.
+    grid_shape : (int, int), default=(11, 11)
+        Number of values of alpha and of eta on the grid of serial tempering. The grid of full Bayes is wider, and has
+        three more values between neighbours.
+    region : ((float, float), (float, float)), default=None
+        ((alpha_low, alpha_high), (eta_low, eta_high)): the bounds of the priors, and the region of a grid. None:
+        between 1e-5 and 1e4; a grid lies around the maximum.
+    functionals : dict of {str: callable}, default=None
+        Functions of (doc_topic, topic_word), arrays of shapes (n_documents, n_components) and (n_components,
+        n_features), that return a number. Their posterior expectations are estimated for every h. With a skeleton, by
+        full Bayes around the maximum, in up to a third of `max_iter` sweeps.
+    tempering : dict or "paper", default=None
+        Options of serial tempering. The first value of each is the default; ``"paper"`` takes the second value of the
+        first three.
+
+        - ``"ratio"``: "collapsed" or "augmented" (theta and phi drawn, equation 2.2)
+        - ``"index"``: "full_conditional" or "neighbours" (equation 2.8)
+        - ``"tuning"``: "stochastic_approximation" or "restarts" (equation 2.16)
+        - ``"estimator"``: "mixture" (equation 2.10), "component" (2.17) or "simple" (2.1, from one h)
+    doc_topic_prior, topic_word_prior : float, default=None
+        The first alpha and eta of the search. None: ``1 / n_components``. `doc_topic_prior` may be a text such as
+        ``"5/K"`` or a function of the number of topics. With ``method="gibbs_em"``, it may be an array of shape
+        (n_components,); an alpha is then learnt for every topic. The paper warns that a corpus contains too little
+        information about so many priors.
+    n_chains : int, default=None
+        Independent chains. None: 4, or 2 for a skeleton with more than 120,000 tokens, where a few long chains get
+        farther than many short ones.
+    n_draws : int, default=15
+        Draws over which topics and proportions are averaged. They come from the last half of the sweeps at the maximum.
+    point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
+        How topics and proportions are computed from a draw. ``"cgs_p"``: from expected counts under each token's full
+        conditional (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: from the counts of the draw.
+    fold_in_iter : int, default=6
+        Sweeps over a document in `transform`, after CVB0.
+    n_jobs : int, default=None
+        Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
+    verbose : int, default=0
+        1 prints the expected cost, what was found after every stage, and about ten lines for each chain; 2 prints a
+        line for every sweep.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        With an int, the fit and `transform` after it are the same every time.
+
+    Attributes
+    ----------
+    doc_topic_prior_, topic_word_prior_ : float
+        alpha and eta at the maximum of m(h). With an alpha for every topic, `doc_topic_prior_` is an ndarray of shape
+        (n_components,).
+    method_ : str
+        The method used.
+    grid_ : (ndarray of shape (n_alphas,), ndarray of shape (n_etas,))
+        Values of alpha and of eta at which the chains were swept.
+    occupancy_ : ndarray of shape (n_alphas, n_etas)
+        Share of the draws at each pair of these values. With serial tempering they are about equal.
+    acceptance_rate_ : float
+        Share of the sweeps in which h changed.
+    prior_trace_ : ndarray of shape (n_chains, n_sweeps, 2)
+        alpha and eta in every sweep since the start; with an alpha for every topic, their mean. NaN after the last
+        sweep of shorter chains.
+    r_hat_, ess_ : ndarray of shape (2,)
+        Split R-hat and effective number of draws. They are those of the derivatives of log p(w, z | h) with respect to
+        log alpha and log eta at the maximum. On a grid they are those of the means of log alpha and log eta given z.
+    mode_log_evidence_ : ndarray of shape (n_modes,)
+        log p(w | h) of the modes that searches and chains found, the best first, in nats. Each is at the h
+        learnt in the mode. It is the mean logarithm of annealed runs, somewhat too low for all modes. Empty if there
+        was no search.
+    mode_log_evidence_std_ : float
+        Standard error of one of these; NaN if there are none.
+    components_ : ndarray of shape (n_components, n_features)
+        Topic-word counts plus prior; normalised rows are `topic_word_`.
+    topic_word_ : ndarray of shape (n_components, n_features)
+        Topics as distributions over words.
+    doc_topic_, doc_topic_std_ : ndarray of shape (n_documents, n_components)
+        Topic proportions of the training documents, and their posterior standard deviations.
+    topic_assignments_ : ndarray of shape (n_tokens,), int32
+        Topic of every token in the last draw, document by document. In a document, word ids ascend, and a word of count
+        c has c tokens.
+    topic_share_, topic_share_std_ : ndarray of shape (n_components,)
+        Shares of the tokens, and their posterior standard deviations.
+    n_draws_, chains_, topic_stability_, topic_prevalence_ : int, list of Bunch, ndarray of shape (n_components,)
+        Number of draws that were averaged; results of all chains; stability of the topics over chains. See `GibbsLDA`.
+    traces_, diagnostics_ : dict
+        Traces of the sweeps at the maximum, and R-hat and effective draws of them. See `GibbsLDA`.
+    log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
+        log p(w, z | alpha, eta) after every sweep at the maximum, in nats. NaN after the last sweep of a chain that a
+        callback ended early.
+    n_iter_, n_burn_in_ : int
+        Sweeps in `log_joint_trace_` of the longest chain, and those of them that are not used for draws.
+    best_chain_ : int
+        The chain from which the topics are computed: the row of `log_joint_trace_` with the highest mean over the last
+        half of its sweeps.
+    sampler_ : str
+        The kernel that was used, ``"dense"`` or ``"sparse"``; see `GibbsLDA`.
+    n_features_in_ : int
+        Size of the vocabulary.
+    topic_names_ : ndarray of shape (n_components,)
+        Names of the topics. Only after `set_topic_names`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Words, if X had them as column names.
+
+    Warns
+    -----
+    sklearn.exceptions.ConvergenceWarning
+        If a prior's maximum lies at an edge of the region, where its errors are infinite, or away from the points of
+        the last round. If chains disagree about h, only one search found the best mode, or a part of the grid was not
+        visited.
+
+    References
+    ----------
+    Buta & Doss (2011). Computational approaches for empirical Bayes methods and Bayesian sensitivity analysis. Annals
+    of Statistics 39.
+
+    George & Doss (2018). Principled selection of hyperparameters in the latent Dirichlet allocation model. JMLR 18.
+
+    Geyer (1994). Estimating normalizing constants and reweighting mixtures in Markov chain Monte Carlo. Technical
+    report 568, School of Statistics, University of Minnesota.
+
+    Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
+    parameter estimators for LDA. JMLR 18.
+
+    Examples
+    --------
+    >>> from sklda import EmpiricalBayesLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> X = make_lda_corpus(60, 20, 2, doc_length=50, topic_word_prior=0.5, doc_topic_prior=0.3, random_state=0).data
+    >>> lda = EmpiricalBayesLDA(2, n_tuning=100, max_iter=1000, random_state=0).fit(X)
+    >>> bool(lda.confidence_region(0.999, "statistical").contains(0.3, 0.5))
+    True
+    """
+
+    _parameter_constraints = {
+        "method": [StrOptions({*METHODS, *EM_METHODS})],
+        "n_tuning": [None, POSITIVE],
+        "max_iter": [None, POSITIVE],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "grid_shape": ["array-like"],
+        "region": [None, "array-like"],
+        "functionals": [None, Mapping],
+        "tempering": [None, StrOptions({"paper"}), dict],
+        "n_chains": [POSITIVE, None],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        method: Literal["skeleton", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"] = "skeleton",
+        n_tuning: int | None = None,
+        max_iter: int | None = None,
+        tol: float = 0.25,
+        grid_shape: tuple[int, int] = (11, 11),
+        region: ArrayLike | None = None,
+        functionals: dict[str, Callable[..., float]] | None = None,
+        tempering: dict[str, Any] | Literal["paper"] | None = None,
+        doc_topic_prior: TopicPrior | None = None,
+        topic_word_prior: ArrayLike | None = None,
+        n_chains: int | None = None,
+        n_draws: int = 15,
+        point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
+        fold_in_iter: int = 6,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.n_tuning = n_tuning
+        self.max_iter = max_iter
+        self.tol = tol
+        self.grid_shape = grid_shape
+        self.region = region
+        self.functionals = functionals
+        self.tempering = tempering
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.n_chains = n_chains
+        self.n_draws = n_draws
+        self.point_estimate = point_estimate
+        self.fold_in_iter = fold_in_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _plan(self, corpus, data, former):
+        per_topic = self._checked_per_topic()
+        priors = Priors.make(self._alpha, self.topic_word_prior, self.n_components, corpus.n_features)
+        functionals = self._checked_functionals()
+        region = self._checked_region()
+        given = self.n_tuning, self.max_iter, self.n_chains
+        n_tuning, max_iter, n_chains = run_lengths(self.method, corpus.n_tokens, *given)
+        settings = Settings(
+            n_tuning=n_tuning,
+            max_iter=max_iter,
+            n_draws=self.n_draws,
+            tol=self.tol,
+            grid_shape=self._checked_shape(),
+            region=WIDEST if region is None else region,
+            grid_is_region=region is not None,
+            tempering=Tempering.make(self.tempering),
+            functionals=tuple(functionals.values()),
+        )
+
+        def run(plan, seed, progress):
+            options = {"n_chains": n_chains, "n_jobs": self.n_jobs, "progress": progress}
+            pool = ChainPool(corpus, priors, settings, random.child(seed, 0), **options)
+            if self.method in EM_METHODS:
+                expectation_maximisation(pool, self.method, per_topic)
+                plan.known["method_"] = self.method
+            else:
+                plan.known |= attributes_of(estimate(pool, self.method)) | {"_functional_names_": tuple(functionals)}
+            return pool.chains
+
+        # A variational ascent has its parameters, counts, expected logarithms, and the terms of its bound, as measured.
+        n_rows = 8 * (corpus.n_documents + corpus.n_features) if self.method == "variational_em" else 0
+        reserve = partial(reserve_memory, corpus, self.n_components, 0, np.float32, n_chains, self.n_draws, n_rows)
+        n_sweeps = settings.most_sweeps(self.method)
+        return Plan({}, self.n_jobs, n_chains=n_chains, n_sweeps=n_sweeps, reserve=reserve, run=run)
+
+    def _checked_per_topic(self):
+        """Whether an alpha is learnt for every topic; refuse other arrays."""
+        if np.ndim(self.topic_word_prior) > 0:
+            raise ValueError("topic_word_prior must be one number: the search is over symmetric priors.")
+        per_topic = np.ndim(self._alpha) > 0
+        if per_topic and self.method != "gibbs_em":
+            raise ValueError(
+                "doc_topic_prior must be one number, because both priors are symmetric. "
+                "An alpha for every topic needs method='gibbs_em'."
+            )
+        return per_topic
+
+    def _checked_functionals(self):
+        functionals = dict(self.functionals or {})
+        for name, function in functionals.items():
+            if not callable(function):
+                raise TypeError(
+                    f"functionals[{name!r}] must be a function of (doc_topic, topic_word), got {function!r}."
+                )
+        return functionals
+
+    def _checked_region(self):
+        if self.region is None:
+            return None
+        region = real_numbers(self.region, "region")
+        if region.shape != (2, 2) or not ((region >= SMALLEST) & (region <= LARGEST)).all():
+            raise ValueError(
+                "region must be ((alpha_low, alpha_high), (eta_low, eta_high)) between "
+                f"{SMALLEST:g} and {LARGEST:g}, got {self.region!r}."
+            )
+        if (region[:, 0] >= region[:, 1]).any():
+            raise ValueError(f"region must have low < high for both priors, got {self.region!r}.")
+        return tuple((float(low), float(high)) for low, high in region)
+
+    def _checked_shape(self):
+        shape = np.asarray(self.grid_shape)
+        if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 2).any():
+            raise ValueError(f"grid_shape must be two whole numbers, both at least 2, got {self.grid_shape!r}.")
+        return tuple(shape.tolist())
+
+    def _chain_results(self, known, chains):
+        return super()._chain_results(known, [with_a_record(chain) for chain in chains])
+
+    def _record(self, known, chain, draws):
+        """alpha, a float unless topics have different ones, and eta."""
+        alpha = draws.priors.doc[0]
+        return {
+            "doc_topic_prior_": alpha.copy() if np.ndim(self._alpha) else float(alpha[0]),
+            "topic_word_prior_": float(draws.priors.word[0]),
+            "prior_trace_": np.reshape(trace_of(chain).path, (-1, 2)),
+        }

@@ -1,0 +1,54 @@
+"""The priors by Gibbs-EM or variational EM from random initialisations, to compare with m(h) (George & Doss 2018)."""
+
+import numpy as np
+
+from sklda._core.gibbs_em import MStep
+from sklda._core.parallel import in_parallel
+from sklda._models.empirical_bayes.chain_pool import learning, learnt
+from sklda._models.empirical_bayes.prior_steps import with_step
+from sklda._models.empirical_bayes.variational_em import variational_em
+
+
+def expectation_maximisation(pool, method, per_topic=False):
+    """Find the priors by EM.
+
+    Parameters
+    ----------
+    pool : ChainPool
+        Afterwards its chains have the priors found, and `n_tuning` sweeps with them.
+    method : {"gibbs_em", "variational_em"}
+    per_topic : bool, default=False
+        Whether every topic has an alpha of its own; only with Gibbs-EM.
+    """
+    pool.initialise(pool.seed, 3)
+    if method == "gibbs_em":
+        found = _gibbs_em(pool, per_topic)
+    else:
+        found = _variational_em(pool)
+    pool.finish(found, pool.settings.n_tuning)
+
+
+def _gibbs_em(pool, per_topic):
+    """log h of every chain after `max_iter` sweeps of Gibbs-EM: 20 draws for an M-step, the last half for the last."""
+    n_sweeps, m_step = pool.settings.max_iter, MStep(pool.settings.region, per_topic)
+    options = {"every": 1, "n_draws": min(20, n_sweeps), "n_last": n_sweeps // 2}
+    pool.chains = [learning(chain, n_sweeps, m_step, **options) for chain in pool.chains]
+    pool.sweep(n_sweeps)
+    found = [learnt(chain) for chain in pool.chains]
+    # Topics have no order, so each chain keeps the alphas of its own topics.
+    return found if per_topic else [np.mean(found, axis=0)] * len(found)
+
+
+def _variational_em(pool):
+    """log h with the largest bound, for every chain, from the counts after `n_tuning` sweeps."""
+    pool.chains = [with_step(chain) for chain in pool.chains]
+    pool.sweep(pool.settings.n_tuning)
+    tasks = [(chain, pool.settings.region, pool.settings.max_iter) for chain in pool.chains]
+    fits = in_parallel(_ascend, tasks, pool.n_jobs)
+    return [max(fits, key=lambda fit: fit[0])[1]] * len(pool.chains)
+
+
+def _ascend(chain, bounds, n_iter, stop):
+    """The bound and log h. The proportions of all ascents would be in memory together."""
+    found = variational_em(chain, bounds, n_iter=n_iter, stop=stop)
+    return found.bound[-1], found.log_h()

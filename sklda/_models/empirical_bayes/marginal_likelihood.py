@@ -1,0 +1,280 @@
+"""m(h), the marginal likelihood of h = (alpha, eta) up to one constant, from draws of chains on (h, z) or at one h.
+
+Every estimate is a mean over draws of exp(log p(w, z | h) - d), where d is the log density of the distribution of the
+draws. Equations 2.1, 2.10 and 2.17 of George & Doss (2018) differ in d alone. Draws at a few fixed points have d of
+equation 2.10 too, with zeta at its fixed point on the same draws (reverse logistic regression, Geyer 1994). All values
+are kept as logarithms, and derivatives are with respect to (log alpha, log eta).
+"""
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from sklda._models.empirical_bayes.mixtures import Mixture
+
+# With fewer effective draws, the error of an estimate is not known.
+FEWEST_DRAWS = 10.0
+# Entries of large temporary arrays: 32 MB each.
+AT_A_TIME = 2**22
+
+
+class _Surface:
+    """What all estimates of m(h) have in common."""
+
+    def maximise(self, region, n_points=25):
+        """log h at the maximum of the estimate on the region: from the best point of a grid, by the gradient."""
+        bounds, axes = np.log(region), [np.geomspace(*ends, n_points) for ends in region]
+        best = np.unravel_index(np.argmax(self.surface(*axes)), (n_points, n_points))
+        start = np.log([axis[i] for axis, i in zip(axes, best, strict=True)])
+
+        def negative(log_h):
+            value, gradient = self.value_and_gradient(log_h)
+            return -value, -gradient
+
+        # Of the methods with bounds and a gradient, the one that starts no threads of a linear algebra library.
+        options = {"ftol": 1e-13, "gtol": 1e-7, "xtol": 1e-10}
+        found = minimize(negative, start, jac=True, bounds=bounds, method="TNC", options=options)
+        return np.clip(found.x, *bounds.T)
+
+
+class Curve(_Surface):
+    """An estimate of m(h) up to one constant, with its Monte Carlo error.
+
+    Parameters
+    ----------
+    draws : CountHistograms or DirichletDraws
+        The draws of all chains, one chain after the other.
+    log_denominators : ndarray of shape (n_draws,)
+    batches : Batches
+    mixture : Mixture, default=None
+        If zeta was estimated from the same draws.
+    """
+
+    def __init__(self, draws, log_denominators, batches, mixture=None):
+        self.draws, self.batches, self.mixture = draws, batches, mixture
+        self._log_factors = -np.log(len(draws)) - log_denominators
+
+    @classmethod
+    def at_points(cls, draws, at, points, batches):
+        """From draws at fixed points, log h of shape (n_points, 2); `at` is the point of each draw."""
+        log_p = draws.doc_part(np.exp(points[:, 0])) + draws.word_part(np.exp(points[:, 1]))
+        mixture = Mixture.of(log_p, at)
+        return cls(draws, mixture.log_denominators, batches, mixture)
+
+    def influences_of(self, terms):
+        """`terms` (n_draws, n) with the effect of each draw through an estimated zeta."""
+        return terms if self.mixture is None else self.mixture.influences(terms)
+
+    def log_terms(self, alpha, eta):
+        """Logarithms of the terms whose sum over draws is the estimate, (n_draws, n_priors)."""
+        alphas, i = np.unique(alpha, return_inverse=True)
+        etas, j = np.unique(eta, return_inverse=True)
+        doc, word = self.draws.doc_part(alphas), self.draws.word_part(etas)
+        return self._log_factors[:, None] + doc[:, i.ravel()] + word[:, j.ravel()]
+
+    def log_values(self, alpha, eta):
+        """log of the estimate, (n_priors,)."""
+        alpha, eta = np.broadcast_arrays(np.atleast_1d(alpha), np.atleast_1d(eta))
+        parts = [logsumexp(self.log_terms(alpha[part], eta[part]), axis=0) for part in self._slices(len(alpha))]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def surface(self, alphas, etas):
+        """log of the estimate at all pairs, (n_alphas, n_etas); -inf if hundreds of nats below the largest."""
+        doc, word, logs = self.draws.doc_part(alphas), self.draws.word_part(etas), self._log_factors
+        parts = []
+        for part in (doc, word):
+            top = part.max(axis=1)
+            parts.append(np.exp(part - top[:, None]))
+            logs = logs + top
+        # Not a matrix product, because threads of a linear algebra library cost more than they save.
+        with np.errstate(divide="ignore"):
+            scaled = parts[0] * np.exp(logs - logs.max())[:, None]
+            return np.log(np.einsum("ni,nj->ij", scaled, parts[1])) + logs.max()
+
+    def weights(self, alpha, eta):
+        """The terms as shares of their sum, (n_draws, n_priors): weights of the draws under h."""
+        terms = self.log_terms(alpha, eta)
+        return np.exp(terms - logsumexp(terms, axis=0))
+
+    def log_ratio(self, alpha, eta, reference, spread=True):
+        """log m(h) - log m(reference) and its Monte Carlo standard error by batch means.
+
+        Parameters
+        ----------
+        alpha, eta : array-like of shape (n_priors,)
+        reference : (float, float)
+        spread : bool
+            Only for `AveragedCurve`.
+
+        Returns
+        -------
+        value, std : ndarray of shape (n_priors,)
+            Nats. The error is infinite if h has fewer than ten effective draws.
+        """
+        alpha, eta = np.broadcast_arrays(np.atleast_1d(alpha), np.atleast_1d(eta))
+        base = self.weights(*np.atleast_2d(reference).T)
+        value = self.log_values(alpha, eta) - self.log_values(*np.atleast_2d(reference).T)
+        std = np.empty(len(alpha))
+        for part in self._slices(len(alpha)):
+            weights = self.weights(alpha[part], eta[part])
+            std[part] = self._errors(weights - base, weights)
+        return value, std
+
+    def derivatives(self, log_h):
+        """Derivatives of log m at one h with respect to (log alpha, log eta).
+
+        Returns
+        -------
+        weights : ndarray of shape (n_draws,)
+        gradients : ndarray of shape (n_draws, 2)
+            Of log p(w, z_i | h); their weighted mean is the gradient of log m.
+        """
+        alpha, eta = np.exp(log_h)[:, None]
+        gradients = np.concatenate([self.draws.doc_part(alpha, 1), self.draws.word_part(eta, 1)], axis=1)
+        return self.weights(alpha, eta)[:, 0], gradients
+
+    def value_and_gradient(self, log_h):
+        """log of the estimate, a float, and its gradient."""
+        weights, gradients = self.derivatives(log_h)
+        return float(self.log_values(*np.exp(log_h))[0]), weights @ gradients
+
+    def score_terms(self, log_h):
+        """The contribution of every draw to the error of the gradient, (n_draws, 2)."""
+        weights, gradients = self.derivatives(log_h)
+        return self.influences_of(weights[:, None] * (gradients - weights @ gradients))
+
+    def score_covariance(self, log_h):
+        """Covariance of the estimated gradient of log m, (2, 2)."""
+        return self.batches.covariance(self.score_terms(log_h))
+
+    def effective_draws(self, log_h):
+        """Effective number of the weights of the draws at one h, without autocorrelation."""
+        return 1 / (self.weights(*np.exp(log_h)) ** 2).sum()
+
+    def expectations(self, values, alpha, eta):
+        """Posterior expectations of a functional and their Monte Carlo standard errors by batch means.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_draws,)
+            The functional at every draw.
+        alpha, eta : array-like of shape (n_priors,)
+
+        Returns
+        -------
+        mean, std : ndarray of shape (n_priors,)
+            Equation 2.14. The error is infinite if h has fewer than ten effective draws.
+        """
+        mean, std = np.empty(len(eta)), np.empty(len(eta))
+        for part in self._slices(len(eta)):
+            weights = self.weights(alpha[part], eta[part])
+            mean[part] = values @ weights
+            std[part] = self._errors(weights * (values[:, None] - mean[part]), weights)
+        return mean, std
+
+    def _errors(self, terms, weights):
+        """Standard errors of the sums of `terms`, infinite with too few effective draws."""
+        reached = 1 / (weights**2).sum(axis=0) >= FEWEST_DRAWS
+        return np.where(reached, np.sqrt(self.batches.variance(self.influences_of(terms))), np.inf)
+
+    def _slices(self, n):
+        """Parts of n values of h, so that arrays over the draws are not too large."""
+        step = max(AT_A_TIME // max(len(self.draws), 1), 1)
+        return [slice(start, start + step) for start in range(0, n, step)]
+
+
+class AveragedCurve(_Surface):
+    """The mean of log m over curves of which it is not known which is right, and their spread as its error.
+
+    Chains that stay in different modes of the topic assignments have different curves.
+
+    Parameters
+    ----------
+    curves : list of Curve
+    weights : ndarray of shape (n_curves,)
+        Probabilities that a curve is right.
+    """
+
+    def __init__(self, curves, weights):
+        self.curves, self.shares = curves, np.asarray(weights) / np.sum(weights)
+
+    def log_values(self, alpha, eta):
+        return self._mean([curve.log_values(alpha, eta) for curve in self.curves])
+
+    def surface(self, alphas, etas):
+        return self._mean([curve.surface(alphas, etas) for curve in self.curves])
+
+    def log_ratio(self, alpha, eta, reference, spread=True):
+        """See `Curve`. Without `spread`, the error is that of the mean of the curves."""
+        values, stds = zip(*(curve.log_ratio(alpha, eta, reference) for curve in self.curves), strict=True)
+        value, variance = self._mean(values), self.shares**2 @ np.square(stds)
+        if spread:
+            variance = variance + self.shares @ np.square(np.array(values) - value)
+        return value, np.sqrt(variance)
+
+    def value_and_gradient(self, log_h):
+        values, gradients = zip(*(curve.value_and_gradient(log_h) for curve in self.curves), strict=True)
+        return self._mean(values), self._mean(gradients)
+
+    def score_covariance(self, log_h):
+        """Covariance of the gradient: that of the mean, and the spread of the curves."""
+        gradients = np.array([curve.value_and_gradient(log_h)[1] for curve in self.curves])
+        away = (gradients - self._mean(gradients)) * np.sqrt(self.shares)[:, None]
+        own = [share**2 * curve.score_covariance(log_h) for share, curve in zip(self.shares, self.curves, strict=True)]
+        return sum(own) + away.T @ away
+
+    def effective_draws(self, log_h):
+        """Those of the chain that has the fewest, whose error would be the least trustworthy."""
+        return min(curve.effective_draws(log_h) for curve in self.curves)
+
+    def _mean(self, values):
+        return np.tensordot(self.shares, np.array(values), axes=1)
+
+
+def region_of(curve, within, n_points=41):
+    """The box, within another, around all h that are less than 3.5 standard deviations from the maximum, by log m."""
+    axes = [np.geomspace(*ends, n_points) for ends in within]
+    values = curve.surface(*axes)
+    high, result = values > values.max() - 3.5**2 / 2, []
+    for axis in range(2):
+        found = np.flatnonzero(high.any(axis=1 - axis))
+        ends = max(found[0] - 1, 0), min(found[-1] + 1, n_points - 1)
+        result.append(tuple(float(axes[axis][end]) for end in ends))
+    return tuple(result)
+
+
+def global_band(curve, values, region, level, n_points=15, n_replicates=2000):
+    """Half the width of a band that covers a posterior expectation for all h of a region, by its standard errors.
+
+    The errors at different h have a joint normal distribution with the covariance of the batch sums. Each is divided by
+    its standard error, whose degrees of freedom are those of the batches; the result is a quantile of the largest
+    ratio. Without the division this is equation 2.19 of George & Doss (2018), whose band has the same width for h with
+    many and with few effective draws.
+
+    Parameters
+    ----------
+    curve : Curve
+    values : ndarray of shape (n_draws,)
+    region : pair of pairs of float
+        Only h with at least ten effective draws count.
+    level : float
+    n_points : int, default=15
+        Values of each prior at which the errors are taken.
+    n_replicates : int, default=2000
+
+    Returns
+    -------
+    float
+    """
+    alpha, eta = (x.ravel() for x in np.meshgrid(*(np.geomspace(*ends, n_points) for ends in region)))
+    sums = []
+    for part in curve._slices(len(eta)):
+        weights = curve.weights(alpha[part], eta[part])
+        terms = weights * (values[:, None] - values @ weights)
+        sums.append(curve.batches.sums(terms[:, 1 / (weights**2).sum(axis=0) >= FEWEST_DRAWS]))
+    sums = np.concatenate(sums, axis=1)
+    scale = np.sqrt((sums**2).sum(axis=0))
+    sums, freedom = sums[:, scale > 0] / scale[scale > 0], curve.batches.freedom
+    rng = np.random.default_rng(0)
+    errors = np.abs(rng.standard_normal((n_replicates, len(sums))) @ sums).max(axis=1, initial=0)
+    return float(np.quantile(errors * np.sqrt(freedom / rng.chisquare(freedom, n_replicates)), level))

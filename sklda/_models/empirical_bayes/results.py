@@ -1,0 +1,159 @@
+"""m(h) of a fitted estimator."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from sklda._core.arguments import check_choice, real_numbers
+from sklda._core.priors import LARGEST, SMALLEST
+from sklda._models.empirical_bayes.ellipse import Ellipse
+from sklda._models.empirical_bayes.marginal_likelihood import global_band
+
+KINDS = ("monte_carlo", "statistical", "total")
+
+
+def attributes_of(found):
+    """Fitted attributes from an estimate of m(h)."""
+    return {
+        "method_": found.method,
+        "grid_": (found.alphas, found.etas),
+        "occupancy_": found.occupancy,
+        "acceptance_rate_": found.acceptance_rate,
+        "r_hat_": found.r_hat,
+        "ess_": found.ess,
+        "mode_log_evidence_": found.beginning.log_evidence,
+        "mode_log_evidence_std_": found.beginning.log_evidence_std,
+        "_estimate_": found,
+    }
+
+
+class MarginalLikelihoodMixin:
+    """Methods of a fitted estimator for m(h), where h = (alpha, eta) = (doc_topic_prior, topic_word_prior)."""
+
+    _functional_names_: list[str]
+
+    def _found(self):
+        check_is_fitted(self)
+        if not hasattr(self, "_estimate_"):
+            raise NotFittedError(
+                f"method={self.method_!r} does not estimate the marginal likelihood of the priors. "
+                "Fit with method='skeleton', 'serial_tempering' or 'full_bayes'."
+            )
+        return self._estimate_
+
+    def log_marginal_likelihood(
+        self, doc_topic_prior: ArrayLike, topic_word_prior: ArrayLike, *, return_std: bool = False
+    ) -> Any:
+        """log m(h), the log-likelihood of the priors with topics, proportions and assignments integrated out.
+
+        Parameters
+        ----------
+        doc_topic_prior, topic_word_prior : float or array-like
+            alpha and eta, of shapes that broadcast. Outside the grid there are soon too few draws for an estimate.
+        return_std : bool, default=False
+            Whether to return the Monte Carlo standard error as well.
+
+        Returns
+        -------
+        value : float or ndarray
+            In nats, up to the constant that makes it 0 at (`doc_topic_prior_`, `topic_word_prior_`).
+        std : float or ndarray
+            Standard error of this difference, from batches of draws; infinite for h with fewer than ten effective
+            draws. Only with `return_std`.
+        """
+        found = self._found()
+        alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
+        value, std = found.curve.log_ratio(alpha.ravel(), eta.ravel(), found.maximum.h)
+        value, std = value.reshape(eta.shape)[()], std.reshape(eta.shape)[()]
+        return (value, std) if return_std else value
+
+    def confidence_region(
+        self, level: float = 0.95, kind: Literal["monte_carlo", "statistical", "total"] = "monte_carlo"
+    ) -> Ellipse:
+        """An ellipse for the priors, on the scale of their logarithms.
+
+        It holds given the number of topics. With a wrong `n_components`, no kind covers the priors that generated the
+        corpus.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+        kind : {"monte_carlo", "statistical", "total"}, default="monte_carlo"
+            ``"monte_carlo"`` covers the maximum of m(h). Its error comes from batches of draws, as in Theorem 1 of
+            George & Doss (2018), and contains the spread between chains if they disagree. ``"statistical"`` covers the
+            priors that generated the corpus, if the maximum is exact. It comes from the curvature of log m there.
+            ``"total"`` covers the priors that generated the corpus: the sum of both covariances.
+
+        Returns
+        -------
+        Ellipse
+            With `center`, `covariance`, `standard_errors`, `contains` and `boundary`, alpha before eta in all.
+
+        Raises
+        ------
+        ValueError
+            If `level` does not lie between 0 and 1, or `kind` is unknown.
+        """
+        found = self._found()
+        if not (isinstance(level, Real) and 0 < level < 1):
+            raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
+        check_choice(kind, "kind", KINDS)
+        return Ellipse(np.array(found.maximum.h), getattr(found.maximum, kind).copy(), level, kind, found.region)
+
+    def posterior_expectation(
+        self, name: str, doc_topic_prior: ArrayLike, topic_word_prior: ArrayLike, *, level: float = 0.95
+    ) -> tuple[Any, Any, Any]:
+        """Posterior expectation of a functional for given priors, with a band that holds for all priors at once.
+
+        Parameters
+        ----------
+        name : str
+            One of `functionals`.
+        doc_topic_prior, topic_word_prior : float or array-like
+            alpha and eta, of shapes that broadcast, on the grid's region.
+        level : float, default=0.95
+            Confidence that the band contains the whole function on the grid's region, except for h with fewer than ten
+            effective draws.
+
+        Returns
+        -------
+        value, low, high : float or ndarray
+            Equation 2.14 of George & Doss (2018), and a band like that of equation 2.19, but wider for h with fewer
+            effective draws, and infinite for h with fewer than ten.
+
+        Raises
+        ------
+        ValueError
+            If there is no functional of that name, or `level` does not lie between 0 and 1.
+        """
+        found = self._found()
+        if name not in self._functional_names_:
+            raise ValueError(f"there is no functional {name!r}; the fit had {list(self._functional_names_)}.")
+        if not (isinstance(level, Real) and 0 < level < 1):
+            raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
+        if found.functional_curve is None:
+            raise ValueError("the fit ended before it had draws for functionals: make max_iter larger.")
+        values = found.functional_values[:, self._functional_names_.index(name)]
+        alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
+        mean, std = found.functional_curve.expectations(values, alpha.ravel(), eta.ravel())
+        band = global_band(found.functional_curve, values, found.functional_region, level)
+        # Infinite for h with too few draws, even if the functional is constant over the draws.
+        half = band * std if band else np.where(np.isinf(std), np.inf, 0.0)
+        return tuple(each.reshape(eta.shape)[()] for each in (mean, mean - half, mean + half))
+
+
+def _pairs(doc_topic_prior, topic_word_prior):
+    """alpha and eta as arrays of one shape."""
+    given = {"doc_topic_prior": doc_topic_prior, "topic_word_prior": topic_word_prior}
+    pairs = np.broadcast_arrays(*(real_numbers(values, name) for name, values in given.items()))
+    for name, values in zip(given, pairs, strict=True):
+        bad = ~((values >= SMALLEST) & (values <= LARGEST))
+        if bad.any():
+            raise ValueError(f"{name} must lie between {SMALLEST:g} and {LARGEST:g}, got {values[bad].flat[0]:g}.")
+    return pairs

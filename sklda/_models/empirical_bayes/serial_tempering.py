@@ -1,0 +1,173 @@
+"""Chains on (h, z), h = (alpha, eta) on a grid: serial tempering (George & Doss 2018, section 2.3) and full Bayes.
+
+Both have the target p(w, z | h_j) / zeta_j over grid points j. With zeta = 1 the prior of h is uniform on the grid:
+full Bayes by griddy Gibbs (section 6). With zeta_j near m(h_j) all points are visited equally often: serial tempering.
+"""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+
+from sklda._core import random
+from sklda._core.count_histograms import CountHistograms
+from sklda._core.priors import Priors
+from sklda._models.empirical_bayes.observations import DirichletDraws, Observation
+from sklda._models.empirical_bayes.prior_steps import with_step
+from sklda._sampling.steps import Step
+
+
+class Grid:
+    """Values of alpha and eta, and log zeta at every pair.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    n_components : int
+    alphas, etas : array-like of shape (n_alphas,) and (n_etas,)
+        Ascending.
+    """
+
+    def __init__(self, corpus, n_components, alphas, etas):
+        self.alphas, self.etas = np.asarray(alphas, dtype=np.float64), np.asarray(etas, dtype=np.float64)
+        self.shape = len(self.alphas), len(self.etas)
+        self.log_zeta = np.zeros(self.shape)
+        self._by_eta = [Priors.make(1.0, eta, n_components, corpus.n_features) for eta in self.etas]
+        self._by_alpha = [np.full((1, n_components), alpha) for alpha in self.alphas]
+
+    @classmethod
+    def over(cls, corpus, n_components, region, shape):
+        """Logarithmically spaced points over ((alpha_low, alpha_high), (eta_low, eta_high))."""
+        return cls(corpus, n_components, *(np.geomspace(*ends, n) for ends, n in zip(region, shape, strict=True)))
+
+    def with_log_zeta(self, log_zeta):
+        other = object.__new__(Grid)
+        vars(other).update(vars(self), log_zeta=log_zeta)
+        return other
+
+    @property
+    def region(self):
+        return (self.alphas[0], self.alphas[-1]), (self.etas[0], self.etas[-1])
+
+    @property
+    def points(self):
+        """(alpha, eta) of every grid point, in the order of ``log_zeta.ravel()``; (n_points, 2)."""
+        return np.stack(np.meshgrid(self.alphas, self.etas, indexing="ij"), axis=2).reshape(-1, 2)
+
+    def priors(self, at):
+        """`Priors` of the grid point ``at`` = (index of alpha, index of eta)."""
+        return replace(self._by_eta[at[1]], doc=self._by_alpha[at[0]])
+
+    def parts(self, draw):
+        """log p(w, z | h) of one draw: a part for every alpha and a part for every eta, to be added."""
+        return draw.doc_part(self.alphas)[0], draw.word_part(self.etas)[0]
+
+    def neighbours(self, at):
+        """The points at most one step away in either direction, without the point itself."""
+        return [
+            (i, j)
+            for i in range(max(at[0] - 1, 0), min(at[0] + 2, self.shape[0]))
+            for j in range(max(at[1] - 1, 0), min(at[1] + 2, self.shape[1]))
+            if (i, j) != at
+        ]
+
+
+class GridPoints(Step):
+    """Draws a grid point before every sweep, which then has its priors.
+
+    Parameters
+    ----------
+    grid : Grid
+    rng : numpy.random.Generator
+    index : {"full_conditional", "neighbours"}
+        How the grid point is drawn: from its full conditional, or by Metropolis-Hastings with uniform proposals among
+        its neighbours (equation 2.8).
+    augmented : bool
+        Whether the grid point is drawn given (theta, beta), as in the paper, and not given z alone.
+    functionals : tuple of callable
+        Functions of (doc_topic, topic_word), evaluated after every sweep.
+    gain : float, default=None
+        If given, log zeta moves after every sweep: by stochastic approximation with gain 1 / (gain + sweeps).
+
+    Attributes
+    ----------
+    at : tuple of int
+        The grid point.
+    observations : list of Observation
+        One for each sweep.
+    """
+
+    def __init__(self, grid, rng, *, index="full_conditional", augmented=False, functionals=(), gain=None):
+        self.grid, self.rng = grid, rng
+        self.index, self.augmented, self.functionals, self.gain = index, augmented, functionals, gain
+        self.log_zeta, self.observations, self.at, self._parts = grid.log_zeta.copy(), [], None, None
+
+    def state(self):
+        other = super().state()
+        other.rng = copy.deepcopy(self.rng)
+        return other
+
+    def before(self, chain):
+        self.at = self._propose() if self.index == "neighbours" and self.at is not None else self._draw()
+        chain.priors = self.grid.priors(self.at)
+
+    def after(self, chain, stop):
+        """Add the present draw to `observations`."""
+        self.observe(chain)
+        self._parts = self._parts_of(self.observations[-1])
+        if self.gain is not None:
+            moved = (self.log_zeta.size * self.conditional() - 1) / (self.gain + len(self.observations))
+            self.log_zeta = self.log_zeta + moved
+
+    def look(self, chain):
+        """See the present draw of a chain, before its first sweep."""
+        self._parts = self._parts_of(self._observe(chain))
+
+    def observe(self, chain):
+        """Add the present draw to `observations`."""
+        self.observations.append(self._observe(chain))
+
+    def conditional(self):
+        """Probabilities of the grid points given the rest, (n_alphas, n_etas)."""
+        log_p = self._parts[0][:, None] + self._parts[1] - self.log_zeta
+        p = np.exp(log_p - log_p.max())
+        return p / p.sum()
+
+    def _draw(self):
+        running = np.cumsum(self.conditional().ravel())
+        drawn = int(np.searchsorted(running, self.rng.random() * running[-1], side="right"))
+        return divmod(min(drawn, len(running) - 1), self.grid.shape[1])
+
+    def _propose(self):
+        around = self.grid.neighbours(self.at)
+        if not around:
+            return self.at
+        new = around[self.rng.integers(len(around))]
+        log_ratio = np.log(len(around)) - np.log(len(self.grid.neighbours(new)))
+        for at, sign in ((new, 1), (self.at, -1)):
+            log_ratio += sign * (self._parts[0][at[0]] + self._parts[1][at[1]] - self.log_zeta[at])
+        return new if np.log1p(-self.rng.random()) < log_ratio else self.at
+
+    def _parts_of(self, seen):
+        return self.grid.parts(seen.parameters if self.augmented else seen.counts)
+
+    def _observe(self, chain):
+        at, counts = self.at or (0, 0), CountHistograms.of(chain)
+        if not (self.augmented or self.functionals):
+            return Observation(at, counts, None, [])
+        K, V = chain.priors.shape
+        log_theta = random.log_dirichlet(self.rng, chain.doc_topic_counts() + chain.priors.doc)
+        log_beta = random.log_dirichlet(self.rng, chain.word_topic_counts[:, :K].T + chain.priors.topic_word())
+        sums = (np.array([part.sum()]) for part in (log_theta, log_beta))
+        parameters = DirichletDraws(chain.corpus.n_documents, K, V, *sums)
+        theta, beta = np.exp(log_theta), np.exp(log_beta)
+        return Observation(at, counts, parameters, [float(g(theta, beta)) for g in self.functionals])
+
+
+def continue_on_grid(chain, grid, rng, **options):
+    """Let a chain go on over a grid, with other random numbers than those of its stream; see `GridPoints`."""
+    # Another chain may continue with the stream as well.
+    chain.stream = rng.integers(2**64, size=4, dtype=np.uint64)
+    step = GridPoints(grid, rng, **options)
+    step.look(chain)
+    return with_step(chain, step)

@@ -1,0 +1,400 @@
+"""GibbsLDA: topics by Gibbs sampling, with learnt or fixed priors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, replace
+from functools import partial
+from numbers import Real
+from typing import Literal
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from sklda._cluster.actors import ClusterCorpus
+from sklda._cluster.chain import ClusterChain
+from sklda._core import random
+from sklda._core.dask_arrays import is_dask
+from sklda._core.names import read_vocabulary
+from sklda._core.types import Model, Seed, TopicPrior
+from sklda._mode_search.initialisation import INITS, initialise_chains, start_of
+from sklda._models.assignments import AssignmentsMixin
+from sklda._models.base import BaseLDA
+from sklda._models.dask_fits import (
+    DROPPED,
+    ClusterResults,
+    check_possible,
+    client_of_cluster,
+    start_on_cluster,
+    with_features,
+)
+from sklda._models.fitting import Plan, prior_attributes
+from sklda._models.parameters import POSITIVE
+from sklda._models.results import ChainAttributes, ChainResults
+from sklda._sampling.annealed_start import NOT_ANNEALED
+from sklda._sampling.choice import SAMPLERS, chain_class
+from sklda._sampling.partitioned import TOKENS_PER_WORKER
+from sklda._sampling.point_estimates import reserve_memory
+from sklda._sampling.prior_learning import continued_priors, kind_of_learning, prior_settings
+from sklda._sampling.run_chains import Schedule, burn_in_of
+from sklda._sampling.seed_words import pseudo_counts
+
+
+class GibbsLDA(AssignmentsMixin, ChainAttributes, BaseLDA):
+    """Latent Dirichlet allocation by exact Gibbs sampling, with learnt priors.
+
+    Topics and topic proportions are means over the last draws of a chain. The priors are learnt in the burn-in and
+    fixed afterwards, so the draws come from an exact sampler of the posterior at these priors.
+
+    If X is a Dask array and there is a client of a Dask cluster, one chain runs on its workers, as the user guide
+    describes ("One chain on a cluster"). Then some parameters have another meaning, which is said with each of them.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics, K.
+    learn_priors : {"asymmetric", "symmetric"} or bool, default="asymmetric"
+        Which priors are learnt if they are None. ``"asymmetric"``: one alpha for each topic, and one eta.
+        ``"symmetric"``: one alpha and one eta. The method is Gibbs-EM (Wallach 2006) in the burn-in of each chain,
+        after its annealed sweeps, with an M-step every ten sweeps. Fewer than 15 sweeps learn nothing. If X has fewer
+        than 1,000 tokens, priors that are None are 0.1, because so few tokens do not determine them. True is the same
+        as ``"asymmetric"``. False: priors that are None are ``1 / n_components``.
+    doc_topic_prior : float, array-like of shape (n_components,), str or callable, default=None
+        alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed. A text such as
+        ``"50/K"`` and a function such as ``lambda K: 50 / K`` follow the number of topics.
+    topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
+        eta, the Dirichlet parameter per word of the topics. It is not changed. Both priors: from 1e-12 to 1e12.
+    seed_words : dict of {int: sequence of str or int}, default=None
+        Seed words of topics, as words or as columns of X. A seed word has a pseudo-count, which is added to the eta of
+        its topic: `seed_strength` times the count of the word in X, or times one if X does not have it. Words need
+        names: those of `vocabulary`, or the column names of X.
+    seed_strength : float, default=1.0
+        Pseudo-count of a seed word, relative to the count of the word in X.
+    vocabulary : array-like of n_features str, or dict of {str: int}, default=None
+        Words of the columns of X, for `seed_words`: ``get_feature_names_out()`` or ``vocabulary_`` of a vectorizer.
+    sampler : {"collapsed", "partitioned", "grouped", "partially_collapsed"}, default="collapsed"
+        All samplers have the posterior as their target. ``"collapsed"``: tokens are drawn one after the other from
+        their exact full conditionals, with theta and phi integrated out. ``"partitioned"``: the collapsed sampler with
+        two to eight workers. At any time, workers draw tokens of different documents and different words. They share
+        the totals of topics; a Metropolis-Hastings step corrects for this. ``"partially_collapsed"``: phi is drawn
+        given z; then the tokens of each document are drawn one after the other, with theta integrated out.
+        ``"grouped"``: phi and theta are drawn given z; then all tokens are drawn given phi and theta. The last two can
+        need more sweeps to converge, and on small corpora a sweep takes longer. With every sampler except
+        ``"collapsed"``, a single chain can use `n_jobs` cores. On a Dask cluster, ``"collapsed"`` and
+        ``"partially_collapsed"`` are both the latter, and the others are an error. Its draws are those of
+        ``"partially_collapsed"`` in one process with the same `random_state`.
+    init : {"anneal", "random", "sequential", "prune", "search"}, array-like or fitted model, default="anneal"
+        Initialisation of the chains. It matters, because sweeps do not leave a mode. ``"anneal"``: random topics; then,
+        in the first two fifths of the sweeps but at most 400, both priors decrease from twenty times their values.
+        Traces are at the priors themselves. ``"random"``: every token has a random topic. ``"sequential"``: every token
+        is drawn given the tokens before it, with documents in random order (Griffiths & Steyvers 2004). This takes the
+        time of a sweep and temporarily ``4 * n_components * n_features`` bytes, and saves many sweeps on large corpora
+        with many topics. ``"prune"``: 60 sweeps with twice as many topics; then the closest pair of topics is merged,
+        with 15 sweeps after each merge, until there are `n_components` topics. ``"search"``: each chain begins in the
+        mode with the most evidence that a search finds at the first priors, by redrawing groups of topics. It makes at
+        most 10,000 sweeps; with more than 100,000 tokens, as many as draw 10^9 tokens, but at least 4,000. ``"prune"``
+        and ``"search"`` need priors that are equal for all topics. An array has the topic of every token, as
+        `topic_assignments_`; a list has an array for each document. A fitted model with ``components_`` and
+        ``transform`` has the same number of topics; the topic of a token is drawn from its theta and phi. With
+        `GridSearchCV`, wrap it in `sklearn.frozen.FrozenEstimator`. On a Dask cluster: ``"anneal"`` or ``"random"``.
+    max_iter : int, default=500
+        Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
+    burn_in : int, default=None
+        Number of sweeps of each chain before the draws, in which priors are learnt. None: the annealed sweeps and half
+        of the others. With `warm_start`, of all sweeps so far; but if priors were learnt, that of the first fit.
+    tol : float, default=None
+        In nats per token. The burn-in ends when the mean log joint of 20 sweeps is less than `tol` above that of the 20
+        sweeps before. If priors are learnt, it does not end before they were learnt for 40 sweeps, nor in the annealed
+        sweeps. The chain ends when this condition holds again after `n_draws` draws. None: all `max_iter` sweeps.
+    n_draws : int, default=15
+        Topics and topic proportions are means over this number of draws, the last ones of the chain. They come from the
+        sweeps after the burn-in. A chain takes one byte for each token and draw, two bytes with more than 256 topics.
+        With ``"cgs_p"``, at most one draw is averaged for every ``n_components / 12`` sweeps: with many topics, the
+        averages of a short fit would take longer than a tenth of it.
+    draw_every : int, default=10
+        Number of sweeps between two draws.
+    point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
+        Estimate of topics and topic proportions from each draw. ``"cgs_p"``: expected counts under the full
+        conditional of each token (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: the counts of the draw.
+    n_chains : int, default=1
+        Number of independent chains. The topics are those of the chain with the highest mean log joint over the last
+        half of its sweeps. `chains_` has the results of all chains. On a Dask cluster: 1.
+    fold_in_iter : int, default=6
+        Number of sweeps over a document in `transform`, after CVB0.
+    warm_start : bool, default=False
+        Whether `fit` continues from the last state of the previous fit, which must have had the same X. The draws are
+        then those of one longer fit with as many annealed sweeps as the first. Learnt priors and their burn-in stay.
+        Given priors and seed words may change. A fit on a Dask cluster cannot be continued.
+    snapshot_every : int, default=None
+        Number of sweeps between two copies of the topics, for `sklda.metrics.held_out_curve`. None: no copies. A copy
+        takes ``4 * n_components * n_features`` bytes in every chain. `verbose` prints their total size at the start.
+    n_jobs : int, default=None
+        Number of chains at a time; with a single chain and a sampler other than ``"collapsed"``, of workers or blocks
+        of documents. In `transform`: number of blocks of 64 documents. Results do not depend on it.
+    verbose : int, default=0
+        1 prints about ten lines for each chain, 2 a line for each sweep. Both say when one chain of a large
+        corpus uses one core only.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        With an int, the results of `fit` and of `transform` after it are reproducible.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features), float32
+        Topic-word counts plus prior, means over draws. `topic_word_` has the normalised rows.
+    topic_word_ : ndarray of shape (n_components, n_features)
+        Topics as distributions over words.
+    doc_topic_ : ndarray of shape (n_documents, n_components), float32
+        Topic proportions of the training documents, means over draws.
+    doc_topic_std_ : ndarray of shape (n_documents, n_components), float32
+        Posterior standard deviations of the proportions, within the chain, computed at the first access: the variance
+        between draws of their mean given the topics of all tokens, plus the mean of their variance given these.
+    topic_share_, topic_share_std_ : ndarray of shape (n_components,)
+        Share of the tokens in each topic, and its posterior standard deviation. This contains that there are few draws,
+        and that they depend on each other. With several chains it contains the differences between matched topics of
+        the chains. That of one chain is often far too small, because a chain stays in one mode. That of a single draw
+        is NaN.
+    n_draws_ : int
+        Number of draws that were averaged. It is smaller than `n_draws` if a chain had fewer draws, if there are many
+        topics for the number of sweeps, or if topics exchanged their names: then only the draws after that are used.
+    doc_topic_prior_, topic_word_prior_ : float or ndarray
+        alpha and eta, learnt or given.
+    topic_assignments_ : ndarray of shape (n_tokens,), int32
+        The topic of every token in the last draw, document by document. The tokens of a document are in ascending order
+        of word ids; a word of count c has c tokens.
+    chains_ : list of sklearn.utils.Bunch
+        Copies of the results of every chain: ``topic_assignments``, ``topic_word`` and ``doc_topic`` in small types,
+        ``doc_topic_prior``, ``topic_word_prior``, ``n_draws``, and ``matched``: the topic of this chain that belongs to
+        each topic of the chain that was kept.
+    topic_stability_ : ndarray of shape (n_components,)
+        Mean over the other chains of one less the Jensen-Shannon distance of the nearest topic, from 0 to 1. NaN for a
+        topic without words of its own. Either its counts do not exceed its prior mass, the sum of its eta. Or they and
+        the counts of the other topics are more probable as draws from one distribution than from two. Such topics are
+        alike in all chains, because they look like their prior. So they are no nearest topics either. Only with several
+        chains.
+    topic_prevalence_ : ndarray of shape (n_components,)
+        Part of the chains that have the topic: their nearest topic is at a distance of at most 0.5. NaN where
+        `topic_stability_` is NaN. Only with several chains.
+    traces_ : dict of {str: ndarray of shape (n_chains, n_iter_)}
+        Quantities after every sweep. They do not depend on the names of topics. ``"log_joint"`` is `log_joint_trace_`.
+        ``"log_topics"`` is log p(z | alpha), which is high if documents have few topics. ``"squared_shares"`` is the
+        sum of the squared shares of the topics.
+    diagnostics_ : dict of {str: Diagnosis}
+        For every quantity of `traces_`, after `n_burn_in_` sweeps: ``r_hat`` and ``n_effective`` of all chains
+        together, ``r_hat_by_chain`` and ``n_effective_by_chain`` of each chain (Vehtari et al. 2021).
+    n_burn_in_ : int
+        Number of sweeps of the longest burn-in of a chain: `burn_in`; None: the annealed sweeps and half of the others,
+        or as many as `tol` needed. At least one sweep of every chain follows.
+    log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
+        log p(w, z | alpha, eta) after every sweep, in nats. If a callback ended a chain early, its remaining entries
+        are NaN.
+    snapshots_ : ndarray of shape (n_snapshots, n_components, n_features), float32
+        Topics during the sweeps of the best chain, computed from the counts. Only with `snapshot_every`.
+    snapshot_sweeps_ : ndarray of shape (n_snapshots,), int
+        The numbers of the sweeps after which the snapshots were taken.
+    n_iter_ : int
+        Number of sweeps of the longest chain, including those before a warm start.
+    best_chain_ : int
+        Index of the chain from which the topics come.
+    sampler_ : str
+        The sampler that was used. For ``sampler="collapsed"`` it is ``"dense"``, which draws the tokens document by
+        document, or ``"sparse"``, which draws them word by word: both are exact, and `n_components` and the corpus
+        decide which one has lower expected costs. For other samplers, their name.
+    n_features_in_ : int
+        Size of the vocabulary.
+    topic_names_ : ndarray of shape (n_components,)
+        Names of the topics. Only after `set_topic_names`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Words. Only if X has column names that are all strings.
+
+    Warns
+    -----
+    sklearn.exceptions.ConvergenceWarning
+        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps. If alpha
+        is learnt, and words have less than 30% of the information about it that the topics of all tokens would have.
+        Gibbs-EM is then too slow, and alpha usually too small.
+
+    Notes
+    -----
+    The full conditional of a token of word v in document d, with counts that do not include the token, is
+
+    .. math::
+
+        p(z = k \\mid \\text{rest}) \\propto
+        (n_{dk} + \\alpha_k) \\frac{m_{kv} + \\eta_{kv}}{m_k + \\sum_v \\eta_{kv}}.
+
+    References
+    ----------
+    Griffiths & Steyvers (2004). Finding scientific topics. PNAS 101.
+
+    Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
+    parameter estimators for LDA. JMLR 18.
+
+    Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021). Rank-normalization, folding, and localization: an improved
+    R-hat for assessing convergence of MCMC. Bayesian Analysis 16.
+
+    Wallach (2006). Topic modeling: beyond bag-of-words. ICML.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklda import GibbsLDA
+    >>> texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
+    >>> lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0)
+    >>> theta = make_pipeline(CountVectorizer(), lda).fit_transform(texts)
+    >>> theta.shape, (theta.argmax(axis=1) == theta[0].argmax()).tolist()
+    ((4, 2), [True, True, False, False])
+    """
+
+    _continued = ("n_components", "n_chains", "learn_priors")
+    _needed = {
+        **ChainAttributes._needed,
+        "snapshots_": "needs snapshot_every",
+        "snapshot_sweeps_": "needs snapshot_every",
+    }
+    _parameter_constraints = {
+        "seed_words": [None, dict],
+        "seed_strength": [Interval(Real, 0, None, closed="neither")],
+        "vocabulary": [None, dict, "array-like"],
+        "sampler": [StrOptions(set(SAMPLERS))],
+        "init": [StrOptions(set(INITS)), HasMethods("transform"), "array-like"],
+        "tol": [None, Interval(Real, 0, None, closed="left")],
+        "snapshot_every": [None, POSITIVE],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        learn_priors: Literal["asymmetric", "symmetric"] | bool = "asymmetric",
+        doc_topic_prior: TopicPrior | None = None,
+        topic_word_prior: ArrayLike | None = None,
+        seed_words: dict[int, Sequence[str | int]] | None = None,
+        seed_strength: float = 1.0,
+        vocabulary: ArrayLike | dict[str, int] | None = None,
+        sampler: Literal["collapsed", "partitioned", "grouped", "partially_collapsed"] = "collapsed",
+        init: Literal["anneal", "random", "sequential", "prune", "search"] | ArrayLike | Model = "anneal",
+        max_iter: int = 500,
+        burn_in: int | None = None,
+        tol: float | None = None,
+        n_draws: int = 15,
+        draw_every: int = 10,
+        point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
+        n_chains: int = 1,
+        fold_in_iter: int = 6,
+        warm_start: bool = False,
+        snapshot_every: int | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.learn_priors = learn_priors
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.seed_words = seed_words
+        self.seed_strength = seed_strength
+        self.vocabulary = vocabulary
+        self.sampler = sampler
+        self.init = init
+        self.max_iter = max_iter
+        self.burn_in = burn_in
+        self.tol = tol
+        self.n_draws = n_draws
+        self.draw_every = draw_every
+        self.point_estimate = point_estimate
+        self.n_chains = n_chains
+        self.fold_in_iter = fold_in_iter
+        self.warm_start = warm_start
+        self.snapshot_every = snapshot_every
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _plan(self, corpus, data, former):
+        on_cluster = isinstance(corpus, ClusterCorpus)
+        if on_cluster:
+            check_possible(self)
+        burn_in_of(self.burn_in, self.max_iter + (max(each.n_sweeps for each in former.states) if former else 0))
+        n_snapshots = self.max_iter // self.snapshot_every if self.snapshot_every is not None else 0
+        priors, learning = self._prior_settings(corpus)
+        known, warnings = {"_learning_": learning and astuple(learning)}, (ChainResults.warn_of_disagreement,)
+        if on_cluster:
+            known |= {"_learning_": None, "_dropped_": DROPPED}
+            (begin, annealing), reserve = start_on_cluster(self, corpus, priors), list
+        else:
+            annealing, begin = self._start(corpus, priors, learning, data, former)
+            kept = n_snapshots, np.float32, self.n_chains, self.n_draws
+            reserve = partial(reserve_memory, corpus, self.n_components, *kept)
+            if self.verbose:
+                self._advise(corpus, n_snapshots)
+            if learning is not None and learning.alpha is None:
+                warnings = (*warnings, ChainResults.warn_of_weak_priors)
+        kept = self.n_draws, self.draw_every, self.snapshot_every
+        schedule = Schedule(*kept, self.tol, learning, annealing, self.burn_in)
+        run = self.n_chains, self.max_iter, annealing
+        return Plan(known, self.n_jobs, begin, schedule, *run, reserve, warnings=warnings)
+
+    def _start(self, corpus, priors, learning, data, former):
+        """The annealed sweeps, and a function that makes the chains from the seed."""
+        kind = chain_class(self.sampler, corpus, priors)
+        if former is None:
+            init, annealing = start_of(self.init, data["X"], corpus, self.n_components, self.max_iter, self.burn_in)
+            return annealing, lambda seed: initialise_chains(
+                corpus, priors, [random.child(seed, 0, c) for c in range(self.n_chains)], init, self.n_jobs, kind
+            )
+        before = [draws.priors for draws in former.draws]
+        own = continued_priors(priors, learning, before, self._learning_)
+        return NOT_ANNEALED, lambda seed: [
+            # Draws at other priors are not averaged with those to come.
+            kind(corpus, new, state if new.equal(known) else replace(state, draws=()))
+            for new, known, state in zip(own, before, former.states, strict=True)
+        ]
+
+    @classmethod
+    def _read(cls, X):
+        client = client_of_cluster() if is_dask(X) else None
+        return super()._read(X) if client is None else ClusterCorpus(X, client)
+
+    def _training_corpus(self, X):
+        if not is_dask(X) or client_of_cluster() is None:
+            return super()._training_corpus(X)
+        return self._with_tokens(with_features(self, self._read(X)))
+
+    def _advise(self, corpus, n_snapshots):
+        if n_snapshots:
+            size = self.n_chains * n_snapshots * 4 * self.n_components * corpus.n_features
+            print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
+        large = corpus.n_tokens >= 2 * TOKENS_PER_WORKER
+        if self.n_chains == 1 and effective_n_jobs(self.n_jobs) > 1 and self.sampler == "collapsed" and large:
+            print(f'[{type(self).__name__}] one chain uses one core here; sampler="partitioned" uses several')
+
+    def _chain_results(self, known, chains):
+        on_cluster = isinstance(chains[0], ClusterChain)
+        return (ClusterResults if on_cluster else ChainResults)(chains, partial(self._record, known))
+
+    def _attributes(self, known, results):
+        if self.snapshot_every is None:
+            return {}
+        shape = -1, *known["components_"].shape
+        return {
+            "snapshots_": np.array([phi for _, phi in results.snapshots], dtype=np.float32).reshape(shape),
+            "snapshot_sweeps_": np.array([sweep for sweep, _ in results.snapshots], dtype=int),
+        }
+
+    def _prior_settings(self, corpus):
+        """The initial priors, and how they are learnt (None: they are not)."""
+        added = None
+        if self.seed_words is not None:
+            known = getattr(self, "feature_names_in_", None)
+            names = known if self.vocabulary is None else self.vocabulary
+            names = None if names is None else read_vocabulary(names, "vocabulary", corpus.n_features, known)
+            added = pseudo_counts(self.seed_words, self.seed_strength, self.n_components, corpus, names)
+            added = added if added.nnz else None
+        given = self._alpha, self.topic_word_prior
+        return prior_settings(kind_of_learning(self.learn_priors), *given, added, self.n_components, corpus)
+
+    def _record(self, known, chain, draws):
+        return prior_attributes(self, draws.priors, kind_of_learning(self.learn_priors))

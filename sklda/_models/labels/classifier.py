@@ -1,0 +1,260 @@
+"""The methods of a classifier whose topics are labels: proportions, ranking scores, sets of labels."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from sklda._core import random
+from sklda._core.names import check_same_order
+from sklda._core.types import Counts
+from sklda._likelihood.held_out.fold_in import fold_in
+from sklda._models.base import BaseLDA
+from sklda._models.fitting import all_or_nothing
+from sklda._models.labels.dependency import fold_in_with_dependency
+from sklda._models.labels.label_topics import LabelTopics
+from sklda._models.labels.selection import top_documents, top_labels
+from sklda._models.labels.targets import read_known_labels
+from sklda._models.progress import with_callbacks
+
+RANKING_SCORES = ("proportions", "shares", "cgs", "unnormalized")
+
+
+class LabelClassifier(ClassifierMixin, BaseLDA):
+    """Base class of classifiers that predict labels by topics. A fit sets the attributes of `LabeledLDA`."""
+
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Counts, y: Counts) -> Self:
+        """Find the words of labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts: non-negative whole numbers of any dtype, as from `CountVectorizer`. Documents may be empty.
+        y : array-like or sparse matrix of shape (n_documents, n_labels), or array-like of shape (n_documents,)
+            An indicator matrix of zeros and ones, as from `MultiLabelBinarizer`; its column names are names of labels.
+            Or one label for each document: strings, whole numbers, booleans or dates. None may be missing.
+
+        Returns
+        -------
+        self : LabeledLDA
+            The fitted estimator. If an error or Ctrl-C ends the fit, the estimator is as it was before.
+
+        Raises
+        ------
+        ValueError
+            If X is not a matrix of counts or has no token, or a parameter is out of range. If y is malformed, has a
+            missing entry, other entries than 0 and 1 or another number of rows, or no document has a label.
+        TypeError
+            If a parameter has the wrong type.
+        """
+        return self._find_topics(X, y)
+
+    def fit_transform(self, X: Counts, y: Counts, *, normalize: bool = True) -> np.ndarray:
+        """Find the words of labels and return the proportions of all labels: ``fit(X, y).transform(X)``.
+
+        The labels `y` are used by the fit only; `transform` does not know them. `doc_topic_` has the proportions given
+        the labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : array-like or sparse matrix of shape (n_documents, n_labels), or array-like of shape (n_documents,)
+            Labels.
+        normalize : bool, default=True
+            Whether rows sum to one.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_labels + n_shared)
+        """
+        return self.fit(X, y).transform(X, normalize=normalize)
+
+    @property
+    def components_(self) -> np.ndarray:
+        """Counts of words in labels and shared topics plus eta: ndarray of shape (n_labels + n_shared, n_features).
+
+        The fit stores only the counts that are not zero, so this is computed at every access.
+        """
+        return self._known_topics().components()
+
+    @property
+    def _n_features_out(self):
+        return len(self._known_topics())
+
+    def _known_topics(self):
+        try:
+            return LabelTopics(self._word_topic_counts_, np.float64(self.topic_word_prior_))
+        except AttributeError as error:
+            raise AttributeError(f"{type(self).__name__} is not fitted.") from error
+
+    def _proportions(self, X, normalize):
+        counts, prior, _ = self._fold_in(X, "cgs_p")
+        counts += prior
+        if normalize:
+            counts /= counts.sum(axis=1, keepdims=True)
+        return counts
+
+    def _fold_in(self, X, estimate):
+        """Estimates of the topic counts of documents, their alpha, and their lengths."""
+        check_is_fitted(self)
+        self._validate_params()
+        corpus, phi = self._corpus(X, reset=False), self._known_topics()
+        options = {"n_sweeps": self.fold_in_iter, "n_jobs": self.n_jobs, "estimate": estimate}
+        if self.label_prior != "dependency":
+            prior = self._doc_prior(corpus)
+            return fold_in(corpus, phi, prior, seed=self._fold_in_seed_, **options), prior, corpus.lengths
+        self._check_label_topics()
+        options["n_label_tokens"] = self._n_label_tokens_ if self.dependency_sampler == "gibbs" else 0
+        counts, priors = 0, 0
+        for c, label_topics in enumerate(self.label_topics_):
+            seed = random.key(random.child(np.random.SeedSequence(self._fold_in_seed_), 2, c))
+            topics = label_topics, np.full(len(label_topics), 1 / len(label_topics))
+            found = fold_in_with_dependency(
+                corpus, phi, self._base_prior_[None, :], topics, self.label_weight, seed=seed, **options
+            )
+            counts, priors = counts + found[0], priors + found[1]
+        n = len(self.label_topics_)
+        return counts / n, priors / n, corpus.lengths
+
+    def _check_label_topics(self):
+        if not hasattr(self, "label_topics_"):
+            raise ValueError("label_prior='dependency' needs the topics of labels: fit again with this label_prior.")
+
+    def _scores(self, X):
+        """Ranking scores of the labels, (n_documents, n_labels)."""
+        estimate = self.ranking_score if self.ranking_score in ("cgs", "unnormalized") else "cgs_p"
+        counts, prior, lengths = self._fold_in(X, estimate)
+        if self.ranking_score == "unnormalized":
+            scores = counts
+        elif self.ranking_score == "shares":
+            scores = counts / np.maximum(lengths, 1)[:, None] + prior / prior.sum(axis=1, keepdims=True)
+        else:
+            scores = counts + prior
+            scores /= scores.sum(axis=1, keepdims=True)
+        return scores[:, : len(self.classes_)]
+
+    def decision_function(self, X: Counts) -> np.ndarray:
+        """Ranking scores of labels; see `ranking_score`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_labels) or (n_documents,)
+            A higher score means that the document more probably has the label. With one label per document and two
+            labels in all: the score of the second label less that of the first.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if not self.multilabel_ and scores.shape[1] == 2 else scores
+
+    def predict(self, X: Counts) -> np.ndarray | csr_array:
+        """Labels of documents.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n_documents, n_labels), or ndarray of shape (n_documents,)
+            After a fit with an indicator matrix, an indicator matrix; it is sparse if that of the fit was. Otherwise
+            the label with the highest score. `label_count` has the rule for the number of labels.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
+        """
+        scores = self._scores(X)
+        if not self.multilabel_:
+            return self.classes_[scores.argmax(axis=1)]
+        if isinstance(self.label_count, str) and self.label_count == "calibrated":
+            chosen = top_documents(scores, np.rint(self.label_frequency_ * len(scores)).astype(int))
+        else:
+            chosen = top_labels(scores, self._label_counts(X, len(scores)))
+        return sp.csr_array(chosen, dtype=np.int64) if self._sparse_labels_ else chosen.astype(np.int64)
+
+    def _label_counts(self, X, n_documents):
+        """Number of labels of every document."""
+        n_labels, (fewest, mean, most) = len(self.classes_), self._numbers_of_labels_
+        if isinstance(self.label_count, Integral):
+            number = int(self.label_count)
+        elif isinstance(self.label_count, str) and self.label_count == "proportional":
+            number = int(np.rint(mean))
+        else:
+            if not hasattr(self, "label_count_regressor_"):
+                raise ValueError("label_count needs a regression of the number of labels: fit again with it.")
+            predicted = np.asarray(self.label_count_regressor_.predict(self._counts(X)), dtype=np.float64).ravel()
+            if predicted.shape != (n_documents,) or not np.isfinite(predicted).all():
+                raise ValueError(
+                    f"label_count: {self.label_count_regressor_!r} must predict one finite number for each document."
+                )
+            return np.clip(np.rint(predicted), fewest, most).astype(int)
+        return np.full(n_documents, min(number, n_labels))
+
+    def _counts(self, X):
+        """X as the sparse matrix of counts that the regression of the number of labels takes."""
+        return self._corpus(X, reset=False).to_counts().astype(np.float64)
+
+    def score(self, X: Counts, y: Counts, sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy; for an indicator matrix, the share of documents with exactly the predicted set of labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : array-like or sparse matrix
+            Labels, in the form of the fit.
+        sample_weight : array-like of shape (n_documents,), default=None
+            Weights of the documents.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If y is malformed, has a label that the fit did not have, or has columns in another order.
+        """
+        check_is_fitted(self)
+        check_same_order(X, y, "y")
+        known = read_known_labels(y, self)
+        if not self.multilabel_:
+            return super().score(X, known, sample_weight)
+        check_consistent_length(X, known)
+        n_wrong = abs(sp.csr_array(self.predict(X)) - known.astype(np.int64)).sum(axis=1)
+        return float(accuracy_score(n_wrong > 0, np.zeros(len(n_wrong), bool), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        # As MultinomialNB: the classes of the estimator checks do not differ in the shares of their words.
+        tags.classifier_tags.poor_score = True
+        return tags

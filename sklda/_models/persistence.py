@@ -1,0 +1,37 @@
+"""The version that saved an estimator, and the check when it is loaded."""
+
+from importlib.metadata import version
+
+from sklda._core.dask_arrays import is_dask
+
+# The form of saved states. Raise both numbers when fitted attributes change so that earlier states cannot answer.
+_FORMAT = _OLDEST = 3
+# Why a saved estimator does not have some attributes.
+_ON_WORKERS = "was a Dask array when the estimator was saved; save its values with `to_zarr` or `compute`"
+
+
+def without_dask(state):
+    """The attributes of a fit without those that are Dask arrays, and why these are missing."""
+    left = {name: _ON_WORKERS for name, value in state.items() if is_dask(value)}
+    if not left:
+        return state
+    kept = {name: value for name, value in state.items() if name not in left}
+    return kept | {"_dropped_": state.get("_dropped_", {}) | left}
+
+
+class SavedMixin:
+    """Estimators whose saved states name their version, so that a version that cannot load one says so."""
+
+    def __getstate__(self):
+        return without_dask(super().__getstate__()) | {"_saved_by": [_FORMAT, version("sklda")]}
+
+    def __setstate__(self, state):
+        saved, name = dict(state), type(self).__name__
+        # The first states had no number.
+        form, saved_by = saved.pop("_saved_by", [1, "0.1.0"])
+        if not _OLDEST <= form <= _FORMAT:
+            raise ValueError(
+                f"this {name} was saved by sklda {saved_by}, and sklda {version('sklda')} cannot load it: load it with "
+                f"sklda {saved_by}, or fit again."
+            )
+        super().__setstate__(saved)

@@ -1,0 +1,161 @@
+"""Progress of a fit: printed lines, and the callbacks of scikit-learn 1.9 and later."""
+
+import time
+from typing import Self
+
+from sklda._core import journal
+from sklda._core.progress import SILENT, Progress
+from sklda._core.types import Method
+from sklda.callbacks import Checkpoint
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
+except ImportError:
+
+    class _NoContext:
+        _callbacks = ()
+
+        def subcontext(self, **kwargs):
+            return self
+
+        def call_on_fit_task_begin(self, **kwargs):
+            return self
+
+        def call_on_fit_task_end(self, **kwargs):
+            return False
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        def set_callbacks(self, *callbacks: Checkpoint) -> Self:
+            """Set the callbacks of the estimator: a `sklda.callbacks.Checkpoint`, or none."""
+            for callback in callbacks:
+                if not isinstance(callback, Checkpoint):
+                    raise TypeError(
+                        f"{callback!r} is not a Checkpoint: other callbacks need scikit-learn 1.9 or a later version."
+                    )
+            if callbacks:
+                self._skl_callbacks = list(callbacks)
+            else:
+                vars(self).pop("_skl_callbacks", None)
+            return self
+
+        def _init_callback_context(self, **kwargs):
+            return _NoContext()
+
+    def _with_callbacks(method):
+        return method
+
+
+def with_callbacks(method: Method) -> Method:
+    """Decorator: callbacks learn of the beginning and of the end of a fit."""
+    return _with_callbacks(method)
+
+
+def progress_of(estimator, data, fitted_attributes, n_chains=None, n_sweeps=None, n_annealed=0):
+    """The `Progress` of a fit: a `Report`, which has the parameters, if lines are printed or there are callbacks."""
+    root = estimator._init_callback_context(max_subtasks=n_chains, sequential_subtasks=n_chains is None)
+    # A checkpoint does not need to hear of tasks.
+    has_callbacks = any(not isinstance(each, Checkpoint) for each in root._callbacks)
+    if not (estimator.verbose or has_callbacks):
+        return SILENT
+    # Only callbacks ask for X, which may be large, or of a type that other processes cannot receive.
+    return Report(estimator, root, data if has_callbacks else {}, fitted_attributes, n_chains, n_sweeps, n_annealed)
+
+
+class Report(Progress):
+    """Reports the progress of a fit, by printed lines and to callbacks.
+
+    Parameters
+    ----------
+    estimator : BaseLDA
+    root : CallbackContext
+    data : dict
+        X and y, for callbacks.
+    fitted_attributes : callable
+        Takes the argument of `end`, or a list with one chain, and returns the fitted attributes, for callbacks. For
+        chains it must not be a local function, because the `Progress` is sent to the processes of a joblib backend.
+    n_chains : int, default=None
+        None: a fit in stages.
+    n_sweeps : int, default=None
+        Number of sweeps of each chain.
+    n_annealed : int, default=0
+        How many of them, the first ones, are annealed. The lines say so.
+    """
+
+    def __init__(self, estimator, root, data, fitted_attributes, n_chains=None, n_sweeps=None, n_annealed=0):
+        self.estimator, self.data, self.fitted_attributes = estimator, data, fitted_attributes
+        self.n_chains, self.n_sweeps, self.n_annealed = n_chains, n_sweeps, n_annealed
+        self.prints, self.ended, self.start_time, self.root = bool(estimator.verbose), set(), time.perf_counter(), root
+        self._begin(root)
+        if n_chains is None:
+            self._begin_stage()
+            return
+        self.chains = [
+            self._begin(self.root.subcontext(task_name="chain", task_id=c, max_subtasks=n_sweeps))
+            for c in range(n_chains)
+        ]
+        self.sweeps, self.n_done = [None] * n_chains, [0] * n_chains
+
+    def before(self, index):
+        self.sweeps[index] = self._begin(self.chains[index].subcontext(task_name="sweep"))
+
+    def after(self, index, chain):
+        self.n_done[index] += 1
+        self._print_sweep(index, chain)
+        ends = self._end(self.sweeps[index], [chain])
+        if ends:
+            self.ended.add(index)
+        return ends
+
+    def resumed(self, index, n_sweeps):
+        self.n_done[index] += n_sweeps
+        self.say(f"chain {index + 1} of {self.n_chains} continues after sweep {self.n_done[index]} of {self.n_sweeps}")
+
+    def stage(self, text):
+        self.say(text)
+        # The calls of callbacks do not belong to the fit.
+        with journal.active(None):
+            stop = self.current_stage.call_on_fit_task_end(estimator=self.estimator, **self.data)
+        if not stop:
+            self._begin_stage()
+        return stop
+
+    def say(self, text):
+        if self.prints:
+            self._print(text)
+
+    def end(self, result):
+        if self.n_chains is not None:
+            for context, chain in zip(self.chains, result, strict=True):
+                self._end(context, [chain])
+        self._end(self.root, result)
+
+    def _begin(self, context):
+        with journal.active(None):
+            context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        return context
+
+    def _begin_stage(self):
+        self.current_stage = self._begin(self.root.subcontext(task_name="stage"))
+
+    def _end(self, context, result):
+        with journal.active(None):
+            return context.call_on_fit_task_end(
+                estimator=self.estimator,
+                **self.data,
+                reconstruction_attributes=lambda: self.fitted_attributes(result),
+            )
+
+    def _print_sweep(self, index, chain):
+        done, total, verbose = self.n_done[index], self.n_sweeps, self.estimator.verbose
+        every = 1 if verbose > 1 else max(total // 10, 1)
+        if verbose and (done % every == 0 or done == total):
+            sweep = f"chain {index + 1} of {self.n_chains}, sweep {done} of {total}"
+            sweep += " (annealed)" if done <= self.n_annealed else ""
+            log_joint, n_tokens = chain.trace[-1], chain.corpus.n_tokens
+            self._print(f"{sweep}: log joint {log_joint:.6g} nats ({log_joint / n_tokens:.4f} a token)")
+
+    def _print(self, text):
+        seconds = time.perf_counter() - self.start_time
+        # One string with its line break, because chains in threads print at the same time.
+        print(f"[{type(self.estimator).__name__}] {text}, {seconds:.1f} s\n", end="", flush=True)

@@ -1,0 +1,354 @@
+"""Fitted attributes from chains: means over draws, uncertainty, all chains, diagnostics."""
+
+import copy
+from dataclasses import replace
+from functools import cached_property, partial
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Bunch
+
+from sklda._core.consensus import SAME_TOPIC, has_own_words, stability_and_prevalence
+from sklda._core.diagnostics import diagnose, std_of_proportions
+from sklda._core.distances import jensen_shannon_pairs
+from sklda._core.parallel import in_parallel
+from sklda._core.warn import warn
+from sklda._sampling.chain import compact_topics
+from sklda._sampling.draws import (
+    at_draws,
+    doc_topic_std,
+    draw_doc_topic,
+    posterior_means,
+    sample_parameters,
+    variance_around_mean,
+)
+from sklda._sampling.matching import match_and_nearest
+from sklda._sampling.prior_learning import MUCH_MISSING, missing_information
+from sklda._sampling.run_chains import best_chain, in_rows, traces_of
+
+# R-hat beyond which chains get a warning: the variance between chains is three times that within. With fewer sweeps
+# after the burn-in R-hat is unreliable.
+_LARGE_R_HAT, _FEWEST_SWEEPS = 2.0, 50
+# Topics for which one more sweep allows one more draw in the means. With 500 and 1,000 topics, the expected counts of a
+# draw take about as long as n_components / 150 sweeps, on documents of 100 tokens.
+_TOPICS_EACH = 12
+
+
+class RunResults:
+    """What the runs of chains of any kind have in common: their traces, and which of them is kept.
+
+    Parameters
+    ----------
+    chains : list
+        Chains or their states, with traces.
+    n_burn_in : int
+        Number of sweeps of the longest burn-in.
+
+    Attributes
+    ----------
+    traces : dict of {str: ndarray of shape (n_chains, n_sweeps)}
+    best : int
+        Index of the chain that is kept.
+    n_burn_in : int
+        That of the parameters, but at least one sweep of every chain follows.
+    """
+
+    def __init__(self, chains, n_burn_in):
+        self.traces, self.best = traces_of(chains), best_chain(chains)
+        self.n_burn_in = min(n_burn_in, min(len(each.trace) for each in chains) - 1)
+
+    @cached_property
+    def diagnostics(self):
+        return diagnose(self.traces, self.n_burn_in)
+
+    def warn_of_disagreement(self):
+        """Warn if R-hat is large for a quantity that does not depend on the names of topics."""
+        log_joint = self.traces["log_joint"]
+        if len(log_joint) < 2 or (~np.isnan(log_joint)).sum(axis=1).min() < self.n_burn_in + _FEWEST_SWEEPS:
+            return
+        r_hat = {name: found.r_hat for name, found in self.diagnostics.items() if found.r_hat > _LARGE_R_HAT}
+        if r_hat:
+            values = ", ".join(f"{value:.2f} for {name}" for name, value in r_hat.items())
+            warn(
+                f"The chains disagree: R-hat is {values}. They are in different modes of the posterior, or max_iter is "
+                "too small. The standard deviations of one chain are then too small. See topic_stability_ for the "
+                "topics that all chains have.",
+                ConvergenceWarning,
+            )
+
+    def estimate(self, method, n_jobs):
+        """Compute the means. This takes the time of some sweeps, so it comes after the warnings."""
+
+    def attributes(self):
+        """Fitted attributes of the traces, a dict; empty without traces, as for merged topics."""
+        if not self.traces:
+            return {}
+        return {
+            "log_joint_trace_": self.traces["log_joint"],
+            "traces_": self.traces,
+            "diagnostics_": self.diagnostics,
+            "n_iter_": self.traces["log_joint"].shape[1],
+            "n_burn_in_": self.n_burn_in,
+            "best_chain_": self.best,
+        }
+
+
+class ChainResults(RunResults):
+    """The results of one or several Gibbs chains on one corpus. A fitted estimator has them as ``_results_``.
+
+    The chains themselves are not kept, because they need memory for sweeps.
+
+    Parameters
+    ----------
+    chains : list of GibbsChain
+        With a trace and at least one draw.
+    record : callable
+        Takes a chain and its `KeptDraws`; returns the fitted attributes that every chain has for itself, a dict.
+
+    Attributes
+    ----------
+    corpus : Corpus
+    states : list of ChainState
+    draws : list of KeptDraws
+    records : list of dict
+        What `record` has returned.
+    means : list of PosteriorMeans
+        Of every chain. Those of the fitted estimator have no topics and proportions of the chain that is kept, because
+        ``components_`` and ``doc_topic_`` have them.
+    orders : list of ndarray of shape (n_components,)
+        The topics of every chain that belong to those of the kept chain.
+    stability : dict
+        The fitted attributes that compare chains; empty with one chain.
+    """
+
+    def __init__(self, chains, record):
+        self.corpus, self.sampler = chains[0].corpus, chains[0].sampler
+        self.states = [_compact(each) for each in chains]
+        self.draws = [each.kept_draws() for each in chains]
+        self.records = [record(chain, draws) for chain, draws in zip(chains, self.draws, strict=True)]
+        super().__init__(self.states, max(each.n_burn_in for each in self.states))
+
+    def warn_of_weak_priors(self):
+        """Warn if Gibbs-EM comes to the maximum so slowly that the learnt alpha is not near it."""
+        missing = missing_information(self.corpus, self.draws[self.best])
+        if missing > MUCH_MISSING:
+            warn(
+                "The learnt alpha may be far from its most likely value, and is usually too small: words have only "
+                f"{1 - min(missing, 1):.0%} of the information about it that the topics of all tokens would have, and "
+                "Gibbs-EM then takes thousands of sweeps. Give doc_topic_prior, use fewer topics, or use "
+                "EmpiricalBayesLDA, which states the errors of its priors.",
+                ConvergenceWarning,
+            )
+
+    def estimate(self, method, n_jobs):
+        tasks = []
+        for state, draws in zip(self.states, self.draws, strict=True):
+            most = most_draws(method, state.n_sweeps, draws.priors.n_components)
+            tasks.append((self.corpus, draws if most is None else draws.last(most), method))
+        self.means = in_parallel(posterior_means, tasks, n_jobs, always_in_threads=False)
+        self.compare(match_and_nearest)
+
+    def compare(self, match):
+        """Match the topics of other chains to those of the kept one, and measure how near they are.
+
+        ``match(kept, other, counts)`` returns the order of the topics of a chain that fits the kept one, and for each
+        kept topic the distance of the nearest topic among those that have words of their own, `counts`.
+        """
+        self.orders = [np.arange(each.priors.n_components) for each in self.draws]
+        self.stability = {}
+        if len(self.means) == 1:
+            return
+        topics = [normalised(each.components) for each in self.means]
+        own_words = [
+            has_own_words(each.components, draws.priors.topic_word())
+            for each, draws in zip(self.means, self.draws, strict=True)
+        ]
+        nearest = []
+        for c, other in enumerate(topics):
+            if c != self.best:
+                self.orders[c], distances = match(topics[self.best], other, own_words[c])
+                nearest.append(distances)
+        self.stability = stability_and_prevalence(np.array(nearest), own_words[self.best])
+
+    def in_order(self, name, before=(...,)):
+        """An entry of the record of every chain, with its topics in the order of the kept chain.
+
+        `before` are the indices before that of the topics.
+        """
+        return [own[name][(*before, order)] for own, order in zip(self.records, self.orders, strict=True)]
+
+    def attributes(self):
+        """The fitted attributes, a dict."""
+        kept = self.means[self.best]
+        shares = [each.topic_shares[:, order] for each, order in zip(self.means, self.orders, strict=True)]
+        found = {
+            "components_": kept.components,
+            "doc_topic_": kept.doc_topic,
+            "n_draws_": len(kept.topic_shares),
+            **self.records[self.best],
+            **super().attributes(),
+            **share_attributes(shares[self.best], shares),
+            **self.stability,
+            "topic_assignments_": self.states[self.best].topics.astype(np.int32),
+            "sampler_": self.sampler,
+            "_fingerprint_": self.corpus.fingerprint,
+            "_used_tokens_": self.corpus.lengths,
+            "_results_": self._stored(),
+        }
+        if "prior_trace_" in found:
+            found["prior_trace_"] = in_rows([each["prior_trace_"] for each in self.records])
+        return found
+
+    def _stored(self):
+        """A copy without what the fitted estimator has anyway."""
+        stored = copy.copy(self)
+        stored.means = list(self.means)
+        stored.means[self.best] = replace(self.means[self.best], components=None, doc_topic=None)
+        for name in ("traces", "diagnostics", "stability"):
+            vars(stored).pop(name, None)
+        return stored
+
+    @property
+    def snapshots(self):
+        """Those of the chain that is kept, as in `ChainState`."""
+        return self.states[self.best].snapshots
+
+    @property
+    def continues(self):
+        """Whether sweeps can go on from the last draw. Those of merged topics would be sweeps of another model."""
+        return bool(self.states[self.best].trace)
+
+    def doc_topic_std(self):
+        return doc_topic_std(self.corpus, self.averaged_draws())
+
+    def chains(self, topic_word, doc_topic):
+        """A list of Bunch. The arguments are those of the chain that is kept."""
+        found = []
+        for c, (state, means) in enumerate(zip(self.states, self.means, strict=True)):
+            kept = c == self.best
+            found.append(
+                Bunch(
+                    topic_assignments=state.topics.copy(),
+                    topic_word=(topic_word if kept else normalised(means.components)).astype(np.float32),
+                    doc_topic=(doc_topic if kept else means.doc_topic).astype(np.float32),
+                    **{name.removesuffix("_"): value for name, value in self.records[c].items()},
+                    n_draws=len(means.topic_shares),
+                    matched=self.orders[c],
+                )
+            )
+        return found
+
+    def sample(self, n_samples, seed):
+        """theta and phi of `n_samples` draws."""
+        chains = at_draws(self.corpus, self.averaged_draws(), n_samples)
+        return sample_parameters(chains, n_samples, np.random.default_rng(seed))
+
+    def continued_chain(self, seed):
+        """A chain that goes on from the last draw of the kept one at its priors, with other random numbers."""
+        chain = next(at_draws(self.corpus, self.draws[self.best].last(1), 1))
+        chain.restart_stream(seed)
+        return chain
+
+    def draw_doc_topic(self, n_draws, seed, topic_word):
+        """Iterate over draws of theta of all chains in turn, with the topics in the order of the kept chain.
+
+        A draw has NaN for topics that its chain does not have, and for documents without words. `topic_word` is that of
+        the kept chain.
+        """
+        rng, n_chains, chains = np.random.default_rng(seed), len(self.states), []
+        used = np.flatnonzero(self.corpus.lengths)
+        has_topics = self.has_topics(topic_word)
+        for c, order in enumerate(self.orders):
+            n_own = n_draws // n_chains + (c < n_draws % n_chains)
+            chains.append((at_draws(self.corpus, self._averaged(c), n_own), order))
+        for i in range(n_draws):
+            own, order = chains[i % n_chains]
+            theta = np.full((self.corpus.n_documents, len(order)), np.nan)
+            theta[used] = np.where(has_topics[i % n_chains], draw_doc_topic(next(own), rng, used)[:, order], np.nan)
+            yield theta
+
+    def has_topics(self, topic_word):
+        """Which topics every chain has, (n_chains, n_components): those whose match is as near as `SAME_TOPIC`.
+
+        The argument is that of the kept chain, which has all.
+        """
+        found = np.ones((len(self.states), len(topic_word)), bool)
+        for c, (means, order) in enumerate(zip(self.means, self.orders, strict=True)):
+            if c != self.best:
+                own = normalised(means.components)[order]
+                found[c] = jensen_shannon_pairs(topic_word, own) <= SAME_TOPIC
+        return found
+
+    def averaged_draws(self):
+        """The draws of the kept chain that its means have."""
+        return self._averaged(self.best)
+
+    def _averaged(self, c):
+        """The draws of a chain that its means have."""
+        return self.draws[c].last(len(self.means[c].topic_shares))
+
+
+class ChainAttributes:
+    """Fitted attributes that are computed on access, so that a fit needs no memory for them."""
+
+    topic_word_: np.ndarray
+    doc_topic_: np.ndarray
+    _results_: ChainResults
+
+    _needed = dict.fromkeys(("topic_stability_", "topic_prevalence_"), "compares chains, so it needs n_chains > 1")
+
+    @cached_property
+    def doc_topic_std_(self) -> np.ndarray:
+        """Posterior standard deviations of the topic proportions, (n_documents, n_components) float32."""
+        return self._results_.doc_topic_std()
+
+    @property
+    def chains_(self) -> list[Bunch]:
+        """The results of every chain, a list of Bunch."""
+        return self._results_.chains(self.topic_word_, self.doc_topic_)
+
+    def _sample_posterior(self, n_samples, seed):
+        return self._results_.sample(n_samples, seed)
+
+    def _draw_doc_topic(self, n_draws, seed):
+        return self._results_.draw_doc_topic(n_draws, seed, self.topic_word_)
+
+    def _has_topics(self):
+        return self._results_.has_topics(self.topic_word_)
+
+    def _chain_results(self, known, chains):
+        return ChainResults(chains, partial(self._record, known))
+
+
+def most_draws(method, n_sweeps, n_components):
+    """The largest number of draws of a chain in its means, or None."""
+    return max(n_sweeps * _TOPICS_EACH // n_components, 1) if method == "cgs_p" else None
+
+
+def total_variance(means, variances):
+    """Variance over chains: the mean of their variances, and the variance of their means if there are several.
+
+    The values of a chain that are NaN do not count. One chain at least has a number.
+    """
+    known = ~np.isnan(means)
+    n = known.sum(axis=0)
+    deviations = np.where(known, means - np.nansum(means, axis=0) / n, 0)
+    return np.nanmean(variances, axis=0) + (deviations**2).sum(axis=0) / np.maximum(n - 1, 1)
+
+
+def share_attributes(kept, chains):
+    """Shares of the topics, from draws of them in the kept chain and in all chains, (n_draws, n_components) each."""
+    return {"topic_share_": kept.mean(axis=0), "topic_share_std_": std_of_proportions(variance_around_mean(chains))}
+
+
+def _compact(chain):
+    """The state of a chain, whose topics are the last draw itself if they are equal."""
+    state = chain.state()
+    topics = compact_topics(state.topics, chain.priors.n_components)
+    if state.draws and np.array_equal(state.draws[-1].topics, topics):
+        topics = state.draws[-1].topics
+    return replace(state, topics=topics)
+
+
+def normalised(components):
+    return components / components.sum(axis=1, keepdims=True, dtype=np.float64)

@@ -1,0 +1,90 @@
+"""The prior p(T) over the number of topics, and the range of T."""
+
+import numpy as np
+
+from sklda._core.priors import check_number_of_topics
+
+# The largest T if the range has no upper end; no larger one is considered before runs come near it.
+LARGEST = 200
+
+
+class CountPrior:
+    """log p(T), up to a constant, from the smallest number of topics up to a largest one, or without an upper end.
+
+    Parameters
+    ----------
+    topic_count_prior : array-like of shape (max_components - min_components + 1,), scipy.stats distribution or None
+        p(T), up to a factor; None: uniform.
+    min_components : int
+    max_components : int or None
+        None: there is no upper end; no T above 200 is used.
+
+    Raises
+    ------
+    ValueError
+        If the range is empty or ends above the largest number of topics, or `topic_count_prior` has the wrong length, a
+        negative or infinite value, or only zeros.
+
+    Attributes
+    ----------
+    last : int
+        The end of the range, or 200.
+    open : bool
+        Whether there is no upper end.
+    """
+
+    def __init__(self, topic_count_prior, min_components, max_components):
+        self._given, self._low, self.open = topic_count_prior, min_components, max_components is None
+        self.last = max(min_components, LARGEST) if self.open else max_components
+        if min_components > self.last:
+            raise ValueError(f"min_components={min_components} is larger than max_components={self.last}.")
+        check_number_of_topics(self.last, "min_components" if self.open else "max_components")
+        if topic_count_prior is not None and not hasattr(topic_count_prior, "pmf"):
+            if self.open:
+                raise ValueError("topic_count_prior as an array needs max_components, to which its last value belongs.")
+            self._given, n_counts = np.asarray(topic_count_prior, dtype=np.float64), self.last - self._low + 1
+            if self._given.shape != (n_counts,):
+                raise ValueError(
+                    f"topic_count_prior has shape {self._given.shape}; from min_components={self._low} to "
+                    f"max_components={self.last} there are {n_counts} numbers of topics."
+                )
+            self._check(self._given, self._low)
+        if not self.up_to(LARGEST):
+            raise ValueError(
+                f"topic_count_prior is zero everywhere from {min_components} to {self.last}: "
+                "no number of topics is possible."
+            )
+
+    def up_to(self, count):
+        """log p(T) of all T up to `count` of positive probability; if there are none, further up."""
+        found, low, high = {}, self._low, min(max(count, self._low), self.last)
+        while not found and low <= self.last:
+            found = self._log_prior(low, high)
+            low, high = high + 1, min(2 * high, self.last)
+        return found
+
+    def cuts_off(self, count):
+        """Whether only the range excludes a number of topics beside it, which has positive probability."""
+        if self._given is None:
+            return count > 0
+        return count > 0 and hasattr(self._given, "pmf") and bool(self._log_prior(count, count))
+
+    def _check(self, values, low):
+        bad = ~(np.isfinite(values) & (values >= 0))
+        if bad.any():
+            raise ValueError(
+                f"topic_count_prior is {values[bad][0]:g} at {low + int(np.argmax(bad))} topics; "
+                "it must be finite and not negative."
+            )
+
+    def _log_prior(self, low, high):
+        """log p(T) of those from `low` to `high` that have positive probability."""
+        counts = range(low, high + 1)
+        if self._given is None:
+            return dict.fromkeys(counts, 0.0)
+        if hasattr(self._given, "pmf"):
+            values = np.asarray(self._given.pmf(np.array(counts)), dtype=np.float64)
+            self._check(values, low)
+        else:
+            values = self._given[low - self._low : high + 1 - self._low]
+        return {T: float(np.log(p)) for T, p in zip(counts, values, strict=True) if p > 0}

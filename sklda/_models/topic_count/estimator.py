@@ -1,0 +1,424 @@
+"""TopicCountLDA: the posterior over the number of topics."""
+
+from __future__ import annotations
+
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Bunch, check_scalar
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from sklda._core import journal, random
+from sklda._core.types import Seed, TopicPrior
+from sklda._core.warn import warn
+from sklda._core.word_information import dependence_on_documents
+from sklda._likelihood.evidence.estimates import METHODS, UNBIASED, EvidenceSettings
+from sklda._models.base import BaseLDA
+from sklda._models.fitting import Plan, prior_attributes
+from sklda._models.parameters import POSITIVE
+from sklda._models.results import ChainAttributes, ChainResults
+from sklda._models.topic_count.count_prior import LARGEST, CountPrior
+from sklda._models.topic_count.pmmh import PMMH
+from sklda._models.topic_count.posterior import LAST_SWEEPS, sample_models
+from sklda._models.topic_count.prior_rules import PriorRule
+from sklda._models.topic_count.scan import Scan
+from sklda._sampling.point_estimates import reserve_memory
+from sklda._sampling.run_chains import best_chain
+from sklda.metrics._evidence import COMPARATOR
+
+# Runs of an estimate of ``method="pmmh"``.
+_PMMH_RUNS = 2
+# Warnings are given for: a posterior probability with a larger standard error than this, or a larger one at the end of
+# the range;
+_LARGE = 0.1
+# a dependence of words on documents of more standard deviations: under the model, one corpus in 30,000 has it;
+_DEVIATES = 4
+# a chain of ``method="pmmh"`` that stays for more proposals than this, and for more than this share of them.
+_LONG_STAY, _LONG_STAY_SHARE = 50, 1 / 5
+
+
+class TopicCountLDA(ChainAttributes, BaseLDA):
+    """Latent Dirichlet allocation with a posterior over the number of topics, and topics at its mode.
+
+    The evidence p(w | T) is that of the number of topics alone: assignments, proportions, topics and, by default, the
+    priors h = (alpha, eta) are integrated out. By default (``method="scan"``):
+
+    1. Chains at T: in the first round `n_chains` new chains begin with twice as many topics and merge pairs of them; in
+       the second one new chains are annealed, and so on in turn. Each then draws h and z in turn, until h has settled.
+    2. Runs of each chain, at its posterior mean of h: one goes forward, from independent tokens to the posterior of z,
+       and one backward. Bennett's acceptance ratio makes one value of both, log p(w | T, h). The evidence is
+       p(w | T, h) p(h) / p(h | w, T), whose last factor comes from the draws of h. Its error comes from the spread
+       between chains, and between runs.
+    3. The first chains are at four T, each twice the one before. While the largest T is the best, the next is twice as
+       large.
+    4. As far as log p(w | T) rises, it is concave in T; as far as it falls, in log T. So between two T with runs it is
+       bounded from below by the line between them, and from above by continued lines. It is also not below the evidence
+       of fewer topics with empty ones beside them. A T has no runs only if its upper bound is so low that its
+       probability does not count, or if both bounds are as close as the errors of the values. The next runs are at the
+       T with the highest upper bound.
+    5. A value far below one of these lower bounds is that of chains in poor modes: new chains are made there.
+    6. Draws within errors and bounds are draws of p(T | w). Further runs are made at the T where they would reduce its
+       variance most. They are twice as long as the last ones at T if these vary by more than 2 nats squared, and by
+       more than chains at all T do.
+    7. This ends when each p(T | w) is known to 0.05, and the T beside the best one and beside the ends of the interval
+       have runs. If only a mean of T above ten is known to 20 %, and its error is more than two topics, the bounds
+       at T without runs suffice. It also ends when `max_sweeps` is spent.
+
+    The topics are those of chains at the most likely T.
+
+    Ctrl-C, callbacks and too little memory for more topics end a fit early: the results are then those of the estimates
+    so far, with a ConvergenceWarning. If there are none yet, KeyboardInterrupt or MemoryError is raised and nothing is
+    fitted.
+
+    Parameters
+    ----------
+    min_components : int, default=1
+        The smallest number of topics.
+    max_components : int, default=None
+        The largest number of topics. None: 200.
+    topic_count_prior : array-like of shape (max_components - min_components + 1,), scipy.stats distribution or None, \
+default=None
+        p(T), up to a factor. None: uniform.
+    method : {"scan", "pmmh"}, default="scan"
+        ``"scan"``: as above. ``"pmmh"``: pseudo-marginal Metropolis-Hastings over T, which proposes neighbours (Chen &
+        Doss 2018). Without `max_components` its range ends at 20.
+    evidence : str, default="guided_ais"
+        How log p(w | T) is estimated, see `sklda.metrics.log_evidence`. ``"guided_ais"`` anneals between the posterior
+        and independent tokens near a mode, ``"ais"`` between the posterior and the prior. ``"cgs_transition"`` is the
+        estimator of Chen & Doss. It is unbiased for p, but its logarithm is too low by hundreds of nats, and by more
+        with more topics. So it favours few topics. ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` are
+        worse. They are meant for comparisons, with a warning. ``method="pmmh"`` needs unbiased estimates and refuses
+        them.
+    doc_topic_prior : float, str or callable, default=None
+        alpha, the Dirichlet parameter per topic of a document's proportions, the same for all topics. None: it is
+        unknown, with a weak prior: log alpha is normal around log 0.1 with a standard deviation of 2, so that 95 % of
+        it lie between .002 and 5. A text such as ``"5/T"`` is a number over T; ``"1/T"`` is that of Chen & Doss. A
+        function is called with T.
+    topic_word_prior : float, str or array-like of shape (n_features,), default=None
+        eta, the Dirichlet parameter per word of a topic. None: it is unknown, with the same prior as alpha. ``"1/T"``
+        is that of Chen & Doss.
+    n_temperatures : int, default=100
+        Sweeps of the first annealing runs; fewer if these would take more than a fifteenth of `max_sweeps`. Before them
+        a chain has as many sweeps as a run, and at least 1.5 `n_temperatures`, to find a mode, and as many with draws
+        of h. Then it has as many as a run: their mean counts are the guide of the runs. A scan makes longer runs as
+        above.
+    n_runs : int, default=None
+        Annealing runs from each chain, in either direction. None: 1, or 2 with ``method="pmmh"``.
+    n_chains : int, default=2
+        New chains at a number of topics before each of its runs; at least 2, because their spread is the error.
+    n_inner : int, default=50
+        Sweeps of one estimate, for kinds of `evidence` that do not anneal.
+    max_sweeps : int, default=None
+        The largest number of sweeps over the corpus in a scan, all chains together: those of initialisation, of
+        annealing in both directions, and the last ones. If it does not allow the next runs, the fit ends with the
+        results so far and a warning. None: 1.2e7 divided by the root of the number of tokens, or by 100 if that is
+        more: 120,000 for 10,000 tokens, 12,000 for a million. ``method="pmmh"`` does not use it.
+    n_proposals : int, default=1000
+        Proposals of ``method="pmmh"``.
+    point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
+        How topics and proportions are computed from the last draw. ``"cgs_p"``: from every token's full conditional
+        given the others (Papanikolaou et al. 2017). ``"cgs"``: from the topics drawn.
+    fold_in_iter : int, default=6
+        Sweeps over a document in `transform`, after CVB0.
+    n_jobs : int, default=None
+        Chains or annealing runs that run at the same time. Results do not depend on it.
+    verbose : int, default=0
+        1 prints the expected sweeps and seconds at the start, and the results so far after every round.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        With an int, the fit and `transform` after it are the same every time.
+
+    Attributes
+    ----------
+    topic_counts_ : ndarray of shape (n_counts,), int
+        The numbers of topics, ascending. Numbers above 200 are left out if they are larger than all that had runs.
+    topic_count_posterior_ : ndarray of shape (n_counts,)
+        p(T | w). With the scan, the mean over draws, also at T without runs; with ``method="pmmh"``, the
+        share of its steps.
+    topic_count_posterior_std_ : ndarray of shape (n_counts,)
+        Its Monte Carlo standard error. With the scan, an interval of two of them on both sides contains 95 % of the
+        draws.
+    topic_count_interval_ : tuple of (int, int)
+        Smallest and largest T of a credible interval of 0.95 that contains the Monte Carlo error.
+    n_components_ : int
+        The most likely number of topics that had runs.
+    log_evidence_ : ndarray of shape (n_counts,)
+        log p(w | T) by the runs at T, in nats; NaN without runs. With the scan, as above; if chains are in different
+        modes, from the better half of them; and not below the evidence of fewer topics with empty ones beside them.
+        With other kinds of `evidence`, the logarithm of the mean of their estimates.
+    log_evidence_std_ : ndarray of shape (n_counts,)
+        Its standard error, from the spread between runs and between chains. Part of it is common to all T: the middle
+        between forward and backward runs is not exactly the value. Most of this part cancels in p(T | w).
+    evidence_trace_ : ndarray of shape (n_estimates,)
+        All estimates, with fields ``n_components``, ``chain``, ``n_sweeps``, ``log_evidence`` (forward) and
+        ``log_evidence_backward`` (NaN with pmmh).
+    topic_count_trace_ : ndarray of shape (n_proposals + 1,), int
+        The chain of ``method="pmmh"``. This and the next three attributes exist only with ``method="pmmh"``.
+    topic_count_posterior_recycled_ : ndarray of shape (n_counts,)
+        p(T | w) from all estimates that were made, those of rejected proposals included.
+    acceptance_rate_ : float
+        Share of proposals accepted; NaN without any.
+    longest_stay_ : int
+        The most proposals in a row that were rejected.
+    components_, topic_word_, doc_topic_, doc_topic_std_, topic_share_, topic_share_std_, topic_assignments_
+        Topics and proportions at the mode, as in `GibbsLDA`: means over draws of a chain, and its last draw.
+    chains_, topic_stability_, n_draws_, traces_, diagnostics_, n_burn_in_, n_iter_, log_joint_trace_, best_chain_, \
+sampler_
+        Of the chains at the mode, as in `GibbsLDA`. They begin at the ends of annealing runs.
+    doc_topic_prior_ : float
+        alpha at the mode. If it is unknown, the posterior mean of its logarithm, exponentiated.
+    topic_word_prior_ : float or ndarray of shape (n_features,)
+        eta at the mode, likewise.
+    model_check_z_ : float
+        How far the words of the topics depend on the documents, in standard deviations of what the model allows. Above
+        4 there is a warning: the number of topics is that of a model that does not fit. See `inspection.topic_check`.
+    n_sweeps_ : int
+        Sweeps over the corpus of the whole fit, all chains together.
+    topic_names_ : ndarray of shape (n_components_,)
+        Names of the topics. Only after `set_topic_names`.
+    n_features_in_, feature_names_in_
+        Number of words, and their names if X had string column names.
+
+    Notes
+    -----
+    The evidence measures how well the model describes the words. With real texts it rises while more topics describe
+    them better, even if a reader cannot distinguish these topics. Report the interval, and compare held-out scores.
+
+    The identity in 2. holds at every h (Besag 1989). Given z, alpha and eta are independent, and their densities need
+    only how often each count occurs.
+
+    There is no ``warm_start``: the states of all chains at all T are not kept after the fit. With the same int as
+    `random_state` and a larger `max_sweeps`, a fit repeats the rounds of the earlier one and adds new ones.
+
+    References
+    ----------
+    Besag (1989). A candidate's formula: a curious result in Bayesian prediction. Biometrika.
+
+    Chen & Doss (2018). Inference for the number of topics in the latent Dirichlet allocation model via Bayesian mixture
+    modelling.
+
+    Examples
+    --------
+    >>> from sklda import TopicCountLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> X = make_lda_corpus(100, 30, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
+    >>> lda = TopicCountLDA(2, 6, doc_topic_prior=0.1, topic_word_prior=0.1, n_temperatures=80, random_state=0)
+    >>> lda.fit(X).n_components_
+    3
+    """
+
+    _parameter_constraints = {
+        "min_components": [POSITIVE],
+        "max_components": [None, POSITIVE],
+        "topic_count_prior": [None, "array-like", HasMethods("pmf")],
+        "method": [StrOptions({"scan", "pmmh"})],
+        "evidence": [StrOptions(set(METHODS))],
+        "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither"), str, callable],
+        "topic_word_prior": [None, Interval(Real, 0, None, closed="neither"), str, "array-like"],
+        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
+        "n_runs": [None, POSITIVE],
+        "n_chains": [Interval(Integral, 2, None, closed="left")],
+        "n_inner": [Interval(Integral, 2, None, closed="left")],
+        "max_sweeps": [None, POSITIVE],
+        "n_proposals": [POSITIVE],
+    }
+
+    def __init__(
+        self,
+        min_components: int = 1,
+        max_components: int | None = None,
+        *,
+        topic_count_prior: ArrayLike | Any | None = None,
+        method: Literal["scan", "pmmh"] = "scan",
+        evidence: str = "guided_ais",
+        doc_topic_prior: TopicPrior | None = None,
+        topic_word_prior: ArrayLike | str | None = None,
+        n_temperatures: int = 100,
+        n_runs: int | None = None,
+        n_chains: int = 2,
+        n_inner: int = 50,
+        max_sweeps: int | None = None,
+        n_proposals: int = 1000,
+        point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
+        fold_in_iter: int = 6,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
+        self.min_components = min_components
+        self.max_components = max_components
+        self.topic_count_prior = topic_count_prior
+        self.method = method
+        self.evidence = evidence
+        self.doc_topic_prior = doc_topic_prior
+        self.topic_word_prior = topic_word_prior
+        self.n_temperatures = n_temperatures
+        self.n_runs = n_runs
+        self.n_chains = n_chains
+        self.n_inner = n_inner
+        self.max_sweeps = max_sweeps
+        self.n_proposals = n_proposals
+        self.point_estimate = point_estimate
+        self.fold_in_iter = fold_in_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _plan(self, corpus, data, former):
+        prior = CountPrior(self.topic_count_prior, self.min_components, self.max_components)
+        rule = self._prior_rule(corpus)
+        if self.evidence not in UNBIASED:
+            if self.method == "pmmh":
+                raise ValueError(
+                    f"method='pmmh' needs unbiased estimates, and evidence={self.evidence!r} is not: "
+                    f"give one of {', '.join(map(repr, UNBIASED))}."
+                )
+            warn(f"evidence={COMPARATOR.format(self.evidence)}")
+        n_runs = self.n_runs or (1 if self.method == "scan" else _PMMH_RUNS)
+        settings = EvidenceSettings(self.evidence, self.n_temperatures, n_runs, self.n_inner)
+
+        def run(plan, seed, progress):
+            common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "progress": progress}
+            if self.method == "scan":
+                options = {"n_chains": self.n_chains, "max_sweeps": self.max_sweeps}
+                posterior = Scan(corpus, rule, prior, settings, **options, **common).run()
+            else:
+                pmmh = PMMH(corpus, rule, prior, settings, n_proposals=self.n_proposals, **common)
+                posterior = pmmh.run()
+                plan.known |= self._pmmh_attributes(pmmh)
+            try:
+                chains = posterior.chains(corpus, posterior.last_sweeps, self.n_jobs)
+            except KeyboardInterrupt:
+                # The estimates so far are kept. Topics need one sweep.
+                journal.end_early()
+                chains = posterior.chains(corpus, 1, self.n_jobs)
+            check = dependence_on_documents(corpus, chains[best_chain(chains)].topics, posterior.mode, seed)
+            self._warn(posterior, prior, check)
+            plan.known |= {
+                "topic_counts_": posterior.counts,
+                "topic_count_posterior_": posterior.probability,
+                "topic_count_posterior_std_": posterior.std,
+                "topic_count_interval_": posterior.interval,
+                "n_components_": posterior.mode,
+                "log_evidence_": posterior.log_evidence,
+                "log_evidence_std_": posterior.log_evidence_std,
+                "evidence_trace_": posterior.estimates,
+                "model_check_z_": check,
+                "n_sweeps_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
+                "_draws_": posterior.draws,
+            }
+            return chains
+
+        # Those of the fewest topics: more are possible, and do not have to be fitted.
+        kept = min(prior.up_to(LARGEST)), 0, np.float32, self.n_chains, LAST_SWEEPS // 10
+        plan = {"reserve": partial(reserve_memory, corpus, *kept), "warnings": (ChainResults.warn_of_disagreement,)}
+        return Plan({}, self.n_jobs, run=run, **plan)
+
+    def _record(self, known, chain, draws):
+        return prior_attributes(self, draws.priors)
+
+    def _prior_rule(self, corpus):
+        rule = PriorRule(self.doc_topic_prior, self.topic_word_prior, corpus.n_features)
+        if self.method == "pmmh" and rule.unknown:
+            raise ValueError(
+                "method='pmmh' needs estimates that are unbiased, and those at unknown priors are not: give "
+                "doc_topic_prior and topic_word_prior, for instance '1/T' for both, as Chen & Doss (2018) do."
+            )
+        # Checks shapes and ranges before anything is sampled.
+        if not rule.at(self.min_components).exchangeable:
+            raise ValueError("doc_topic_prior must give one number, because all topics have the same prior.")
+        return rule
+
+    def _pmmh_attributes(self, pmmh):
+        trace = pmmh.trace
+        n_proposals = len(trace.accepted)
+        if trace.longest_stay > max(_LONG_STAY, int(_LONG_STAY_SHARE * n_proposals)):
+            warn(
+                f"the chain over the number of topics rejected {trace.longest_stay} of {n_proposals} "
+                "proposals in a row: its estimates of the evidence vary too much. Use method='scan', or more "
+                "temperatures, runs or inner sweeps.",
+                ConvergenceWarning,
+            )
+        return {
+            "topic_count_trace_": trace.counts,
+            "topic_count_posterior_recycled_": pmmh.recycled,
+            "acceptance_rate_": float(trace.accepted.mean()) if n_proposals else np.nan,
+            "longest_stay_": trace.longest_stay,
+        }
+
+    def _warn(self, posterior, prior, check):
+        """Warn of estimates that ended early or are imprecise, of a small range, and of a model that does not fit."""
+        if posterior.unfinished:
+            n = len(posterior.estimates)
+            warn(
+                f"p(T | w) is that of the first {n} estimate{'s' * (n > 1)}, because {posterior.unfinished}. "
+                "Its standard errors are larger than after a whole fit.",
+                ConvergenceWarning,
+            )
+        imprecise = posterior.std > _LARGE
+        if imprecise.any():
+            T = posterior.counts[imprecise]
+            warn(
+                f"p(T | w) has a standard error above {_LARGE} at {len(T)} numbers of topics from {T[0]} to "
+                f"{T[-1]}: the data do not decide between them, or max_sweeps, n_temperatures or n_chains are too "
+                f"small. Report topic_count_interval_, {posterior.interval}, rather than n_components_.",
+                ConvergenceWarning,
+            )
+        counts, (at_start, at_end) = posterior.counts, posterior.probability[[0, -1]]
+        cut_off = len(counts) > 1 and at_end > _LARGE and prior.cuts_off(int(counts[-1]) + 1)
+        if cut_off:
+            warn(
+                f"p(T | w) is {at_end:.2g} at the end of the range, {counts[-1]} topics: "
+                "larger numbers may be more likely. Raise max_components.",
+                ConvergenceWarning,
+            )
+        if len(counts) > 1 and at_start > _LARGE and prior.cuts_off(int(counts[0]) - 1):
+            warn(
+                f"p(T | w) is {at_start:.2g} at the start of the range, {counts[0]} topics: "
+                "smaller numbers may be more likely. Lower min_components.",
+                ConvergenceWarning,
+            )
+        # With fewer topics than the corpus has, words depend on documents in any case.
+        if check > _DEVIATES and not (cut_off or posterior.unfinished):
+            warn(
+                f"The words of the topics depend on the documents by {check:.0f} standard deviations more than the "
+                "model allows, as they do if a word that occurs in a document is likely to occur there again. "
+                f"topic_count_interval_, {posterior.interval}, is how many topics describe such texts best, not how "
+                "many subjects they have. See sklda.inspection.topic_check."
+            )
+
+    def sample_posterior(self, n_samples: int = 1, random_state: Seed = None) -> Bunch:
+        """Draws of the number of topics, assignments, proportions and topics from their posterior.
+
+        T is drawn from `topic_count_posterior_`. z is one of the states in which the annealing runs for T ended, drawn
+        by their weights, or that of a new annealed chain if T had no runs. Five more sweeps follow, with draws of
+        unknown priors. theta and phi are drawn from their Dirichlet distributions given z.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+
+        Returns
+        -------
+        sklearn.utils.Bunch
+            ``n_components`` (n_samples,), and lists of `n_samples` arrays: ``topic_assignments`` (n_tokens,),
+            ``doc_topic`` (n_documents, T) and ``topic_word`` (T, n_features). Topics of different draws do not
+            correspond to each other.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self)
+        n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
+        corpus, draws = self._results_.corpus, self._draws_
+        probability = np.array([self.topic_count_posterior_[self.topic_counts_ == T].sum() for T in draws])
+        seed = random.seed_sequence(random_state)
+        counts, z, theta, phi = sample_models(corpus, draws, probability, n_samples, seed)
+        return Bunch(n_components=counts, topic_assignments=z, doc_topic=theta, topic_word=phi)

@@ -1,0 +1,346 @@
+"""A scan of log p(w | T) over numbers of topics T, with most runs where they tell most about p(T | w)."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import expit, logsumexp, softmax
+
+from sklda._core import journal, random
+from sklda._core.parallel import in_parallel
+from sklda._core.progress import SILENT
+from sklda._likelihood.evidence.annealing import reserve_runs
+from sklda._likelihood.evidence.combining import LITTLE, MUCH_WORSE, CountEvidence, EvidenceTable
+from sklda._models.topic_count.cost import Budget, BudgetSpent, seconds_of_sweep
+from sklda._models.topic_count.count_prior import LARGEST
+from sklda._models.topic_count.curve import Curves, too_low
+from sklda._models.topic_count.posterior import (
+    ESTIMATE,
+    LAST_SWEEPS,
+    ModelDraws,
+    Posterior,
+    credible_interval,
+    standard_errors,
+)
+from sklda._models.topic_count.runs import run_chain, sweeps_of_chain
+
+# The first runs take at most this share of all sweeps, in addition to the chains before them.
+_FIRST_SHARE = 1 / 15
+# The scan ends when no posterior probability has a larger standard error than the first of these. It also ends when the
+# standard error of the mean of T is below the second, a share of this mean, if that is more than the third, in topics.
+# If the error itself is more topics, bounds suffice at T without runs, also beside the best T.
+_LARGEST_ERROR, _LARGEST_SHARE, _FEW_TOPICS = 0.05, 0.2, 2
+# A probability below exp(this) of the largest one does not count. In nats.
+_NOTHING = -7.0
+# Rounds of chains at a number of topics whose value is too low.
+_MOST_ROUNDS = 4
+# The first runs are at as many numbers of topics, each this many times the one before. No T has runs that is more than
+# as many times the largest with runs.
+_FIRST, _STEP = 4, 2
+# Draws over the errors, by which the simulation error of a probability is at most .016.
+_DRAWS = 1000
+
+
+class _Ended(Exception):
+    """A callback asked to stop."""
+
+
+class Scan:
+    """Estimates of log p(w | T) for a range of T, and the posterior that follows.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    rule : PriorRule
+        alpha and eta at each number of topics, equal for all its topics.
+    prior : CountPrior
+        p(T), and the range.
+    settings : EvidenceSettings
+    n_chains : int
+        New chains of each round, at least two.
+    max_sweeps : int or None
+        Largest number of sweeps over the corpus, last sweeps included; None: the default for the corpus.
+    seed : numpy.random.SeedSequence
+    n_jobs : int, default=None
+    progress : Progress, optional
+        It hears of the cost at the start, and of every round, which is a stage.
+
+    Attributes
+    ----------
+    by_count : dict of {int: CountEvidence}
+        The evidence of each number of topics that had runs.
+    trace : list of (int, int, int, float, float)
+        The rows of `Posterior.estimates`.
+    budget : Budget
+    """
+
+    def __init__(self, corpus, rule, prior, settings, *, n_chains, max_sweeps, seed, n_jobs=None, progress=SILENT):
+        self.corpus, self.rule, self.prior, self.settings, self.n_chains = corpus, rule, prior, settings, n_chains
+        self.seed, self.n_jobs, self.progress = seed, n_jobs, progress
+        self.by_count, self.trace, self.n_rounds = {}, [], 0
+        self.budget = Budget(corpus, max_sweeps, n_chains * LAST_SWEEPS)
+        self.first = self._first_runs()
+
+    def run(self):
+        """Make runs until p(T | w) is precise or the budget is spent.
+
+        Returns
+        -------
+        Posterior
+            If there are estimates, also after Ctrl-C, after a callback asked to stop, and if the memory does not do.
+        """
+        unfinished, following = "", self.first
+        if self.progress.prints:
+            self.progress.say(self._cost_in_words())
+        try:
+            while following:
+                self._round(following)
+                following = self._next()
+        except (_Ended, BudgetSpent) as reason:
+            unfinished = str(reason)
+        except MemoryError as error:
+            if not self.by_count:
+                raise
+            journal.end_early()
+            unfinished = str(error).rstrip(".") or "the memory was full"
+        except KeyboardInterrupt:
+            if not self.by_count:
+                raise
+            journal.end_early()
+            unfinished = "the fit was interrupted"
+        return self._result(unfinished)
+
+    # The rule
+
+    def _first_runs(self):
+        """Lengths of the first runs, by number of topics: as in the settings, or as the budget allows."""
+        counts, n_sweeps = np.array(sorted(self.prior.up_to(LARGEST))), self.settings.n_sweeps
+        at = np.searchsorted(counts, counts[0] * _STEP ** np.arange(_FIRST))
+        first = counts[np.unique(np.minimum(at, len(counts) - 1))].tolist()
+        # The guides have as many sweeps as the runs in one direction.
+        n_runs = len(first) * self.n_chains * (2 * self.settings.n_runs + 1)
+        while n_sweeps > 2 and n_runs * n_sweeps > _FIRST_SHARE * self.budget.limit:
+            n_sweeps //= 2
+        while len(first) > 1 and not self.budget.allows(self._sweeps(dict.fromkeys(first, n_sweeps))):
+            first.pop()
+        lengths = dict.fromkeys(first, n_sweeps)
+        self.budget.check(self._sweeps(lengths))
+        return lengths
+
+    def _next(self):
+        """The length of the next runs, by number of topics; empty at the end."""
+        by_runs = EvidenceTable.of(self.by_count)
+        table = self._raised(by_runs)
+        counts, curves, probability = self._draws(table)
+        log_prior = self._log_prior(counts)
+        has_runs = np.searchsorted(counts, table.counts)
+        posterior = table.value + log_prior[has_runs]
+        best = has_runs[np.argmax(posterior)]
+        if best == has_runs[-1] < len(counts) - 1:
+            larger = np.searchsorted(counts, _STEP * counts[best])
+            return self._lengths(counts[[min(larger, len(counts) - 1)]], table)
+        doubtful = self._doubtful(by_runs, table, posterior)
+        if len(doubtful):
+            return self._lengths(doubtful, table)
+        unclear = self._unclear(counts, curves, table)
+        if len(unclear):
+            highest = int(unclear[np.argmax((curves.upper.mean(axis=0) + log_prior)[unclear])])
+            if highest == has_runs[-1] - 1:
+                # Nothing bounds the last gap from the right: it is halved.
+                highest = np.searchsorted(counts, np.sqrt(counts[has_runs[-2]] * counts[has_runs[-1]]))
+            return self._lengths(counts[[highest]], table)
+        mean, precise = probability @ counts, probability.std(axis=0).max() <= _LARGEST_ERROR
+        error, share = mean.std(), _LARGEST_SHARE * mean.mean()
+        if precise and probability.mean(axis=0).max() <= _LARGEST_ERROR:
+            return {}
+        if precise or error <= _FEW_TOPICS <= share:
+            ends = np.searchsorted(counts, credible_interval(counts, probability.mean(axis=0)))
+            near = np.clip([[i - 1, i, i + 1] for i in (best, *ends)], 0, len(counts) - 1)
+            return self._lengths(np.setdiff1d(counts[near], table.counts), table)
+        if _FEW_TOPICS < error <= share:
+            return {}
+        informative = self._most_informative(curves.drawn[:, has_runs], probability, table)
+        return self._lengths(table.counts[[informative]], table)
+
+    def _raised(self, table):
+        """The table, no value of which is below that with fewer topics and empty ones beside them."""
+        least, source = self._least(table.counts, table)
+        below = table.value < least
+        value, std = np.where(below, least, table.value), np.where(below, table.std[source], table.std)
+        return replace(table, value=value, std=std)
+
+    def _least(self, counts, table):
+        """Lower bounds of log p(w | T) by the values with fewer topics, and the positions of these."""
+        bounds = np.full((len(table.counts), len(counts)), -np.inf)
+        if self.rule.same_for_all:
+            for i, few in enumerate(table.counts.tolist()):
+                more = counts > few
+                alpha = self._priors(few).doc[0, 0]
+                shares = self.rule.log_share_with_empty_topics(self.corpus, alpha, few, counts[more])
+                bounds[i, more] = table.value[i] + shares
+        return bounds.max(axis=0), bounds.argmax(axis=0)
+
+    def _doubtful(self, by_runs, table, posterior):
+        """Numbers of topics whose values are too low to be right, where right ones might count: new chains may help."""
+        excess = np.maximum(
+            too_low(table.counts.astype(float), table.value, table.std),
+            table.value - by_runs.value - MUCH_WORSE * np.maximum(by_runs.std, 1),
+        )
+        few = np.array([len(self.by_count[T].chains) < _MOST_ROUNDS * self.n_chains for T in table.counts.tolist()])
+        counts = posterior + excess + 2 * MUCH_WORSE * np.maximum(table.std, 1) > posterior.max() + _NOTHING
+        return table.counts[(excess > 0) & few & counts]
+
+    def _unclear(self, counts, curves, table):
+        """Positions of numbers of topics without runs that might be likely, and are not held as close as the errors."""
+        log_prior = self._log_prior(counts)
+        others = logsumexp(curves.drawn + log_prior, axis=1, keepdims=True)
+        possible = expit(curves.upper + log_prior - others).mean(axis=0) > _LARGEST_ERROR
+        errors = np.maximum(np.interp(counts, table.counts, table.std), 1)
+        possible &= (curves.upper - curves.lower).mean(axis=0) > errors
+        possible[np.searchsorted(counts, table.counts)] = False
+        return np.flatnonzero(possible & (counts <= _STEP * table.counts[-1]))
+
+    def _most_informative(self, drawn, probability, table):
+        """Position of the number of topics whose further runs would reduce the variance of p(T | w) most.
+
+        By linear regression of p(T | w) on the evidence at T, new runs there explain this part of its variance.
+        """
+        noise = (table.by_runs + table.by_chains) / self.n_chains
+        likely = probability.max(axis=0) > _LARGEST_ERROR
+        covariance = (drawn - drawn.mean(axis=0)).T @ (probability - probability.mean(axis=0))[:, likely]
+        return np.argmax((covariance**2).sum(axis=1) / (drawn.var(axis=0) + noise + 1e-9))
+
+    def _lengths(self, counts, table):
+        return {T: self._length(T, table) for T in np.asarray(counts).tolist()}
+
+    def _log_prior(self, counts):
+        """log p(T) at numbers of topics of positive probability, (n_counts,)."""
+        found = self.prior.up_to(int(counts[-1]))
+        return np.array([found[T] for T in counts.tolist()])
+
+    def _length(self, T, table):
+        """The length of the next runs at T: as the last ones, or twice that; or as at the nearest T."""
+        if T not in self.by_count:
+            return self.by_count[self._nearest(T)].n_sweeps
+        known = self.by_count[T]
+        here = np.searchsorted(table.counts, T)
+        # More runs reduce `std`, and only longer ones the common error.
+        little = max(LITTLE, table.by_chains.mean())
+        too_short = table.by_runs[here] > little or table.common[here] > table.std[here]
+        return 2 * known.n_sweeps if self.settings.annealed and too_short else known.n_sweeps
+
+    def _nearest(self, T):
+        return min(self.by_count, key=lambda known: abs(np.log(known / T)))
+
+    def _draws(self, table):
+        """Possible numbers of topics, and draws of log p(w | T) and p(T | w) over the errors, (n_draws, n_counts).
+
+        Those of log p(w | T) are without the common error, which more runs of the same length do not reduce.
+        """
+        counts = np.array(sorted(self.prior.up_to(max(LARGEST, _STEP * int(table.counts[-1])))))
+        at, (least, _) = np.searchsorted(counts, table.counts), self._least(counts, table)
+        curves = Curves.draw(counts, at, table.value, table.std, least, _DRAWS)
+        common = np.random.default_rng(0).standard_normal((_DRAWS, 1)) * np.interp(counts, table.counts, table.common)
+        return counts, curves, softmax(curves.drawn + common + self._log_prior(counts), axis=1)
+
+    # Runs
+
+    def _sweeps(self, lengths):
+        """Sweeps of a round with runs of these lengths by number of topics."""
+        return self.n_chains * sum(sweeps_of_chain(self.settings, self.rule, T, n) for T, n in lengths.items())
+
+    def _first_priors(self, T):
+        """The priors of new chains: what is unknown begins where chains with about as many topics have settled."""
+        if T in self.by_count:
+            return self._priors(T)
+        return self.rule.at(T, self._priors(self._nearest(T)) if self.by_count else None)
+
+    def _priors(self, T):
+        """The priors at a number of topics with runs: the mean of those of the better half of its chains."""
+        known = self.by_count[T]
+        best = np.argsort(-known.values, kind="stable")[: -(-len(known.chains) // 2)]
+        return self.rule.mean([known.chains[c].priors for c in best])
+
+    def _round(self, lengths):
+        """New chains and their runs, of these lengths by number of topics."""
+        # Before any of them runs.
+        reserve_runs(self.corpus, max(lengths), self.settings.method)
+        self.budget.take(self._sweeps(lengths))
+        chains = [(T, n, c) for T, n in lengths.items() for c in range(self.n_chains)]
+        kinds = {T: len(self.by_count[T].chains) // self.n_chains if T in self.by_count else 0 for T in lengths}
+        priors = {T: self._first_priors(T) for T in lengths}
+        tasks = [
+            (self.corpus, self.rule, priors[T], self.settings, n, kinds[T], self._seed_of_chain(T, c))
+            for T, n, c in chains
+        ]
+        found = in_parallel(run_chain, tasks, self.n_jobs)
+        by_count, trace = dict(self.by_count), list(self.trace)
+        for T in lengths:
+            by_count[T] = CountEvidence.copy_of(by_count[T]) if T in by_count else CountEvidence()
+        for (T, n, c), runs in zip(chains, found, strict=True):
+            by_count[T].add(runs, n)
+            both = zip(runs.forward, runs.backward, strict=True)
+            trace += [(T, self.n_rounds * self.n_chains + c, n, *pair) for pair in both]
+        # Ctrl-C comes before a round is stored or after it.
+        self.by_count, self.trace, self.n_rounds = by_count, trace, self.n_rounds + 1
+        runs = (
+            f"{', '.join(map(str, lengths))} topics, {self.n_chains} chains with runs of {max(lengths.values())} sweeps"
+        )
+        if self.progress.stage(f"{runs}{self._known()}" if self.progress.prints else runs):
+            raise _Ended("a callback stopped the fit")
+
+    def _seed_of_chain(self, T, c):
+        return random.child(self.seed, self.n_rounds, T, 1, c)
+
+    # Results
+
+    def _cost_in_words(self):
+        first, limit = self._sweeps(self.first), self.budget.limit
+        sweep = seconds_of_sweep(self.corpus, self.rule.at(max(self.first)))
+        return (
+            f"{self.corpus.n_tokens} tokens; the first runs take {first} sweeps, about {first * sweep:.2g} s; "
+            f"the whole fit at most {limit} sweeps, about {limit * sweep:.2g} s"
+        )
+
+    def _known(self):
+        """The posterior so far, in words."""
+        counts, _, draws = self._draws(self._raised(EvidenceTable.of(self.by_count)))
+        probability = draws.mean(axis=0)
+        low, high = credible_interval(counts, probability)
+        mode = f"{counts[np.argmax(probability)]} topics ({probability.max():.2f}), {low} to {high} with 0.95"
+        return f"; {self.budget.n_sweeps} sweeps so far; most likely: {mode}"
+
+    def _result(self, unfinished):
+        """`Posterior` by the runs so far."""
+        table = self._raised(EvidenceTable.of(self.by_count))
+        possible, _, draws = self._draws(table)
+        counts = np.array(sorted({*possible.tolist(), *self.prior.up_to(LARGEST)}))
+        (probability, errors), (value, std) = np.zeros((2, len(counts))), np.full((2, len(counts)), np.nan)
+        at, has_runs = np.searchsorted(counts, possible), np.searchsorted(counts, table.counts)
+        probability[at], errors[at] = draws.mean(axis=0), standard_errors(draws)
+        value[has_runs], std[has_runs] = table.value, np.hypot(table.std, table.common)
+        # Before a larger T has had runs, draws may leave no probability to those that had.
+        known = probability[has_runs] if probability[has_runs].any() else table.value + self._log_prior(table.counts)
+        mode = int(table.counts[np.argmax(known)])
+        best = sorted(np.argsort(-self.by_count[mode].values, kind="stable")[: self.n_chains])
+        return Posterior(
+            counts,
+            probability,
+            errors,
+            credible_interval(counts, probability),
+            mode,
+            value,
+            std,
+            np.array(self.trace, ESTIMATE),
+            {T: self._model_draws(T) for T in {mode, *counts[probability > 1 / _DRAWS].tolist()}},
+            [self.by_count[mode].chains[c].end for c in best],
+            self.budget.n_sweeps,
+            self.budget.last(len(best)),
+            unfinished,
+        )
+
+    def _model_draws(self, T):
+        """`ModelDraws` of a number of topics; without runs, it has only priors."""
+        if T not in self.by_count:
+            return ModelDraws(self.rule, self._first_priors(T), [], np.zeros(0))
+        known = self.by_count[T]
+        return ModelDraws(self.rule, self._priors(T), [chain.end for chain in known.chains], known.values)

@@ -1,0 +1,317 @@
+"""Means and standard deviations of theta and phi over draws of z, and draws of theta and phi."""
+
+import math
+from dataclasses import dataclass
+from itertools import chain as chain_of
+from itertools import islice
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from sklda._core import random
+from sklda._core.arguments import check_memory
+from sklda._core.corpus import count_tokens
+from sklda._core.diagnostics import effective_draws, std_of_proportions
+from sklda._core.parallel import NEVER_STOP
+from sklda._kernels import _tokens
+from sklda._sampling.chain import ChainState
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.matching import same_names
+from sklda._sampling.point_estimates import add_estimates, word_blocks
+
+# Sweeps between two draws of a chain that is continued.
+SWEEPS_BETWEEN = 5
+# The variance of a t-distribution needs more than three degrees of freedom: this many effective draws are assumed.
+_FEWEST_EFFECTIVE = 5.0
+# Proportions of a block of documents whose standard deviations are computed together.
+_BLOCK_PROPORTIONS = 2**17
+
+
+@dataclass(frozen=True, eq=False)
+class TopicGroups:
+    """Topics that stand together for one.
+
+    Attributes
+    ----------
+    of_topic : ndarray of shape (n_components,)
+        The number of the group of each topic.
+    n_groups : int
+        Groups can be empty.
+    """
+
+    of_topic: np.ndarray
+    n_groups: int
+
+    def sums(self, rows):
+        """Sums over the topics of each group, (n_groups, ...), of rows for the topics."""
+        found = np.zeros((self.n_groups, rows.shape[1]))
+        np.add.at(found, self.of_topic, rows)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorMeans:
+    """Posterior means over draws of z.
+
+    Attributes
+    ----------
+    components : ndarray of shape (n_components, n_features), float32
+        Mean of the topic-word counts, plus eta.
+    doc_topic : ndarray of shape (n_documents, n_components), float32
+        Mean of theta.
+    topic_shares : ndarray of shape (n_draws, n_components)
+        Shares of the tokens in every topic, draw by draw.
+    """
+
+    components: np.ndarray
+    doc_topic: np.ndarray
+    topic_shares: np.ndarray
+
+
+def posterior_means(corpus, draws, method, stop=NEVER_STOP):
+    """Means of theta and phi over the last draws of a chain.
+
+    In every draw, the mean of phi and of theta is estimated by `add_estimates`. Draws are used backwards from the last
+    one, up to the first pair of successive draws between which topics have switched names.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    draws : KeptDraws
+    method : {"cgs_p", "cgs"}
+    stop : callable
+
+    Returns
+    -------
+    PosteriorMeans
+    """
+    K, V = draws.priors.shape
+    # Single precision: its rounding errors are far smaller than the differences between draws.
+    doc_topic, topic_word = np.zeros((corpus.n_documents, K), np.float32), np.zeros((K, V), np.float32)
+    shares, later = [], None
+    for i in reversed(range(len(draws))):
+        stop()
+        topics = draws.topics[i]
+        if len(draws) > 1:
+            counts = _word_topic_counts(corpus, K, topics, stop)
+            if later is not None and not same_names(counts, later, stop):
+                break
+            later = counts
+        shares.append(count_tokens(topics, K) / corpus.n_tokens)
+        add_estimates(corpus, draws.priors_at(i), topics, doc_topic, topic_word, method, stop)
+    doc_topic /= len(shares)
+    draws.last(len(shares)).mean_priors().add_doc(doc_topic)
+    doc_topic /= doc_topic.sum(axis=1, keepdims=True, dtype=np.float64)
+    topic_word /= len(shares)
+    topic_word += draws.priors.topic_word()
+    return PosteriorMeans(topic_word, doc_topic, np.array(shares[::-1]))
+
+
+def _word_topic_counts(corpus, n_components, topics, stop):
+    """m_kv, csr_array (n_features, n_components), without dense counts of all words at once."""
+    blocks = []
+    for block in word_blocks(corpus, n_components):
+        stop()
+        blocks.append(csr_array(block.counts(topics, n_components)[:, :n_components]))
+    return vstack(blocks, "csr")
+
+
+def doc_topic_std(corpus, draws, groups=None):
+    """Posterior standard deviations of theta over draws of z, (n_documents, n_components) float32.
+
+    The root of the variance between draws of E(theta | z) plus the mean of Var(theta | z), where theta given z has a
+    Dirichlet distribution.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    draws : KeptDraws
+    groups : TopicGroups, default=None
+        The standard deviations are then those of the sums of theta over each group, whose distribution is a Dirichlet
+        distribution, too: (n_documents, n_groups).
+    """
+    K = draws.priors.n_components
+    groups = TopicGroups(np.arange(K), K) if groups is None else groups
+    result = np.empty((corpus.n_documents, groups.n_groups), np.float32)
+    for first, last in corpus.blocks(n_documents=max(_BLOCK_PROPORTIONS // K, 1)):
+        offsets = corpus.offsets[first : last + 1]
+        own = slice(offsets[0], offsets[-1])
+        alphas = [groups.sums(draws.priors_at(i).doc_of(slice(first, last)).T).T for i in range(len(draws))]
+        topics = [groups.of_topic[each[own]] for each in draws.topics]
+        result[first:last] = std_of_theta(offsets - offsets[0], topics, alphas)
+    return result
+
+
+def topic_word_variance(corpus, draws, groups):
+    """Posterior variances of the topics over draws of z, (n_groups, n_features).
+
+    As in `doc_topic_std`, from the Dirichlet distribution of phi given z. A group of `TopicGroups` is one topic that
+    has the counts and eta of its parts. It is NaN for a group without topics.
+    """
+    V, n = corpus.n_features, len(draws)
+    shape = groups.n_groups, V
+    eta = groups.sums(np.broadcast_to(draws.priors.topic_word(), (len(groups.of_topic), V)))
+    eta[eta.sum(axis=1) == 0] = np.nan
+    mean, squares, within = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for i, topics in enumerate(draws.topics, 1):
+        cells = groups.of_topic[topics] * V + corpus.words
+        counts = np.bincount(cells, minlength=groups.n_groups * V).reshape(shape) + eta
+        totals = counts.sum(axis=1, keepdims=True)
+        phi = counts / totals
+        within += phi * (1 - phi) / (totals + 1) / n
+        # Welford's update of the mean and of the sum of squared deviations.
+        phi -= mean
+        mean += phi / i
+        squares += phi**2 * (1 - 1 / i)
+    return within + squares / max(n - 1, 1)
+
+
+def variance_of_draws(values):
+    """Unbiased variance of draws along the first axis; 0 for a single draw."""
+    return np.var(values, axis=0, ddof=min(len(values) - 1, 1))
+
+
+def variance_around_mean(chains):
+    """Variance of quantities around the mean of one chain, from a few dependent draws of each chain; NaN for one draw.
+
+    Within chains it is that of the t-distribution of a further draw, with the effective number of draws in place of
+    their number. So it contains the errors of the mean and of the variance. With several chains, the variance of their
+    means is added.
+
+    Parameters
+    ----------
+    chains : list of ndarray of shape (n_draws, n_quantities)
+
+    Returns
+    -------
+    ndarray of shape (n_quantities,)
+    """
+    if sum(map(len, chains)) == 1:
+        return np.full(chains[0].shape[1], np.nan)
+    n = max(np.mean([_effective(each) for each in chains]), _FEWEST_EFFECTIVE)
+    freedom = len(chains) * (n - 1)
+    within = np.mean([np.var(each, axis=0) for each in chains], axis=0) * n / (n - 1) * freedom / (freedom - 2)
+    if len(chains) == 1:
+        return within * (1 + 1 / n)
+    return within + np.var([each.mean(axis=0) for each in chains], axis=0, ddof=1)
+
+
+def _effective(draws):
+    """Effective number of draws: the harmonic mean over quantities, because that of a single one is very uncertain.
+
+    Quantities that are the same in all draws do not count. Fewer than four draws count as independent.
+    """
+    found = np.array([effective_draws(each[None]) for each in draws.T])
+    found = found[~np.isnan(found)]
+    return min(1 / np.mean(1 / found), len(draws)) if len(found) else len(draws)
+
+
+def std_of_theta(offsets, draws, alphas):
+    """Posterior standard deviations of theta of some documents; see `doc_topic_std`.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_documents + 1,)
+    draws : list of ndarray of shape (n_tokens,)
+    alphas : list of ndarray of shape (1 or n_documents, n_components)
+        Of each draw.
+    """
+    lengths, n = np.diff(offsets)[:, None], len(draws)
+    mean, squares = np.zeros((2, len(lengths), alphas[0].shape[1]))
+    for i, (topics, alpha) in enumerate(zip(draws, alphas, strict=True), 1):
+        totals = lengths + alpha.sum(axis=1, keepdims=True)
+        theta = np.zeros(mean.shape)
+        _tokens.count_documents(offsets, topics.astype(np.int32), theta)
+        theta += alpha
+        theta /= totals
+        # Welford's update of the mean and of the sum of squared deviations.
+        theta -= mean
+        mean += theta / i
+        squares += theta**2 * (1 - 1 / i)
+    between = squares / max(n - 1, 1)
+    within = (mean - squares / n - mean**2) / (totals + 1)
+    return std_of_proportions(between + within).astype(np.float32)
+
+
+def sample_parameters(chains, n_samples, rng):
+    """Draws of theta and phi from their Dirichlet distributions, one for each chain given its z.
+
+    Parameters
+    ----------
+    chains : iterator of GibbsChain
+        With at least `n_samples` states.
+    n_samples : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    theta : ndarray of shape (n_samples, n_documents, n_components), float32
+    phi : ndarray of shape (n_samples, n_components, n_features), float32
+    """
+    first = next(chains)
+    K, V = first.priors.shape
+    # Before the draws, so that too many samples fail at once.
+    theta, phi = empty_draws(n_samples, (first.corpus.n_documents, K), (K, V))
+    for i, chain in enumerate(chain_of([first], islice(chains, n_samples - 1))):
+        theta[i], phi[i] = draw_parameters(chain, rng)
+    return theta, phi
+
+
+def empty_draws(n_samples, *shapes):
+    """Arrays for draws of quantities with these shapes, float32; a MemoryError if they are too many."""
+    n_bytes = 4 * n_samples * sum(math.prod(shape) for shape in shapes)
+    check_memory(n_bytes, f"{n_samples} draws need at least", "Give a smaller n_samples.")
+    return [np.empty((n_samples, *shape), np.float32) for shape in shapes]
+
+
+def draw_parameters(chain, rng):
+    """Draw theta and phi from their Dirichlet distributions, given the present z of a chain.
+
+    Parameters
+    ----------
+    chain : GibbsChain
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    theta : ndarray of shape (n_documents, n_components)
+    phi : ndarray of shape (n_components, n_features)
+    """
+    K, priors = chain.priors.n_components, chain.priors
+    theta = draw_doc_topic(chain, rng)
+    phi = np.exp(random.log_dirichlet(rng, chain.word_topic_counts[:, :K].T + priors.topic_word()))
+    return theta, phi
+
+
+def draw_doc_topic(chain, rng, rows=slice(None)):
+    """Draw theta of some documents given the present z of a chain, (n_rows, n_components)."""
+    return np.exp(random.log_dirichlet(rng, chain.priors.add_doc(chain.doc_topic_counts())[rows]))
+
+
+def draw_dirichlets(parameters, n_samples, rng):
+    """Draws from Dirichlet distributions, one for each row of each array of parameters.
+
+    Returns
+    -------
+    tuple of ndarray of shape (n_samples, *shape of the parameters), float32
+    """
+    samples = empty_draws(n_samples, *(each.shape for each in parameters))
+    for each, parameter in zip(samples, parameters, strict=True):
+        for sample in each:
+            sample[:] = np.exp(random.log_dirichlet(rng, parameter))
+    return samples
+
+
+def at_draws(corpus, draws, n_samples):
+    """Chains at draws of z: at equal distances if there are more draws than samples, else at each several times."""
+    for i in range(n_samples):
+        at = i * len(draws) // n_samples if n_samples < len(draws) else i % len(draws)
+        yield GibbsChain(corpus, draws.priors_at(at), ChainState(draws.topics[at], np.zeros(4, np.uint64)))
+
+
+def after_sweeps(chain):
+    """A chain again and again, after some sweeps each time."""
+    while True:
+        for _ in range(SWEEPS_BETWEEN):
+            chain.sweep()
+        yield chain

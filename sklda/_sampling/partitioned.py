@@ -1,0 +1,169 @@
+"""The partitioned sampler: the collapsed sampler in parallel, for a partition of documents and vocabulary."""
+
+import numpy as np
+
+from sklda._core.parallel import NEVER_STOP
+from sklda._kernels import _partitioned
+from sklda._sampling.collapsed import BLOCK_WEIGHTS
+from sklda._sampling.count_rows import aligned_zeros
+from sklda._sampling.threaded import ThreadedChain, run_tasks
+
+# Number of workers: one for each `TOKENS_PER_WORKER` tokens, within these bounds. Up to two million tokens, two workers
+# reject fewer steps than four and open a document half as often.
+_LEAST_WORKERS, _MOST_WORKERS, TOKENS_PER_WORKER = 2, 8, 2**20
+# Fewer workers if each would draw fewer tokens than this of a document in a turn: to open it takes as long as a few.
+_LEAST_PART = 32
+# Number of tokens in a step of one worker, as a multiple of the square root of the number of tokens of the corpus.
+# Longer steps need fewer barriers between threads, but are rejected more often.
+_STEP = 1.0
+
+
+class PartitionedChain(ThreadedChain):
+    """A `GibbsChain` whose sweep draws tokens of different documents and words in parallel.
+
+    The target is p(z | w, alpha, eta), as for every `GibbsChain`. The documents are divided among W workers, and the
+    vocabulary is divided into W parts. A sweep has W turns. In each turn, each worker draws the tokens of its documents
+    in one part of the vocabulary, a different part for each worker. After every step of some hundred or thousand tokens
+    all workers wait at a barrier, and the step is accepted or rejected as a whole; see _kernels/_partitioned.pyx. Draws
+    depend only on the state, not on `n_jobs`: a thread can do the work of several workers.
+
+    Attributes
+    ----------
+    stream : ndarray of shape (4,), uint64
+        Seed of the random streams of the next sweep.
+    acceptance_rate : float
+        Share of the steps of the last sweep that were accepted.
+    """
+
+    sampler = "partitioned"
+
+    def _set_up(self, topics):
+        super()._set_up(topics)
+        corpus, K, width = self.corpus, self.priors.n_components, self._width
+        most = min(corpus.n_tokens // TOKENS_PER_WORKER, corpus.n_tokens // max(_LEAST_PART * self._n_opened(), 1))
+        W = self._n_workers = int(np.clip(most, _LEAST_WORKERS, _MOST_WORKERS))
+        self._word_cuts = _cut(corpus.word_frequencies, W)
+        self._doc_cuts = _cut(corpus.lengths, W)
+        part = np.searchsorted(self._word_cuts[1:-1], corpus.words, side="right")
+        n_tokens = np.bincount(corpus.token_documents * W + part, minlength=corpus.n_documents * W).reshape(-1, W)
+        self._cuts = np.empty((corpus.n_documents, W + 1), np.int64)
+        self._cuts[:, 0] = corpus.offsets[:-1]
+        self._cuts[:, 1:] = n_tokens.cumsum(axis=1) + corpus.offsets[:-1, None]
+        self._edges, longest = _steps(n_tokens, self._doc_cuts, _STEP * np.sqrt(corpus.n_tokens))
+        self._shared = (
+            np.empty((2, W, K), np.int32),
+            np.empty((2, W, K), np.int32),
+            np.empty((2, W)),
+            np.empty((W, longest), np.int32),
+        )
+        # Each array has one row more than the kernel uses, so that two threads never write to the same cache line.
+        self._scratch_by_thread = [
+            aligned_zeros((W, n * width), dtype) for n, dtype in ((6, np.double), (3, np.float32), (2, np.int32))
+        ]
+        self.acceptance_rate = np.nan
+
+    def _n_opened(self):
+        """The number of documents that a turn opens."""
+        return np.count_nonzero(self.corpus.lengths)
+
+    def _kernel(self):
+        return _partitioned.run
+
+    def _tokens(self, edges, turn):
+        """The first arguments of the kernel: the tokens, their steps, the priors, and the counts."""
+        priors = self.priors
+        return (
+            self.corpus.words,
+            self._cuts,
+            edges,
+            turn,
+            priors.doc,
+            priors.row_of,
+            priors.word,
+            priors.topic,
+            priors.totals,
+            self.topics,
+            *self.rows.arrays,
+        )
+
+    def _is_slow(self):
+        return self.corpus.n_tokens * self._width > BLOCK_WEIGHTS * self._n_workers
+
+    def sweep(self, stop=NEVER_STOP):
+        """Draw every token once. ``stop()`` is called between turns, and its flag is read between steps."""
+        W, n_threads = self._n_workers, 1
+        if self._team:
+            # An error in one thread sets the flag of the team. Without it, the other threads would wait at the barrier.
+            stop, n_threads = self._team.stop, min(self._team.n_threads, W)
+        seeds = np.random.SeedSequence(self.stream.tolist()).generate_state(4 + W + 4 * W * W, np.uint64)
+        keys, streams = seeds[4 : 4 + W], seeds[4 + W :].reshape(W, W, 4)
+        accepted = np.zeros(W, np.int64)
+        for turn, edges in enumerate(self._edges):
+            stop()
+            arguments = (
+                *self._tokens(edges, turn),
+                self.topic_totals,
+                streams[turn],
+                keys[turn],
+                accepted[turn : turn + 1],
+                self._vectors,
+                *self._shared,
+                np.zeros(_partitioned.BARRIER_SIZE, np.int32),
+                stop.flag,
+                n_threads,
+            )
+            tasks = (
+                (*arguments, thread, *(scratch[thread] for scratch in self._scratch_by_thread))
+                for thread in range(n_threads)
+            )
+            run_tasks(self._team, self._kernel(), tasks)
+        self.acceptance_rate = float(accepted.sum() / sum(edges.shape[1] - 1 for edges in self._edges))
+        self.stream = seeds[:4].copy()
+        self.n_sweeps += 1
+
+
+def _cut(sizes, n_parts):
+    """Cut a sequence of items into parts of about the same total size; the indices of the cuts, (n_parts + 1,)."""
+    running = np.concatenate([[0], np.cumsum(sizes)])
+    edges = np.searchsorted(running, np.arange(n_parts + 1) * running[-1] / n_parts)
+    edges[[0, -1]] = 0, len(sizes)
+    return edges
+
+
+def _steps(n_tokens, cuts, step):
+    """Cut the documents of every worker into steps, for every turn. In a turn all workers have as many steps.
+
+    Parameters
+    ----------
+    n_tokens : ndarray of shape (n_documents, n_workers)
+        Tokens of every document in every part of the vocabulary.
+    cuts : ndarray of shape (n_workers + 1,)
+        Worker i has the documents from ``cuts[i]`` to ``cuts[i + 1] - 1``.
+    step : float
+        Approximate number of tokens of a step.
+
+    Returns
+    -------
+    edges : list of ndarray of shape (n_workers, n_steps + 1)
+        For each turn, the first document of every step, and the end of the last step.
+    longest : int
+        Number of tokens of the longest step.
+    """
+    W, result, longest = len(cuts) - 1, [], 0
+    running = np.zeros((len(n_tokens) + 1, W), np.int64)
+    n_tokens.cumsum(axis=0, out=running[1:])
+    for turn in range(W):
+        parts = (np.arange(W) + turn) % W
+        first, last = running[cuts[:-1], parts], running[cuts[1:], parts]
+        n_steps = max(round((last - first).max() / step), 1)
+        edges = np.empty((W, n_steps + 1), np.int64)
+        marks = first[:, None] + (last - first)[:, None] * np.arange(n_steps + 1) / n_steps
+        for worker, part in enumerate(parts):
+            edges[worker] = running[:, part].searchsorted(marks[worker])
+        # The search can go beyond the documents of a worker if documents at their ends have no token of the part.
+        edges = np.minimum(np.maximum(edges, cuts[:-1, None]), cuts[1:, None])
+        edges[:, 0], edges[:, -1] = cuts[:-1], cuts[1:]
+        passed = running[edges, parts[:, None]]
+        longest = max(longest, int((passed[:, 1:] - passed[:, :-1]).max()))
+        result.append(edges)
+    return result, longest

@@ -1,0 +1,336 @@
+"""Point estimates of theta and phi from topic assignments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import Bunch
+
+from sklda._core.arguments import check_choice, check_int, check_no_mask
+from sklda._core.corpus import Corpus, count_tokens, small_parts
+from sklda._core.counts import LARGEST_COUNT
+from sklda._core.parallel import NEVER_STOP
+from sklda._core.priors import Priors, check_memory_of_topics, padded
+from sklda._core.types import Counts
+from sklda._kernels import _point_estimates, _tokens
+from sklda._sampling.matching import MOST_DOUBTFUL
+
+METHODS = ("cgs_p", "cgs")
+# The largest number of topics that is inferred from assignments, unless there are more tokens. A larger number is
+# probably a mistake in the data.
+_MOST_TOPICS = 10_000
+# Weights (tokens times topics) of a block of documents. A block takes about a tenth of a second.
+_BLOCK_WEIGHTS = 2**26
+# Counts of a block of words: 2 MB, and 4 MB of expected counts.
+_BLOCK_COUNTS = 2**19
+
+
+def estimate_counts(corpus, priors, topics, method="cgs_p"):
+    """Topic counts of documents and of words for the point estimates, without the priors; see `add_estimates`.
+
+    Returns
+    -------
+    doc_topic : ndarray of shape (n_documents, n_components)
+    topic_word : ndarray of shape (n_components, n_features)
+    """
+    K, V = priors.shape
+    doc_topic, topic_word = np.zeros((corpus.n_documents, K)), np.zeros((K, V))
+    add_estimates(corpus, priors, topics, doc_topic, topic_word, method)
+    return doc_topic, topic_word
+
+
+def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p", stop=NEVER_STOP, all_counts=None):
+    """Add topic counts of documents and of words for the point estimates, without the priors.
+
+    The words are taken in blocks, so that little memory is needed beside the result.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    priors : Priors
+    topics : ndarray of shape (n_tokens,)
+        Of any integer type.
+    doc_topic : ndarray of shape (n_documents, n_components), float32 or float64
+    topic_word : ndarray of shape (n_components, n_features), float32 or float64
+    method : {"cgs_p", "cgs"}
+        ``"cgs_p"``: expected counts, with each token's topic replaced by its full conditional (Papanikolaou et al.
+        2017, equations 33 and 41). ``"cgs"``: the counts of `topics` (Griffiths & Steyvers 2004; equations 2 and 3
+        there).
+    stop : callable
+        It is called between blocks of words and of documents.
+    all_counts : ndarray of shape (n_features, width), int32, default=None
+        The topic counts of the words, if `corpus` is a part of the documents.
+    """
+    K = priors.n_components
+    totals = count_tokens(topics, K) if all_counts is None else all_counts.sum(axis=0, dtype=np.int64)[:K]
+    scratch = np.empty((3, K)), np.empty(K, np.int32)
+    parts = corpus.blocks(n_tokens=_BLOCK_WEIGHTS // K)
+    if method == "cgs":
+        for first, last in parts:
+            # Ones that are added to a sum of many draws in single precision would be lost from 2^24 on.
+            counts = np.zeros((last - first, K))
+            _tokens.count_documents(*_of_documents(corpus, topics, first, last), counts)
+            doc_topic[first:last] += counts
+    for block in word_blocks(corpus, K):
+        stop()
+        if method == "cgs":
+            topic_word[:, block.features] += block.counts(topics, K)[:, :K].T
+            continue
+        counts = block.counts(topics, K) if all_counts is None else all_counts[block.features]
+        words, own = np.zeros((len(counts), K)), block.of_tokens(topics)
+        of_words = priors.word[block.features], priors.topic[block.features], priors.totals, counts, totals
+        weights = np.empty(words.shape, np.float32)
+        _point_estimates.weigh_words(*of_words, scratch[0][0], weights)
+        for first, last in parts:
+            stop()
+            _point_estimates.expected_counts(
+                block.words,
+                block.offsets[first : last + 1],
+                own,
+                *_of_documents(corpus, topics, first, last),
+                priors.doc,
+                priors.row_of[first:last],
+                *of_words,
+                weights,
+                doc_topic[first:last],
+                words,
+                *scratch,
+            )
+        topic_word[:, block.features] += words.T
+
+
+def _of_documents(corpus, topics, first, last):
+    """The offsets and the topics, int32, of consecutive documents."""
+    offsets = corpus.offsets[first : last + 1]
+    return offsets - offsets[0], topics[offsets[0] : offsets[-1]].astype(np.int32, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class WordBlock:
+    """The tokens of some consecutive words.
+
+    Attributes
+    ----------
+    features : slice
+        The words.
+    words : ndarray of shape (n_tokens,), int32
+        The words of the tokens, document by document, counted from the first word of the block.
+    offsets : ndarray of shape (n_documents + 1,), int64
+        Document d has the tokens from ``offsets[d]`` to ``offsets[d + 1]``.
+    positions : ndarray of shape (n_tokens,) or None
+        The tokens in the corpus. None: the block has all of them.
+    """
+
+    features: slice
+    words: np.ndarray
+    offsets: np.ndarray
+    positions: np.ndarray | None
+
+    def of_tokens(self, values):
+        """The values of these tokens, int32, from the values of all tokens."""
+        return (values if self.positions is None else values[self.positions]).astype(np.int32, copy=False)
+
+    def counts(self, topics, n_components):
+        """Topic counts of the words, (n_words, width) int32, zero in the padding."""
+        counts = np.zeros((self.features.stop - self.features.start, padded(n_components)), np.int32)
+        _tokens.count_topics(self.words, self.of_tokens(topics), counts, np.zeros(n_components, np.int64))
+        return counts
+
+
+def word_blocks(corpus, n_components):
+    """Iterate over the `WordBlock`s of a corpus. Their counts of topics have at most `_BLOCK_COUNTS` numbers, and a
+    block of several words has at most a sixteenth of the tokens.
+    """
+    V, size = corpus.n_features, max(_BLOCK_COUNTS // padded(n_components), 1)
+    if V <= size:
+        yield WordBlock(slice(0, V), corpus.words, corpus.offsets, None)
+        return
+    ends = np.cumsum(corpus.word_frequencies)
+    first = 0
+    while first < V:
+        before = ends[first - 1] if first else 0
+        last = int(np.searchsorted(ends, before + corpus.n_tokens // 16, side="right"))
+        last = min(max(last, first + 1), first + size, V)
+        positions, start = [], 0
+        for part in small_parts(corpus.words):
+            positions.append(np.flatnonzero((part >= first) & (part < last)) + start)
+            start += len(part)
+        positions = np.concatenate(positions)
+        words = corpus.words[positions]
+        words -= np.int32(first)
+        yield WordBlock(slice(first, last), words, np.searchsorted(positions, corpus.offsets), positions)
+        first = last
+
+
+def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64, n_chains=1, n_draws=1, n_rows=0):
+    """Reserve the memory for the point estimates, snapshots and matches of topics before chains run.
+
+    The caller holds the result while chains run and deletes it before the estimates. So if there is too little memory,
+    the fit fails before the sweeps and not after them.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    n_components : int
+    n_snapshots : int, default=0
+        Number of copies of the topics in single precision.
+    dtype : dtype, default=numpy.float64
+        Of the estimates.
+    n_chains, n_draws : int, default=1
+        Each chain has its own estimates. The topics of several chains, and of successive draws, are matched.
+    n_rows : int, default=0
+        Number of rows of topics in double precision that chains have in their sweeps, as those of alpha. They are not
+        among the results, because chains allocate them.
+
+    Returns
+    -------
+    list of ndarray
+        Arrays that are not initialised. The system provides their memory only when they are written.
+
+    Raises
+    ------
+    MemoryError
+        The message names the bytes that are needed, or the shape of the array that does not fit.
+    """
+    D, V, K = corpus.n_documents, corpus.n_features, n_components
+    check_memory_of_topics(K, n_chains * np.dtype(dtype).itemsize * (D + V) + 4 * n_snapshots * V + 8 * n_rows)
+    n_matched = K if n_chains > 1 else min(K, corpus.n_tokens, MOST_DOUBTFUL) if n_draws > 1 else 0
+    estimates = np.empty((n_chains, D, K), dtype), np.empty((n_chains, K, V), dtype)
+    np.empty((n_rows, K))
+    return [*estimates, np.empty((n_snapshots, K, V), np.float32), np.empty((n_matched, n_matched))]
+
+
+def point_estimates(
+    X: Counts,
+    topic_assignments: ArrayLike | Sequence[ArrayLike],
+    *,
+    n_components: int | None = None,
+    doc_topic_prior: ArrayLike | None = None,
+    topic_word_prior: ArrayLike | None = None,
+    method: Literal["cgs_p", "cgs"] = "cgs_p",
+) -> Bunch:
+    """Topics and topic proportions from topic assignments, as any Gibbs sampler for LDA draws them.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_documents, n_features)
+        Word counts.
+    topic_assignments : array-like of int, shape (n_tokens,), or sequence of n_documents such arrays
+        The topic of every token, document by document. The tokens of a document are in ascending order of word ids; a
+        word of count c has c tokens. Topics are numbered from 0.
+    n_components : int, default=None
+        Number of topics. None: the largest topic in `topic_assignments` plus one; more than 10,000 topics are accepted
+        only if there are at least as many tokens.
+    doc_topic_prior : float or array-like of shape (n_components,) or (n_documents, n_components), default=None
+        alpha, the Dirichlet parameter per topic of the topic proportions. None: ``1 / n_components``.
+    topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
+        eta, the Dirichlet parameter per word of the topics. None: ``1 / n_components``.
+    method : {"cgs_p", "cgs"}, default="cgs_p"
+        ``"cgs_p"`` replaces each token's topic by its full conditional given all other tokens. So it averages over all
+        states that differ in one token (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"`` uses the counts of
+        the assignments.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        ``doc_topic`` (n_documents, n_components) and ``topic_word`` (n_components, n_features), whose rows sum to one,
+        and ``components`` (n_components, n_features), counts plus prior, of which ``topic_word`` has the normalised
+        rows.
+
+    Raises
+    ------
+    ValueError
+        If X is not a matrix of counts, the number of assignments is not the number of tokens, or a topic is out of
+        range. If a prior has the wrong shape or does not lie between 1e-12 and 1e12.
+    TypeError
+        If topics or `n_components` are not integers, or a prior does not hold real numbers.
+
+    References
+    ----------
+    Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
+    parameter estimators for LDA. JMLR 18.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sklda
+    >>> X = np.array([[2, 1, 0], [0, 1, 2]])
+    >>> found = sklda.point_estimates(X, [0, 0, 0, 1, 1, 1], doc_topic_prior=0.5, topic_word_prior=0.5)
+    >>> found.doc_topic.round(2)
+    array([[0.77, 0.23],
+           [0.23, 0.77]])
+    """
+    check_choice(method, "method", METHODS)
+    corpus = Corpus.from_counts(X)
+    topics, n_components = check_assignments(topic_assignments, corpus, n_components)
+    shape = n_components, corpus.n_features, corpus.n_documents
+    priors = Priors.make(doc_topic_prior, topic_word_prior, *shape)
+    doc_topic, topic_word = estimate_counts(corpus, priors, topics, method)
+    priors.add_doc(doc_topic)
+    topic_word += priors.topic_word()
+    return Bunch(
+        doc_topic=doc_topic / doc_topic.sum(axis=1, keepdims=True),
+        topic_word=topic_word / topic_word.sum(axis=1, keepdims=True),
+        components=topic_word,
+    )
+
+
+def check_assignments(topic_assignments, corpus, n_components=None):
+    """Check the topic assignments of a corpus.
+
+    Returns
+    -------
+    topics : ndarray of shape (n_tokens,), int32
+    n_components : int
+
+    Raises
+    ------
+    ValueError, TypeError
+        See `point_estimates`.
+    """
+    if n_components is not None:
+        check_int(n_components, "n_components", 1, LARGEST_COUNT)
+    if isinstance(topic_assignments, (str, bytes)) or not hasattr(topic_assignments, "__len__"):
+        raise TypeError(f"topic_assignments must hold a topic for every token, got {topic_assignments!r}.")
+    check_no_mask(topic_assignments, "topic_assignments")
+    topics = _flatten(topic_assignments, corpus)
+    if n_components is None:
+        n_components, most = int(topics.max(initial=0)) + 1, max(corpus.n_tokens, _MOST_TOPICS)
+        if n_components > most:
+            raise ValueError(
+                f"topic_assignments contains {n_components - 1}, so there would be {n_components} topics, but X has "
+                f"{corpus.n_tokens} tokens. Set n_components if this is right; otherwise number topics from 0."
+            )
+    if len(topics) and not (0 <= topics.min() and topics.max() < n_components):
+        raise ValueError(
+            f"topic_assignments range from {topics.min()} to {topics.max()}; with n_components={n_components} "
+            f"they must lie between 0 and {n_components - 1}."
+        )
+    return np.require(topics, np.int32, ["C", "A"]), int(n_components)
+
+
+def _flatten(topic_assignments, corpus):
+    """The topics of all tokens as one array, after checks of its length and dtype."""
+    if not isinstance(topic_assignments, np.ndarray):
+        # Indexing a pandas Series would use its labels.
+        topic_assignments = list(topic_assignments)
+    if len(topic_assignments) and np.ndim(topic_assignments[0]):
+        lengths = np.array([len(part) for part in topic_assignments])
+        if len(lengths) != corpus.n_documents:
+            raise ValueError(f"topic_assignments has {len(lengths)} documents, X has {corpus.n_documents}.")
+        if (lengths != corpus.lengths).any():
+            d = int(np.argmax(lengths != corpus.lengths))
+            raise ValueError(
+                f"topic_assignments[{d}] has {lengths[d]} topics; document {d} of X has {corpus.lengths[d]} tokens."
+            )
+        topic_assignments = np.concatenate([np.asarray(part) for part in topic_assignments if len(part)] or [[]])
+    topics = np.asarray(topic_assignments)
+    if topics.shape != (corpus.n_tokens,):
+        raise ValueError(f"topic_assignments has shape {topics.shape}; X has {corpus.n_tokens} tokens.")
+    if topics.dtype.kind not in "iu" and len(topics):
+        raise TypeError(f"topic_assignments must hold integers, got {topics.dtype}.")
+    return topics

@@ -1,0 +1,156 @@
+"""Steps: what is done between the sweeps of a chain. `run_chains` is one loop over sweeps and steps."""
+
+import copy
+from typing import NamedTuple
+
+import numpy as np
+
+from sklda._core.parallel import NEVER_STOP, Aligned
+
+# Sweeps in each of the two windows whose mean log joints `Ending` compares.
+_WINDOW = 20
+
+
+class Step(Aligned):
+    """One thing that is done between the sweeps of a chain.
+
+    A step replaces arrays that change. It changes only lists in place, so that `state` is a cheap copy.
+    """
+
+    def begin(self, chain):
+        """The chain begins, or continues."""
+
+    def before(self, chain):
+        """A sweep begins."""
+
+    def after(self, chain, stop):
+        """A sweep has ended. Returns whether the chain ends. A long step calls `stop` now and then."""
+
+    def end(self, chain):
+        """The last sweep has ended."""
+
+    def state(self):
+        """A copy that is not changed with this step, and from which another chain can continue."""
+        other = copy.copy(self)
+        vars(other).update({name: list(value) for name, value in vars(self).items() if isinstance(value, list)})
+        return other
+
+    def draw(self):
+        """What the step adds to a stored draw, a dict."""
+        return {}
+
+    def alpha_of(self, added):
+        """alpha of a stored draw from what steps have added to it: the rows and the row of each document.
+
+        None: all draws have the alpha of the chain.
+        """
+
+    def shown(self, draws):
+        """The `KeptDraws` of the chain as results show them."""
+        return draws
+
+    def traces(self):
+        """Quantities after every sweep that do not depend on the names of topics, a dict of sequences."""
+        return {}
+
+
+class Draw(NamedTuple):
+    """A stored draw.
+
+    Attributes
+    ----------
+    sweep : int
+        The number of the sweep after which it was stored.
+    topics : ndarray of shape (n_tokens,) or None
+        z in the smallest integer type. None: only `added` is kept.
+    added : dict
+        What the steps of the chain have added.
+    """
+
+    sweep: int
+    topics: np.ndarray | None
+    added: dict
+
+
+def advance(chain, steps, stop=NEVER_STOP):
+    """Sweep once, with the steps before and after it. Returns whether the chain ends."""
+    for step in steps:
+        step.before(chain)
+    chain.sweep(stop)
+    stop()
+    ends = False
+    for step in steps:
+        ends = step.after(chain, stop) or ends
+    return bool(ends)
+
+
+class Trace(Step):
+    """Records the log joint, and two more numbers, after every sweep."""
+
+    def after(self, chain, stop):
+        chain.record()
+
+
+class Snapshots(Step):
+    """Keeps phi after every sweep whose number is a multiple of `every`."""
+
+    def __init__(self, every):
+        self.every = every
+
+    def after(self, chain, stop):
+        if chain.n_sweeps % self.every == 0:
+            chain.snapshots.append((chain.n_sweeps, chain.topic_word()))
+
+
+class Thinning(Step):
+    """Keeps z after every sweep behind the burn-in whose number is a multiple of `every`: the last `n_draws`."""
+
+    def __init__(self, n_draws, every):
+        self.n_draws, self.every = n_draws, every
+
+    def begin(self, chain):
+        # Those that one longer run would have kept.
+        chain.keep_only(self.every)
+
+    def after(self, chain, stop):
+        if self._keeps(chain):
+            chain.keep_draw(self.n_draws)
+
+    def end(self, chain):
+        """Keep the last draw."""
+        if not self._keeps(chain):
+            chain.keep_draw(self.n_draws)
+
+    def _keeps(self, chain):
+        return chain.n_sweeps > chain.n_burn_in and chain.n_sweeps % self.every == 0
+
+
+class Ending(Step):
+    """Ends the burn-in, and then the chain, when the log joint does not increase any more; see `Schedule.tol`.
+
+    Parameters
+    ----------
+    tol : float
+    n_kept : int
+        Sweeps after the burn-in in which all draws are kept.
+    learner : Learner or None
+    """
+
+    def __init__(self, tol, n_kept, learner):
+        self.tol, self.n_kept, self.learner, self.n_sweeps = tol, n_kept, learner, 0
+
+    def after(self, chain, stop):
+        self.n_sweeps += 1
+        if self.n_sweeps % _WINDOW or min(self.n_sweeps, chain.n_sweeps - chain.n_annealed) < 2 * _WINDOW:
+            return False
+        before, last = np.reshape(chain.trace[-2 * _WINDOW :], (2, _WINDOW)).mean(axis=1)
+        if last - before >= self.tol * chain.corpus.n_tokens:
+            return False
+        if chain.n_sweeps >= chain.n_burn_in + self.n_kept:
+            return True
+        # Before the first M-steps the log joint can be flat, because they are still to come.
+        if chain.n_sweeps < chain.n_burn_in and (self.learner is None or self.learner.has_learnt_for(2 * _WINDOW)):
+            chain.n_burn_in = chain.n_sweeps
+            if self.learner is not None:
+                self.learner.finish(chain)
+        return False

@@ -1,0 +1,134 @@
+"""Held-out likelihood against exact values: p-hat is unbiased, and what its standard error says holds."""
+
+import numpy as np
+import pytest
+from enumeration import make_corpus
+from scipy.special import logsumexp
+from scipy.stats import norm
+
+from sklda._likelihood.held_out.log_likelihoods import log_likelihoods
+from sklda.metrics import held_out_log_likelihood
+
+PHI = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6], [0.25, 0.25, 0.25, 0.25]])
+TWO, THREE = np.array([0.5, 0.5]), np.array([0.2, 0.5, 1.0])
+MIXED = [0, 1, 2, 3, 3, 0, 0, 3, 3, 3]
+ALARM = 1e-6
+
+# log p(w | phi, alpha), exact to 20 digits by dynamic programming over topic counts in rational arithmetic.
+EXACT = {
+    "one word": ([0], TWO, -1.203972804325935992622),
+    "three": ([0, 1, 3], TWO, -4.150914913710494982992),
+    "eight": ([3, 3, 3, 0, 0, 1, 2, 3], TWO, -10.54095356001277840486),
+    "twenty": ([0, 3] * 10, TWO, -23.85342235756564946966),
+    "fifty": (MIXED * 5, TWO, -62.33500358998904280266),
+    "one word, asymmetric": ([0], THREE, -1.446918982936325461415),
+    "three, asymmetric": ([0, 1, 3], THREE, -4.190094690405845250233),
+    "eight, asymmetric": ([3, 3, 3, 0, 0, 1, 2, 3], THREE, -10.54298081578380695431),
+    "twenty, asymmetric": ([0, 3] * 10, THREE, -25.61369339282640067697),
+    "thirty, asymmetric": (MIXED * 3, THREE, -38.81873398472065646975),
+}
+UNBIASED = ["guided_ais", "ais", "left_to_right", "particle_filter", "chib"]
+
+
+def counts(docs):
+    return make_corpus(docs, 4).to_counts()
+
+
+def exact_by_sum(words, phi, alpha):
+    """The definition, over all K ** n assignments."""
+    from enumeration import rising
+
+    K, n = len(alpha), len(words)
+    states = np.indices((K,) * n).reshape(n, -1).T
+    n_k = (states[:, :, None] == np.arange(K)).sum(axis=1)
+    with np.errstate(divide="ignore"):
+        return logsumexp(np.log(phi[states, words]).sum(axis=1) + rising(alpha, n_k[:, None, :]))
+
+
+@pytest.mark.parametrize("words, alpha, log_p", EXACT.values(), ids=EXACT)
+def test_exact_is_exact(words, alpha, log_p):
+    found = held_out_log_likelihood(counts([words]), (PHI[: len(alpha)], alpha), method="exact")
+    np.testing.assert_allclose(found, [log_p], rtol=1e-13)
+
+
+def test_exact_with_many_topics():
+    """More topics than an array has dimensions, and more sums than a float can count."""
+    X = np.zeros((2, 3), int)
+    model = np.full((300, 3), 1 / 3), 0.1
+    np.testing.assert_array_equal(held_out_log_likelihood(X, model, method="exact"), [0, 0])
+    X[0] = 1
+    np.testing.assert_allclose(
+        held_out_log_likelihood(X[:, :2], (np.full((11, 2), 0.5), 0.1), method="exact"), [2 * np.log(0.5), 0]
+    )
+    X[1, 0] = 320
+    with pytest.raises(
+        ValueError, match=r"document 0 has 3 tokens: method='exact' would sum over about 10\^180 counts"
+    ):
+        held_out_log_likelihood(X, model, method="exact")
+    with pytest.raises(ValueError, match=r"document 0 has 320 tokens: .* about 10\^749 counts of its 300 topics"):
+        held_out_log_likelihood(X[1:], model, method="exact")
+
+
+def test_exact_by_enumeration():
+    rng = np.random.default_rng(0)
+    for n_topics, n_words in [(1, 4), (2, 7), (4, 5), (5, 4)]:
+        phi = rng.dirichlet(np.ones(4), size=n_topics)
+        phi[0] = [0, 0, 0.5, 0.5]
+        alpha = rng.gamma(1, size=n_topics) + 0.1
+        words = np.sort(rng.integers(2, 4, size=n_words))
+        found = held_out_log_likelihood(counts([words]), (phi, alpha), method="exact")
+        np.testing.assert_allclose(found, [exact_by_sum(words, phi, alpha)], rtol=1e-12)
+
+
+def p_value(words, alpha, log_p, *, n_runs=1000, wrong_alpha=None, **options):
+    """Two-sided p of the mean of p-hat over independent runs, with its own standard error."""
+    phi = PHI[: len(alpha)]
+    used = (alpha if wrong_alpha is None else wrong_alpha)[None]
+    runs = log_likelihoods(
+        make_corpus([words], 4), phi, used, seed=np.random.SeedSequence(0), n_runs=n_runs, **options
+    )[:, 0]
+    relative = np.exp(runs - log_p)
+    # topics are in single precision: relative errors of 1e-6 are its own
+    error = relative.std(ddof=1) / np.sqrt(n_runs) + 1e-6
+    return 2 * norm.sf(abs(relative.mean() - 1) / error)
+
+
+@pytest.mark.mutation("test_a_wrong_prior_is_found")
+@pytest.mark.slow
+@pytest.mark.parametrize("method", UNBIASED)
+@pytest.mark.parametrize("words, alpha, log_p", [EXACT[k] for k in EXACT if not k.startswith(("fifty", "thirty"))])
+def test_p_hat_is_unbiased(method, words, alpha, log_p):
+    # short paths on purpose: with few temperatures a wrong weight shows
+    assert p_value(words, alpha, log_p, method=method, n_temperatures=8, n_particles=4) > ALARM
+
+
+@pytest.mark.mutation("test_a_wrong_prior_is_found")
+@pytest.mark.parametrize("method", UNBIASED)
+@pytest.mark.parametrize("case", ["fifty", "thirty, asymmetric"])
+def test_p_hat_is_unbiased_on_longer_documents(method, case):
+    assert p_value(*EXACT[case], method=method, n_temperatures=60, n_particles=20) > ALARM
+
+
+@pytest.mark.mutation("test_a_wrong_prior_is_found")
+def test_a_repeated_word_and_the_quadratic_schedule():
+    words, alpha = [3] * 6, THREE
+    log_p = exact_by_sum(np.array(words), PHI, alpha)
+    for method in UNBIASED:
+        assert p_value(words, alpha, log_p, method=method, n_temperatures=8, n_particles=4) > ALARM
+    assert p_value(words, alpha, log_p, method="ais", n_temperatures=8, schedule="quadratic") > ALARM
+
+
+@pytest.mark.parametrize("method", UNBIASED)
+def test_a_wrong_prior_is_found(method):
+    words, alpha, log_p = EXACT["eight, asymmetric"]
+    wrong = np.array([2.0, 0.2, 0.1])
+    assert p_value(words, alpha, log_p, method=method, n_temperatures=8, n_particles=4, wrong_alpha=wrong) < ALARM
+
+
+@pytest.mark.parametrize("method", UNBIASED)
+def test_topics_with_very_small_probabilities(method):
+    """The weight of a run is positive, although single precision cannot represent the ratio of the probabilities."""
+    phi = np.array([[1 - 1e-60, 1e-60], [1e-60, 1 - 1e-60]])
+    X = np.array([[3, 3]] * 20)
+    found = held_out_log_likelihood(X, (phi, 0.1), method=method, n_temperatures=2, random_state=0)
+    assert np.isfinite(found).all()

@@ -1,0 +1,53 @@
+"""``init="search"``: chains that begin in the mode that a search found."""
+
+import numpy as np
+import pytest
+
+from sklda import GibbsLDA
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._mode_search.initialisation import initialise_chains
+from sklda.datasets import make_lda_corpus
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_lda_corpus(40, 30, 3, doc_length=20, random_state=0).data
+
+
+@pytest.mark.parametrize("sampler, learn_priors", [("collapsed", "asymmetric"), ("partitioned", False)])
+def test_fits_do_not_depend_on_n_jobs(X, sampler, learn_priors):
+    options = {"learn_priors": learn_priors, "sampler": sampler, "n_chains": 2, "max_iter": 3, "random_state": 0}
+    one, two = (GibbsLDA(3, init="search", n_jobs=n_jobs, **options).fit(X) for n_jobs in (1, 2))
+    assert (one.components_ == two.components_).all()
+    assert (one.log_joint_trace_ == two.log_joint_trace_).all()
+    first, second = one.chains_
+    assert (first.topic_assignments != second.topic_assignments).any()
+    other = GibbsLDA(3, init="search", **(options | {"random_state": 1, "learn_priors": "symmetric"})).fit(X)
+    assert (one.topic_assignments_ != other.topic_assignments_).any()
+
+
+def test_the_search_is_at_the_first_priors(X):
+    corpus, seed = Corpus.from_counts(X), random.seed_sequence(0)
+    priors = Priors.make(0.2, 0.1, 3, corpus.n_features)
+    (chain,) = initialise_chains(corpus, priors, [seed], "search")
+    (again,) = initialise_chains(corpus, priors, [seed], "search")
+    assert chain.priors is priors and chain.n_sweeps == 0
+    assert (chain.topics == again.topics).all() and (chain.stream == again.stream).all()
+    (annealed,) = initialise_chains(corpus, priors, [seed], "anneal")
+    assert annealed.n_sweeps == 0 and (annealed.topics != chain.topics).any()
+
+
+@pytest.mark.parametrize("K", [1, 2, 12])
+def test_any_number_of_topics(K):
+    lda = GibbsLDA(K, init="search", max_iter=2, random_state=0).fit([[2, 1, 0], [0, 0, 0], [0, 1, 3]])
+    assert np.isfinite(lda.components_).all()
+
+
+def test_topics_must_share_their_priors(X):
+    for priors in ({"doc_topic_prior": [0.1, 0.2, 0.3]}, {"topic_word_prior": np.ones((3, 30))}):
+        with pytest.raises(ValueError, match="init='search' redraws groups of topics, so they must share"):
+            GibbsLDA(3, init="search", max_iter=2, **priors).fit(X)

@@ -1,0 +1,238 @@
+"""Draws of the coefficients given z have their posterior, which is known by sums over a grid."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.special import gammaln, logsumexp
+from scipy.stats import norm
+
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._models.covariates import coefficients as step_module
+from sklda._models.covariates import regression
+from sklda._models.covariates.coefficients import Coefficients
+from sklda._models.covariates.model import INTERCEPT_SCALE, Columns, Model
+from sklda._models.covariates.regression import CollapsedLikelihood, PoissonRegressions, draw_sigma
+from sklda._models.covariates.terms import Curvature, Terms
+from sklda._sampling.chain import ChainState
+from sklda._sampling.collapsed import GibbsChain
+
+# A fixed seed, and two-sided p-values times the number of statistics.
+ALARM = 1e-6
+SIGMA, CENTRE = 0.8, np.array([-0.5, -1.5])
+# Two groups of documents, and the counts of two topics in each document. One group has no token of the second topic.
+GROUPS = np.array([0, 0, 1, 1, 1])
+COUNTS = np.array([[5, 0], [2, 0], [1, 3], [0, 4], [0, 0]])
+
+
+def make_chain(sigma=SIGMA, seed=0):
+    lengths = COUNTS.sum(axis=1)
+    topics = np.concatenate([np.repeat([0, 1], row) for row in COUNTS]).astype(np.int32)
+    corpus = Corpus(np.zeros(len(topics), np.int32), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), 1)
+    rows = np.array([[1.0, 0.0], [1.0, 1.0]])
+    model = Model(rows, GROUPS, CENTRE, sigma, every=1)
+    seed = np.random.SeedSequence(seed)
+    stream, step = seed.generate_state(4, np.uint64), Coefficients(model, seed)
+    chain = GibbsChain(corpus, Priors.make(1.0, 0.5, 2, 1), ChainState(topics, stream, steps=(step,)))
+    chain.steps[0].begin(chain)
+    return chain
+
+
+def log_likelihood(log_alpha, counts):
+    """log p(z | alpha) of the documents of one group; log_alpha has shape (..., 2)."""
+    alpha = np.exp(log_alpha)[..., None, :]
+    totals, lengths = alpha.sum(axis=-1), counts.sum(axis=1)
+    each = (gammaln(alpha + counts) - gammaln(alpha)).sum(axis=-1) + gammaln(totals) - gammaln(totals + lengths)
+    return each.sum(axis=-1)
+
+
+@cache
+def exact_moments():
+    """Means and mean squares of lambda, with the sum over a grid in four dimensions."""
+    step = 0.4
+    a = [np.arange(centre - 8, centre + 6, step) for centre in CENTRE]
+    b = np.arange(-8, 8) * step
+    first = log_likelihood(np.stack(np.meshgrid(*a, indexing="ij"), axis=-1), COUNTS[GROUPS == 0])
+    # log alpha of the second group is a + b, on the same grid.
+    wide = [np.arange(len(each) + len(b) - 1) * step + each[0] + b[0] for each in a]
+    second = log_likelihood(np.stack(np.meshgrid(*wide, indexing="ij"), axis=-1), COUNTS[GROUPS == 1])
+    sums = np.arange(len(a[0]))[:, None] + np.arange(len(b))
+    log_p = first[:, :, None, None] + second[sums[:, None, :, None], sums[None, :, None, :]]
+    for axis, values in enumerate(a):
+        shape = [1] * 4
+        shape[axis] = -1
+        log_p = log_p - ((values - CENTRE[axis]) ** 2 / (2 * INTERCEPT_SCALE**2)).reshape(shape)
+        shape = [1] * 4
+        shape[axis + 2] = -1
+        log_p = log_p - (b**2 / (2 * SIGMA**2)).reshape(shape)
+    p = np.exp(log_p - logsumexp(log_p))
+    marginals = [p.sum(axis=tuple(set(range(4)) - {axis})) for axis in range(4)]
+    grids = [*a, b, b]
+    means = [m @ g for m, g in zip(marginals, grids, strict=True)]
+    squares = [m @ g**2 for m, g in zip(marginals, grids, strict=True)]
+    products = [np.einsum("ijkl,i,j->", p, a[0], a[1]), np.einsum("ijkl,i,k->", p, a[0], b)]
+    return np.array([*means, *squares, *products])
+
+
+def stay(self, rng, coefficients, term):
+    return coefficients
+
+
+def smallest_p(n_draws=1600, n_batches=40):
+    chain, drawn = make_chain(), []
+    rng = np.random.default_rng(1)
+    for _ in range(n_draws):
+        chain.steps[0].move(chain, rng)
+        a, b = chain.steps[0].coefficients.T
+        drawn.append([*a, *b, *a**2, *b**2, a[0] * a[1], a[0] * b[0]])
+    batches = np.reshape(drawn, (n_batches, -1, len(drawn[0]))).mean(axis=1)
+    z = (batches.mean(axis=0) - exact_moments()) / (batches.std(axis=0, ddof=1) / np.sqrt(n_batches))
+    return 2 * norm.sf(np.abs(z)).min() * len(z)
+
+
+@pytest.mark.mutation("test_wrong_counts_and_a_normal_approximation_are_found")
+@pytest.mark.parametrize("shifts", [True, False])
+def test_coefficients_given_the_topics_have_their_posterior(shifts, monkeypatch):
+    if not shifts:
+        monkeypatch.setattr(CollapsedLikelihood, "shift", stay)
+    assert smallest_p() > ALARM
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["lengths", "ratio", *(pytest.param(each, marks=pytest.mark.exhaustive) for each in ("exposures", "tables"))],
+)
+def test_wrong_counts_and_a_normal_approximation_are_found(wrong, monkeypatch):
+    if wrong == "lengths":
+        initialise = CollapsedLikelihood.__init__
+        monkeypatch.setattr(
+            CollapsedLikelihood, "__init__", lambda self, counts, n, *rest: initialise(self, counts, n + 1, *rest)
+        )
+        assert smallest_p() < ALARM
+        return
+    monkeypatch.setattr(CollapsedLikelihood, "shift", stay)
+    if wrong == "exposures":
+        right = regression.draw_exposures
+        monkeypatch.setattr(step_module, "draw_exposures", lambda rng, totals, n: right(rng, totals, n + 1))
+    elif wrong == "tables":
+        right_tables = step_module.draw_tables
+        monkeypatch.setattr(step_module, "draw_tables", lambda *arguments: right_tables(*arguments) + 1)
+    else:
+        monkeypatch.setattr(PoissonRegressions, "log_density", lambda self, own, topics=None: np.zeros(len(own)))
+        monkeypatch.setattr(PoissonRegressions, "draw", approximate_draw)
+    assert smallest_p() < ALARM
+
+
+def approximate_draw(self, rng, present):
+    modes = self.modes(present)
+    return modes + self.curvature(modes).draw(rng)
+
+
+def test_the_mode_does_not_depend_on_the_start():
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.ones(30), rng.standard_normal((30, 3))])
+    tables, exposures = rng.poisson(3, (30, 4)), rng.gamma(2, size=30)
+    tables[:, 0] = 0
+    found = PoissonRegressions(Terms(rows), tables, exposures, np.zeros(4), np.array([0.25, 1, 1, 1]))
+    modes = found.modes(np.zeros((4, 4)))
+    for start in (np.full((4, 4), 5.0), np.full((4, 4), -20.0), rng.standard_normal((4, 4)) * 5):
+        np.testing.assert_allclose(found.modes(start), modes, atol=1e-7)
+    # The gradient is zero there, and the curvature is that of the second derivatives.
+    step = 1e-5
+    for k in range(4):
+        moved = [modes[k] + step * e for e in (*np.eye(4), *-np.eye(4))]
+        values = np.array([found.log_density(each[None], [k])[0] for each in moved])
+        np.testing.assert_allclose((values[:4] - values[4:]) / (2 * step), 0, atol=1e-4)
+        curvature = (values[:4] + values[4:] - 2 * found.log_density(modes[k][None], [k])) / step**2
+        of_units = [found.curvature(modes).norms(e[None], [k])[0] for e in np.eye(4)]
+        np.testing.assert_allclose(of_units, -curvature, rtol=1e-3)
+
+
+def designs():
+    """A number and two categories, one of which has a level that all other rows have; and numbers alone."""
+    rng = np.random.default_rng(0)
+    first, second = np.eye(7)[rng.integers(7, size=40), 1:], np.eye(3)[rng.integers(3, size=40), 1:]
+    number = rng.standard_normal((40, 2))
+    yield 6, np.hstack([number[:, :1], first, second])
+    yield 6, np.hstack([second, number, first * number[:, :1]])
+    yield 2, np.hstack([number, second])
+    yield 0, number
+
+
+@pytest.mark.parametrize("many", [2, 20])
+@pytest.mark.parametrize(("n_levels", "columns"), [*designs()])
+def test_levels_of_a_category_are_solved_as_all_other_terms(n_levels, columns, many, monkeypatch):
+    monkeypatch.setattr("sklda._models.covariates.terms._MANY", many)
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([np.ones(40), (columns - columns.mean(axis=0)) / columns.std(axis=0)])
+    terms, n_terms = Terms(rows), rows.shape[1]
+    assert terms.n_levels == n_levels
+    weights, precision = rng.gamma(2, size=(40, 3)), rng.gamma(2, size=n_terms)
+    coefficients = rng.standard_normal((3, n_terms))
+    np.testing.assert_allclose(terms.predictors(coefficients), rows @ coefficients.T, atol=1e-12)
+    np.testing.assert_allclose(terms.sums(weights), weights.T @ rows, atol=1e-12)
+    found = Curvature(terms, weights, precision)
+    draws = np.array([found.draw(rng) for _ in range(4000)])
+    for k in range(3):
+        whole = rows.T @ (weights[:, k, None] * rows) + np.diag(precision)
+        np.testing.assert_allclose(whole @ found.solve(coefficients)[k], coefficients[k], atol=1e-7)
+        np.testing.assert_allclose(found.norms(coefficients[[k]], [k]), coefficients[k] @ whole @ coefficients[k])
+        # Sums of squares of independent normal numbers: seven standard deviations.
+        root = np.linalg.cholesky(whole)
+        np.testing.assert_allclose((root.T @ draws[:, k].T) @ (draws[:, k] @ root) / 4000, np.eye(n_terms), atol=0.16)
+
+
+def test_combined_and_constant_covariates_have_their_prior():
+    rows = np.column_stack([np.ones(4), np.zeros(4), np.arange(4.0), np.arange(4.0)])
+    found = PoissonRegressions(
+        Terms(rows), np.ones((4, 2)), np.ones(4), np.zeros(2), np.array([0.25, 1e-6, 1e-6, 1e-6])
+    )
+    rng, drawn, present = np.random.default_rng(0), [], np.zeros((2, 4))
+    for _ in range(1000):
+        present = found.draw(rng, present)
+        drawn.append(present)
+    drawn = np.array(drawn)
+    assert np.isfinite(drawn).all()
+    np.testing.assert_allclose(drawn[:, :, 1].std(), 1e3, rtol=0.1)
+    assert (drawn[:, :, 2] + drawn[:, :, 3]).std() < 3
+
+
+def test_rare_categories_and_products_have_the_scale_of_frequent_ones():
+    rare, often = np.arange(600) < 3, np.arange(600) < 300
+    number = np.random.default_rng(0).standard_normal(600)
+    rest = np.arange(600) % 100 > 0
+    values = np.column_stack(
+        [rare, often, 5 + 2.0 * (number > 0), number, rest, np.where(np.arange(600) < 99, number, 0)]
+    )
+    found = Columns.of(values, list("abcdef"))
+    np.testing.assert_allclose(found.scale[:5], [0.5, 0.5, 1, number.std(), 0.5])
+    # A product with a category has half of the size that it has in this category.
+    np.testing.assert_allclose(found.scale[5], np.sqrt((number[:99] ** 2).mean()) / 2)
+    np.testing.assert_allclose(found.standardised, (values - values.mean(axis=0)) / found.scale)
+    np.testing.assert_allclose(found.std, values.std(axis=0))
+
+
+def test_a_combination_of_terms_gets_a_warning_and_a_constant_none():
+    number = np.arange(9.0)
+    with pytest.warns(UserWarning, match="the term 'c' is a combination"):
+        Columns.of(np.column_stack([number, np.ones(9), 3 - number, number**2]), list("abcd"))
+    assert not Columns.of(np.column_stack([np.ones(9), number]), list("ab")).standardised[:, 0].any()
+
+
+@pytest.mark.mutation
+def test_sigma_has_a_half_cauchy_prior():
+    rng, drawn, sigma, auxiliary = np.random.default_rng(0), [], 1.0, 1.0
+    for _ in range(20_000):
+        # Coefficients given sigma, and sigma given these.
+        sigma, auxiliary = draw_sigma(rng, sigma * rng.standard_normal((1, 2)), auxiliary)
+        drawn.append(sigma)
+    below = np.array(drawn)[:, None] < np.tan(np.pi / 2 * np.array([0.25, 0.5, 0.75]))
+    batches = below.reshape(40, -1, 3).mean(axis=1)
+    z = (batches.mean(axis=0) - [0.25, 0.5, 0.75]) / (batches.std(axis=0, ddof=1) / np.sqrt(40))
+    assert (2 * norm.sf(np.abs(z)).min() * 3) > ALARM
+    # A prior of another scale is found.
+    wrong = np.array(drawn)[:, None] < 2 * np.tan(np.pi / 2 * np.array([0.25, 0.5, 0.75]))
+    batches = wrong.reshape(40, -1, 3).mean(axis=1)
+    z = (batches.mean(axis=0) - [0.25, 0.5, 0.75]) / (batches.std(axis=0, ddof=1) / np.sqrt(40))
+    assert (2 * norm.sf(np.abs(z)).min() * 3) < ALARM

@@ -1,0 +1,92 @@
+"""A pool of chains: who is swept, who has ended, and which streams the chains on (h, z) get."""
+
+import numpy as np
+import pytest
+from enumeration import DOCS, make_corpus
+
+from sklda._core.priors import Priors
+from sklda._core.progress import SILENT, Progress
+from sklda._models.empirical_bayes.chain_pool import ChainPool
+from sklda._models.empirical_bayes.prior_steps import trace_of
+from sklda._models.empirical_bayes.serial_tempering import continue_on_grid
+from sklda._models.empirical_bayes.settings import Settings, Tempering, wider
+
+REGION = ((0.1, 10.0), (0.05, 5.0))
+
+
+class EndAt(Progress):
+    """Asks a chain to stop after this many sweeps, by its number."""
+
+    def __init__(self, limits):
+        self.limits, self.heard, self.ended = limits, [], set()
+
+    def before(self, index):
+        self.heard.append(index)
+
+    def after(self, index, chain):
+        if self.heard.count(index) == self.limits.get(index):
+            self.ended.add(index)
+        return index in self.ended
+
+
+def make_pool(progress=SILENT, n_chains=3, **settings):
+    settings = Settings(n_tuning=5, max_iter=10, region=REGION, grid_shape=(3, 4), **settings)
+    pool = ChainPool(
+        make_corpus(DOCS, 4),
+        Priors.make(0.5, 0.5, 2, 4),
+        settings,
+        np.random.SeedSequence(0),
+        n_chains=n_chains,
+        progress=progress,
+    )
+    pool.initialise(pool.seed)
+    return pool
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_chain_that_a_callback_ends_is_not_swept_again(monkeypatch, noted):
+    """Nor where it runs in another process, whose notes do not come back."""
+    progress = EndAt({1: 3})
+    if not noted:
+        monkeypatch.setattr(EndAt, "after", lambda self, c, chain: self.heard.count(c) == self.limits.get(c))
+    pool = make_pool(progress)
+    pool.sweep(4)
+    assert pool.ended == {1} and not pool.all_ended
+    pool.continue_on_grid(pool.new_grid(REGION), 0)
+    pool.sweep(2)
+    assert [chain.n_sweeps for chain in pool.chains] == [4 + 2, 3, 4 + 2]
+    assert [progress.heard.count(c) for c in range(3)] == [6, 3, 6]
+    assert pool.left == pool.settings.max_iter - 6
+    progress.limits = {0: 9, 2: 9}
+    pool.sweep(5)
+    assert pool.ended == {0, 1, 2} and pool.all_ended
+
+
+def test_a_request_at_the_last_sweep_of_a_stage_counts():
+    pool = make_pool(EndAt({2: 4}))
+    pool.sweep(4)
+    assert pool.ended == {2}
+
+
+def test_stages_have_streams_of_their_own(same):
+    paths = []
+    for stage in (0, 1, 1):
+        other = make_pool()
+        other.continue_on_grid(other.new_grid(REGION), stage)
+        for chain, step in zip(other.chains, other.steps, strict=True):
+            continue_on_grid(chain, step.grid, step.rng)
+        other.sweep(30)
+        paths.append([trace_of(chain).path for chain in other.chains])
+    assert paths[0] != paths[1] == paths[2]
+    assert len({str(path) for path in paths[0]}) == 3
+
+
+def test_grids():
+    pool = make_pool()
+    assert pool.new_grid(REGION).shape == (3, 4)
+    assert pool.new_grid(REGION, 4).shape == (9, 13)
+    one = make_pool(tempering=Tempering(estimator="simple")).new_grid(REGION)
+    np.testing.assert_allclose(one.points, [[1.0, 0.5]])
+    inner = ((0.5, 2.0), (0.2, 1.0))
+    assert pool.settings.search_region(inner) == wider(inner, REGION)
+    assert make_pool(grid_is_region=True).settings.search_region(inner) == REGION

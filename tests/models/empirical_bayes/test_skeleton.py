@@ -1,0 +1,321 @@
+"""The skeleton: reverse logistic regression against exact constants, its errors, modes of chains, and rounds."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._core.gibbs_em import MStep
+from sklda._core.parallel import NEVER_STOP
+from sklda._core.priors import Priors
+from sklda._core.progress import Progress
+from sklda._mode_search.search import Mode
+from sklda._models.empirical_bayes import modes
+from sklda._models.empirical_bayes.batch_means import Batches
+from sklda._models.empirical_bayes.chain_pool import ChainPool
+from sklda._models.empirical_bayes.methods import estimate
+from sklda._models.empirical_bayes.mixtures import Mixture
+from sklda._models.empirical_bayes.modes import Beginning, begin, differing, probabilities, resolve
+from sklda._models.empirical_bayes.settings import Settings
+from sklda._models.empirical_bayes.skeleton import Visits, find_maximum
+from sklda._sampling.chain import ChainState
+from sklda._sampling.collapsed import GibbsChain
+
+SEED = np.random.SeedSequence(0)
+MEANS, SCALES = np.array([0.0, 0.7, 1.5]), np.array([1.0, 0.8, 1.3])
+
+
+def normal_draws(seed, n=(300, 200, 400)):
+    """Draws of three normal distributions, log densities without their constants, and the constants' logarithms."""
+    rng, at = np.random.default_rng(seed), np.repeat(np.arange(3), n)
+    x = MEANS[at] + SCALES[at] * rng.standard_normal(len(at))
+    return -0.5 * ((x[:, None] - MEANS) / SCALES) ** 2, at, np.log(SCALES)
+
+
+def log_ratios(mixture, log_p):
+    """log zeta of each point minus that of the first, from the denominators."""
+    log_zeta = np.log(np.exp(log_p - mixture.log_denominators[:, None]).sum(axis=0))
+    return log_zeta - log_zeta[0]
+
+
+def z_values(n_seeds=200, break_it=False):
+    """Errors of a log ratio in units of its standard error by the influences of the draws."""
+    found = []
+    for seed in range(n_seeds):
+        log_p, at, exact = normal_draws(seed)
+        mixture = Mixture.of(log_p, at)
+        terms = np.exp(log_p[:, [2, 0]] - mixture.log_denominators[:, None])
+        terms = (terms / terms.sum(axis=0)) @ np.array([[1.0], [-1.0]])
+        influences = terms if break_it else mixture.influences(terms)
+        within = [influences[at == j] - influences[at == j].mean() for j in range(3)]
+        std = np.sqrt(sum((each**2).sum() for each in within))
+        found.append((log_ratios(mixture, log_p)[2] - exact[2]) / std)
+    return np.array(found)
+
+
+@pytest.mark.mutation("test_errors_without_the_influence_of_zeta_are_found")
+def test_the_constants_solve_their_equation_and_have_their_errors():
+    log_p, at, _ = normal_draws(0)
+    mixture = Mixture.of(log_p, at)
+    np.testing.assert_allclose(mixture.members.sum(axis=0), np.bincount(at), rtol=1e-6)
+    z = z_values()
+    # 200 normal values: the sum of squares has a chi-square distribution, with these quantiles at 1e-5.
+    assert 127 < (z**2).sum() < 294
+
+
+def test_errors_without_the_influence_of_zeta_are_found():
+    assert not 127 < (z_values(break_it=True) ** 2).sum() < 294
+
+
+def three_kinds():
+    """Documents of three kinds for two topics: which two kinds share one makes a mode that sweeps do not leave."""
+    rng = np.random.default_rng(0)
+    words = np.zeros((3, 12))
+    words[0, :2], words[1, 2:4], words[2, 4:] = 1 / 2, 1 / 2, 1 / 8
+    kinds = np.repeat([0, 1, 2], [40, 40, 15])
+    X = np.array([rng.multinomial(40, 0.95 * words[kind] + 0.05 / 12) for kind in kinds])
+    return Corpus.from_counts(X), kinds
+
+
+def in_mode(alone, seed):
+    """A chain in which one kind of documents has a topic for itself."""
+    corpus, kinds = three_kinds()
+    topics = (kinds == alone).astype(np.int32)[corpus.token_documents]
+    return GibbsChain(corpus, Priors.make(0.1, 0.5, 2, 12), ChainState(topics, random.stream(random.child(SEED, seed))))
+
+
+def alone_in(chain):
+    """The kind that has a topic for itself."""
+    _, kinds = three_kinds()
+    main = chain.doc_topic_counts().argmax(axis=1)
+    share = [main[kinds == kind].mean() for kind in range(3)]
+    return int(np.argmax(np.abs(np.array(share) - np.median(share))))
+
+
+def make_pool(max_iter, tol=0.2, n_chains=4):
+    corpus, _ = three_kinds()
+    settings = Settings(n_tuning=20, max_iter=max_iter, tol=tol)
+    return ChainPool(corpus, Priors.make(0.5, 0.5, 2, 12), settings, SEED, n_chains=n_chains)
+
+
+def found_in(alone):
+    """The skeleton of chains in given modes, and what becomes of it, given their shares or not."""
+    pool = make_pool(4000)
+    pool.chains = [in_mode(kind, c) for c, kind in enumerate(alone)]
+    found = find_maximum(pool, Beginning(np.log([0.1, 0.5])), 20, 0.2)
+    return found, lambda shares: resolve(pool, found, 20, shares, SEED)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_chains_in_modes_of_little_evidence_do_not_count():
+    """The third kind alone is a mode hundreds of nats down. Searches may have found the shares of modes before."""
+    found, resolved = found_in([0, 0, 2, 2])
+    assert not found.agree
+    shares = np.array([0.4, 0.3, 0.2, 0.1])
+    np.testing.assert_allclose(resolved(shares).maximum.log_h, found.averaged(shares).maximum.log_h, rtol=1e-5)
+    after = resolved(None)
+    # The evidence of both good modes is an estimate, so that their shares are nearly equal.
+    np.testing.assert_allclose(after.curve.shares, [0.5, 0.5], atol=0.3)
+    good = found.averaged([*after.curve.shares, 0, 0])
+    np.testing.assert_allclose(after.maximum.log_h, good.maximum.log_h, rtol=1e-5)
+    assert (np.abs(after.maximum.log_h - found.maximum.log_h) > 0.05).any()
+
+
+def test_chains_in_one_mode_agree():
+    found, resolved = found_in([0, 0, 0, 0])
+    assert found.agree and resolved(None) is found
+
+
+def test_searches_find_the_best_modes():
+    pool = make_pool(20_000)
+    beginning = begin(pool, SEED)
+    assert 1 <= len(beginning.log_evidence) <= 4
+    assert {alone_in(chain) for chain in pool.chains} <= {0, 1}
+    assert beginning.shares.sum() == pytest.approx(1)
+
+
+def searches_that_find(found, monkeypatch):
+    """Searches that find the given modes, one list for each of them."""
+    kinds = iter(found)
+
+    def counted_search(*args, **options):
+        return [Mode(in_mode(alone, 0).topics, 0.0) for alone in next(kinds)], 500
+
+    monkeypatch.setattr("sklda._models.empirical_bayes.modes.counted_search", counted_search)
+    pool = make_pool(20_000)
+    return begin(pool, SEED), pool
+
+
+def test_a_mode_that_one_search_found_is_named(monkeypatch):
+    with pytest.warns(ConvergenceWarning, match="Only one of 4 searches"):
+        searches_that_find([[0], [2], [2], [2]], monkeypatch)
+
+
+def test_a_mode_that_two_searches_found_counts_once(monkeypatch):
+    beginning, _ = searches_that_find([[1], [1]], monkeypatch)
+    assert (beginning.log_evidence > beginning.log_evidence[0] - 3).sum() == 1
+    np.testing.assert_allclose(beginning.shares, 1 / 4)
+
+
+def test_searches_end_when_two_have_found_the_best_mode(monkeypatch):
+    beginning, pool = searches_that_find([[2], [2, 0], [0, 2], [0]], monkeypatch)
+    assert {alone_in(chain) for chain in pool.chains} <= {0, 1}
+    assert (np.diff(beginning.log_evidence) <= 0).all()
+    # The last mode is the third kind alone.
+    assert np.ptp(beginning.log_evidence) > 100
+
+
+def test_draws_are_compared_without_the_names_of_topics():
+    a = np.array([0, 0, 1, 1, 2, 2, 2, 2])
+    assert differing(a, (a + 1) % 3, 3) == 0
+    assert differing(a, np.array([2, 0, 1, 1, 0, 0, 0, 2]), 3) == 1 / 4
+    assert differing(a, np.zeros(8, int), 3) == 1 / 2
+
+
+def test_visits_are_as_long_as_they_should_be():
+    points = np.log([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
+    visits = Visits(points, np.array([2, 0, 1]), n_draws=2, n_left_out=1)
+    chain, alphas = in_mode(0, 0), []
+    visits.begin(chain)
+    for _ in range(21):
+        alphas.append(chain.priors.doc[0, 0])
+        visits.after(chain, NEVER_STOP)
+    assert visits.at == [2, 2, 0, 0, 1, 1]
+    np.testing.assert_allclose(alphas, np.repeat([0.5, 0.1, 0.3], 7))
+
+
+def test_every_second_chain_goes_in_the_opposite_direction():
+    """So a point is reached from either side, and what is left of the last visit cancels."""
+    pool = make_pool(450)
+    pool.chains = [in_mode(0, c) for c in range(4)]
+    find_maximum(pool, Beginning(np.log([0.1, 0.5])), 0, np.inf)
+    steps = [set(zip(step.order[:-1], step.order[1:], strict=True)) for step in pool.steps]
+    assert len(steps[0]) == 8
+    for c in range(3):
+        assert not steps[c] & steps[c + 1]
+
+
+def test_a_maximum_far_from_the_first_points_is_found():
+    """The chains begin at an h a thousand times too large and too small."""
+    h = []
+    for start in ([0.1, 0.5], [0.001, 50.0]):
+        pool = make_pool(3000)
+        pool.chains = [in_mode(0, c) for c in range(4)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = find_maximum(pool, Beginning(np.log(start)), 20, 0.2)
+        h.append(found.maximum)
+    covariance = h[0].monte_carlo + h[1].monte_carlo
+    away = h[0].log_h - h[1].log_h
+    # A chi-square of two degrees at 1e-4, with 27 degrees of freedom in the covariances.
+    assert away @ np.linalg.solve(covariance, away) < 25
+
+
+def test_the_error_of_a_maximum_away_from_the_points_contains_the_distance():
+    """Also if every chain has a curve of its own. With more sweeps, eta lies between the points; alpha has no error."""
+    for max_iter in (250, 8000):
+        pool = make_pool(max_iter)
+        pool.chains = [in_mode(0, c) for c in range(4)]
+        found = find_maximum(pool, Beginning(np.log([0.1, 1.0])), 20, 0.2)
+        assert found.outside == (max_iter == 250)
+        for each in (found, found.averaged(np.ones(4))):
+            away, error = np.abs(each.maximum.log_h - found.centre)[1], np.sqrt(each.maximum.monte_carlo[1, 1])
+            assert each.maximum.extrapolated == found.outside
+            assert away <= error < np.inf if found.outside else error < 0.1
+
+
+def test_half_of_the_sweeps_learn_on_a_corpus_that_is_too_large_for_searches(monkeypatch):
+    """Otherwise a quarter, at most 100."""
+    monkeypatch.setattr(modes, "LEAST_TOKENS", 1)
+    for most_searched, n_annealed, n_learning in ((60_000, 100, 100), (0, 50, 200)):
+        monkeypatch.setattr(modes, "MOST_SEARCHED", most_searched)
+        monkeypatch.setattr(modes, "_has_modes", lambda pool, log_h: False)
+        pool = make_pool(400)
+        begin(pool, SEED)
+        assert pool.left == 400 - n_annealed - n_learning
+
+
+def test_learnt_priors_are_those_of_the_last_draws(monkeypatch):
+    """An M-step after every fifth sweep; the last one uses the draws of the last twelve together."""
+    pool, seen, right = make_pool(400, n_chains=1), [], MStep.maximum
+
+    def maximum(self, draws, log_h):
+        seen.append((draws, right(self, draws, log_h)))
+        return seen[-1][1]
+
+    monkeypatch.setattr(MStep, "maximum", maximum)
+    pool.initialise(SEED)
+    learnt = pool.learn(200)
+    *steps, (last, found) = seen
+    assert [len(draws) for draws, _ in steps] == [1] * 40
+    assert len(last) == 12
+    assert all(draw is draws[0] for draw, (draws, _) in zip(last, steps[-12:], strict=True))
+    np.testing.assert_array_equal(learnt, found)
+
+
+def test_chains_in_different_modes_have_a_curve_each():
+    """The mean of their log m; its error contains their spread."""
+    pool = make_pool(8000, n_chains=2)
+    pool.chains = [in_mode(0, 0), in_mode(2, 1)]
+    found = find_maximum(pool, Beginning(np.log([0.1, 0.5])), 20, np.inf)
+    priors = np.array([[0.05, 0.2], [0.3, 0.3]])
+    both, *own = (found.averaged(weights) for weights in ([0.5, 0.5], [1.0, 0.0], [0.0, 1.0]))
+    (value, std), *each = (x.curve.log_ratio(*priors, (0.1, 0.5)) for x in (both, *own))
+    np.testing.assert_allclose(value, (each[0][0] + each[1][0]) / 2)
+    half = np.abs(each[0][0] - each[1][0]) / 2
+    np.testing.assert_allclose(std**2, half**2 + (each[0][1] ** 2 + each[1][1] ** 2) / 4)
+    # alpha is at an edge. The gradients in log eta cancel at the maximum of the mean, and are its error.
+    gradients = [x.curve.value_and_gradient(both.maximum.log_h)[1][1] for x in own]
+    assert gradients[0] + gradients[1] == pytest.approx(0, abs=1e-2 * abs(gradients[0]))
+    assert both.curve.score_covariance(both.maximum.log_h)[1, 1] > 0.99 * gradients[0] ** 2
+
+
+def test_probabilities_of_modes():
+    np.testing.assert_allclose(probabilities(np.array([-5.0, -6.0]), 1e-9), [1 / (1 + np.exp(-1)), 1 / (1 + np.e)])
+    certain, unsure = (probabilities(np.array([0.0, -5.0, -30.0]), std) for std in (0.1, 5.0))
+    assert certain[1] < 0.01 < 0.2 < unsure[1] and unsure[2] == 0
+    assert certain.sum() == pytest.approx(1)
+
+
+def test_batches_of_visits():
+    """Two chains at two points in different orders, the second chain without its last draw."""
+    batches = Batches.of_visits([np.array([0, 0, 1, 1]), np.array([1, 1, 0])], 1)
+    assert batches.lengths.tolist() == [2, 2, 2, 1]
+    assert batches.chains.tolist() == [0, 0, 1, 1]
+    assert batches.kinds.tolist() == [0, 1, 1, 0]
+    assert batches.of_chain.tolist() == [4, 3] and batches.freedom == 2
+    terms = np.array([1.0, 2, 0, 0, 4, 4, -1])[:, None]
+    # Deviations of the sums 3 and -1 at the first point, of 0 and 8 at the second.
+    assert (batches.sums(terms) ** 2).sum() == pytest.approx(2 * (4 + 4 + 16 + 16))
+
+
+class EndsAll(Progress):
+    """Ends every chain after this many sweeps."""
+
+    def __init__(self, n_sweeps):
+        self.n_sweeps, self.made = n_sweeps, {}
+
+    def before(self, index):
+        pass
+
+    def after(self, index, chain):
+        self.made[index] = self.made.get(index, 0) + 1
+        return self.made[index] >= self.n_sweeps
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("method", "n_sweeps"), [("full_bayes", 102), *(("skeleton", n_sweeps) for n_sweeps in (1, 102, 507, 520))]
+)
+def test_a_callback_may_end_the_chains_at_any_sweep(method, n_sweeps):
+    """In learning, in the first visit, and at the beginning of the second round."""
+    corpus, _ = three_kinds()
+    settings = Settings(n_tuning=20, max_iter=3000, tol=0.01, functionals=(lambda theta, phi: 0.5,))
+    options = {"n_chains": 2, "progress": EndsAll(n_sweeps)}
+    pool = ChainPool(corpus, Priors.make(0.5, 0.5, 2, 12), settings, SEED, **options)
+    found = estimate(pool, method)
+    assert np.isfinite(found.maximum.log_h).all()
+    assert max(options["progress"].made.values()) == n_sweeps

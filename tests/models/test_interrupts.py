@@ -1,0 +1,406 @@
+"""A fit or a score may end at any moment: all threads end, and nothing half-fitted is left."""
+
+import contextlib
+import io
+import json
+import pickle
+import signal
+import sys
+import threading
+import time
+import weakref
+from functools import partial
+
+import interrupts
+import numpy as np
+import pytest
+from workers import run_program
+
+from sklda import GibbsLDA
+from sklda._core import parallel
+from sklda._core.corpus import Corpus
+from sklda._core.parallel import NEVER_STOP, Stop, Stopped, in_parallel, with_team
+from sklda._core.priors import Priors
+from sklda._kernels import _partitioned
+from sklda._sampling import collapsed, initialisation, partitioned, point_estimates
+from sklda._sampling.chain import ChainState
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.partitioned import PartitionedChain
+from sklda._sampling.word_major import WordMajorChain
+from sklda._sampling.word_major_partitioned import WordMajorPartitionedChain
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to one process")
+
+
+@pytest.fixture(scope="module")
+def problem(counts):
+    return Corpus.from_counts(counts), Priors.make(0.1, 0.1, 5, 60)
+
+
+@pytest.fixture
+def in_a_process(tmp_path):
+    """The output of a program, as JSON; it must end by itself and write no error."""
+
+    def in_a_process(code):
+        exit_code, out, err = run_program(code, tmp_path, limit=60)
+        assert (exit_code, err) == (0, ""), err
+        return json.loads(out)
+
+    return in_a_process
+
+
+# Interrupts of everything
+
+
+@POSIX
+@pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.exhaustive), 2])
+def test_a_few_interrupts_of_every_estimator_and_score(n_jobs):
+    latencies, error = interrupts.run(list(interrupts.CASES), n_jobs, 1, 0.03)
+    assert not error
+    assert len(latencies) == len(interrupts.CASES)
+
+
+@POSIX
+def test_what_an_interrupt_must_not_do_is_found(monkeypatch):
+    lda = GibbsLDA(2)
+    with pytest.raises(interrupts.Unlike, match="changed"):
+        interrupts.check(lda, vars(GibbsLDA(3)), set(threading.enumerate()))
+    monkeypatch.setattr(interrupts, "ENDED", 0.01)
+    with pytest.raises(interrupts.Unlike, match="threads are left"):
+        interrupts.check(lda, dict(vars(lda)), set())
+
+
+# Errors and interrupts in a sweep
+
+
+class Tripwire(io.StringIO):
+    """Standard output on which the line of one sweep raises."""
+
+    def __init__(self, sweep, error):
+        super().__init__()
+        self.sweep, self.error = f"sweep {sweep} of", error
+
+    def write(self, text):
+        if self.sweep in text:
+            raise self.error
+        return super().write(text)
+
+
+def threads_end(before):
+    """Whether the threads that were not there before end."""
+    deadline = time.monotonic() + 60
+    while (alive := set(threading.enumerate()) - before) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not alive
+
+
+@pytest.mark.parametrize(
+    "sampler, n_chains, n_jobs",
+    [
+        ("collapsed", 1, None),
+        ("collapsed", 2, 2),
+        ("collapsed", 3, 2),
+        ("grouped", 1, 2),
+        ("partitioned", 1, 2),
+        ("partially_collapsed", 2, 2),
+    ],
+)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, SystemExit])
+@pytest.mark.parametrize("fitted", ["unfitted", "fitted", "warm start"])
+def test_an_interrupted_fit_changes_nothing(counts, same, sampler, n_chains, n_jobs, error, fitted):
+    make = partial(GibbsLDA, 4, init="random", learn_priors=False, random_state=0)
+    lda = make(max_iter=5, sampler=sampler, n_chains=n_chains, n_jobs=n_jobs, warm_start=fitted == "warm start")
+    if fitted != "unfitted":
+        lda.fit(counts)
+    lda.set_params(verbose=2, max_iter=10**6)
+    before = pickle.loads(pickle.dumps(vars(lda)))
+    threads = set(threading.enumerate())
+    with contextlib.redirect_stdout(Tripwire(4, error)), pytest.raises(error):
+        lda.fit(counts)
+    assert same(vars(lda), before)
+    assert threads_end(threads)
+    # It can still do all that it was fitted for.
+    lda.set_params(max_iter=5, verbose=0).fit(counts)
+    expected = make(sampler=sampler, max_iter=10 if fitted == "warm start" else 5, n_chains=n_chains).fit(counts)
+    assert same(lda.log_joint_trace_, expected.log_joint_trace_)
+
+
+# A start that is stopped builds nothing
+
+
+@pytest.mark.parametrize("init", initialisation.INITS[1:])
+def test_a_stopped_start_is_no_start(problem, init, monkeypatch):
+    monkeypatch.setattr(initialisation, "_PRUNE_FIRST", 3)
+    monkeypatch.setattr(initialisation, "_PRUNE_BETWEEN", 1)
+    corpus, priors = problem
+    for looks in (1, 2, 5, 9):
+        stop = interrupts.StopAtLook(looks)
+        # The others look more often.
+        if looks > {"sequential": 1, "anneal": 2}.get(init, 9):
+            continue
+        with pytest.raises(Stopped):
+            initialisation.initialise_chain(init, corpus, priors, np.random.SeedSequence(0), GibbsChain, stop)
+
+
+def test_an_error_in_one_chain_that_prunes(in_a_process):
+    assert (
+        in_a_process(
+            """
+        import json, threading
+        import numpy as np
+        from sklda import GibbsLDA
+        from sklda._sampling import initialisation
+
+        merge, there, found = initialisation.merge, threading.Barrier(2), []
+
+        def one_fails(chain, *args):
+            # Both have more topics than they will have: 100 and down from there.
+            if chain.priors.n_components == 100 and there.wait() == 0:
+                raise MemoryError("no memory")
+            return merge(chain, *args)
+
+        initialisation.merge, initialisation._PRUNE_FIRST = one_fails, 2
+        X = np.random.default_rng(0).poisson(0.5, (100, 200))
+        for _ in range(2):
+            try:
+                GibbsLDA(50, init="prune", n_chains=2, n_jobs=2, max_iter=1).fit(X)
+            except MemoryError as error:
+                found.append(str(error))
+        print(json.dumps(found))
+        """
+        )
+        == ["no memory"] * 2
+    )
+
+
+@POSIX
+@pytest.mark.parametrize(
+    "call",
+    [
+        "GibbsLDA(50, init='prune', n_chains=2, n_jobs=2).fit(X)",
+        pytest.param("metrics.log_evidence(X, 50, n_jobs=2)", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_ctrl_c_while_chains_prune(in_a_process, call):
+    assert (
+        in_a_process(
+            f"""
+            import json, os, signal, threading
+            import numpy as np
+            from sklda import GibbsLDA, metrics
+            from sklda._sampling import initialisation
+
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            initialisation._PRUNE_FIRST, heard = 2, 0
+            X = np.random.default_rng(0).poisson(0.5, (300, 200))
+            for _ in range(2):
+                threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+                try:
+                    {call}
+                except KeyboardInterrupt:
+                    heard += 1
+            print(json.dumps(heard))
+            """
+        )
+        == 2
+    )
+
+
+@pytest.mark.parametrize("kind", [GibbsChain, PartitionedChain, WordMajorChain, WordMajorPartitionedChain])
+@pytest.mark.parametrize("wrong", [5, 9, -2, 2**16, 2**32 + 1])
+def test_topics_out_of_range_make_no_chain(problem, kind, wrong):
+    corpus, priors = problem
+    topics = np.zeros(corpus.n_tokens, np.int64)
+    topics[7] = wrong
+    with pytest.raises(ValueError, match=r"topics range from .* below 5"):
+        kind(corpus, priors, ChainState(topics, np.ones(4, np.uint64)))
+    with pytest.raises(ValueError, match="topics have shape"):
+        kind(corpus, priors, ChainState(topics[1:], np.ones(4, np.uint64)))
+
+
+# Threads
+
+
+def test_threads_at_a_barrier_end_by_the_flag(problem, monkeypatch):
+    """One of two threads does not arrive at the barrier: the other waits, and ends when the flag is set."""
+    corpus, priors = problem
+    calls, kernel, stop = [], _partitioned.run, Stop()
+    monkeypatch.setattr(partitioned, "run_tasks", lambda team, run, tasks: calls.extend(tasks))
+    chain = PartitionedChain.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
+    # It claims to have two threads.
+    chain._team = type("Two", (), {"n_threads": 2, "stop": stop})()
+    chain.sweep()
+    waiting = threading.Thread(target=kernel, args=calls[0], daemon=True)
+    waiting.start()
+    waiting.join(0.3)
+    assert waiting.is_alive()
+    stop.flag[0] = 1
+    waiting.join(10)
+    assert not waiting.is_alive()
+
+
+def test_an_error_in_one_of_the_threads_at_a_barrier(in_a_process):
+    assert in_a_process(
+        """
+        import json, threading
+        import numpy as np
+        from sklda import GibbsLDA
+        from sklda._kernels import _partitioned
+        from sklda._sampling import partitioned
+
+        class Kernel:
+            BARRIER_SIZE, sweeps = _partitioned.BARRIER_SIZE, 0
+
+            @classmethod
+            def run(cls, *args):
+                cls.sweeps += 1
+                if cls.sweeps == 30:
+                    raise MemoryError("no memory")
+                return _partitioned.run(*args)
+
+        partitioned._partitioned = Kernel
+        X = np.random.default_rng(0).poisson(0.5, (300, 200))
+        try:
+            GibbsLDA(5, sampler="partitioned", n_jobs=2).fit(X)
+        except MemoryError as error:
+            print(json.dumps([str(error), threading.active_count()]))
+        """
+    ) == ["no memory", 1]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5, 10**5])
+def test_side_by_side(n_jobs):
+    threads = set(threading.enumerate())
+    found = in_parallel(lambda x, stop: (x**2, threading.get_ident()), [(x,) for x in range(40)], n_jobs)
+    assert [square for square, _ in found] == [x**2 for x in range(40)]
+    assert threading.get_ident() not in {ident for _, ident in found}
+    assert set(threading.enumerate()) == threads
+
+
+def test_the_first_error_comes_out_and_stops_the_others():
+    began, ended = threading.Barrier(2), []
+
+    def task(fails, stop):
+        began.wait()
+        if fails:
+            raise RuntimeError("first")
+        try:
+            while True:
+                stop()
+        except Stopped:
+            ended.append(True)
+            raise
+
+    with pytest.raises(RuntimeError, match="first"):
+        in_parallel(task, [(False,), (True,), (False,)], 2)
+    assert ended == [True]
+
+
+def test_no_more_threads_than_can_be_had(monkeypatch):
+    start, left = threading.Thread.start, [2]
+
+    def two_at_most(thread):
+        left[0] -= 1
+        if left[0] < 0:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", two_at_most)
+    assert with_team(8, lambda team: (team.n_threads, team.run(abs, [(-1,), (-2,)]))) == (2, [1, 2])
+    with pytest.raises(RuntimeError, match="can't start"):
+        with_team(8, lambda team: None)
+    assert not [thread for thread in threading.enumerate() if "_work" in thread.name]
+
+
+def test_the_wait_for_threads_outlasts_a_second_interrupt(monkeypatch):
+    """The first ends the work, the second comes while its threads are waited for."""
+    get, interrupt, here = parallel._get, [False, True, True], threading.get_ident()
+
+    def interrupted(queue):
+        if threading.get_ident() == here and interrupt and interrupt.pop(0):
+            raise KeyboardInterrupt
+        return get(queue)
+
+    monkeypatch.setattr(parallel, "_get", interrupted)
+    threads = set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt):
+        with_team(2, lambda team: team.run(lambda: [team.stop() for _ in iter(int, 1)], [()] * 2))
+    assert not interrupt
+    assert set(threading.enumerate()) == threads
+
+
+@POSIX
+@pytest.mark.parametrize("busy", [False, True])
+def test_an_interrupt_that_a_finaliser_swallows_is_heard(counts, monkeypatch, busy):
+    start = parallel.start_new_thread
+
+    def slow(function, arguments):
+        # On a busy machine the hook that starts the thread returns late.
+        started = start(function, arguments)
+        for _ in range(20):
+            time.sleep(0.01)
+        return started
+
+    if busy:
+        monkeypatch.setattr(parallel, "start_new_thread", slow)
+    before, hook = signal.signal(signal.SIGINT, signal.default_int_handler), sys.unraisablehook
+
+    class Finalised:
+        pass
+
+    def finalise(_):
+        signal.raise_signal(signal.SIGINT)
+
+    class Listener:
+        sweeps = 0
+
+        def write(self, text):
+            self.sweeps += 1
+            if self.sweeps == 3:
+                dying = Finalised()
+                reference = weakref.ref(dying, finalise)
+                del dying
+                assert reference() is None
+
+        def flush(self):
+            pass
+
+    listener = Listener()
+    monkeypatch.setattr(sys, "stdout", listener)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            GibbsLDA(4, max_iter=5000, verbose=2).fit(counts)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert 3 <= listener.sweeps < 5000
+    assert sys.unraisablehook is hook
+
+
+# Work that is cut so that Python may look in
+
+
+def test_cuts_change_no_bit(problem, monkeypatch, same):
+    corpus, priors = problem
+    state = GibbsChain.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
+
+    def results():
+        return [
+            *point_estimates.estimate_counts(corpus, priors, state.topics),
+            initialisation.merge_gains(state, NEVER_STOP),
+        ]
+
+    whole = results()
+    monkeypatch.setattr(point_estimates, "_BLOCK_WEIGHTS", 200)
+    monkeypatch.setattr(initialisation, "_BLOCK_PAIRS", 100)
+    assert same(results(), whole)
+
+
+def test_one_worker_has_a_thread_if_its_tasks_are_long(counts, monkeypatch, same):
+    fit = lambda: GibbsLDA(4, sampler="partitioned", max_iter=3, random_state=0).fit(counts)  # noqa: E731
+    expected, teams = fit(), []
+    monkeypatch.setattr(partitioned, "BLOCK_WEIGHTS", 1)
+    start = parallel.Team.start
+    monkeypatch.setattr(parallel.Team, "start", lambda team: (teams.append(team.n_threads), start(team)))
+    assert same(fit().log_joint_trace_, expected.log_joint_trace_)
+    assert teams == [1]
+    assert collapsed.BLOCK_WEIGHTS > 1

@@ -1,0 +1,206 @@
+"""Work in other processes: no parallel path writes into an array that it has received, and all of it can be pickled."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from hostile.processes import Copies
+
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    ConsensusTopics,
+    CovariateLDA,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    LabeledLDA,
+    TopicCountLDA,
+    metrics,
+)
+from sklda._core.parallel import in_parallel
+from sklda._sampling.choice import SAMPLERS
+from sklda.inspection import TopicFlowDisplay
+
+# joblib maps arrays with more bytes than this into memory, read-only.
+SMALLEST = {"max_nbytes": 1}
+LONG = pytest.mark.exhaustive
+GIVEN = {"doc_topic_prior": 0.5, "topic_word_prior": 0.2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).poisson(0.4, (70, 40))
+
+
+def fits(sampler, **parameters):
+    """A fit and a warm start of two chains."""
+
+    def work(X):
+        lda = GibbsLDA(3, sampler=sampler, max_iter=25, n_chains=2, warm_start=True, random_state=0, **parameters)
+        lda.fit(X).fit(X)
+        return [lda.components_, lda.doc_topic_, lda.log_joint_trace_]
+
+    return work
+
+
+def empirical_bayes(**parameters):
+    options = {"n_tuning": 4, "max_iter": 10, "n_chains": 2, "random_state": 0, **parameters}
+    return lambda X: EmpiricalBayesLDA(2, **options).fit(X[:30, :20]).components_
+
+
+def labelled(**parameters):
+    lda = LabeledLDA(n_shared=2, burn_in=2, n_draws=2, n_chains=2, fold_in_iter=3, random_state=0, **parameters)
+    return lambda X: [lda.fit(X, X[:, :3] > 0).components_, lda.decision_function(X), lda.transform(X)]
+
+
+def scored(score):
+    def work(X):
+        lda = GibbsLDA(3, max_iter=10, snapshot_every=5, **GIVEN).fit(X)
+        return score(lda, X)
+
+    return work
+
+
+def held_out(method):
+    return scored(
+        lambda lda, X: metrics.held_out_log_likelihood(
+            X, (lda.topic_word_, 0.5), method=method, n_temperatures=5, random_state=0
+        )
+    )
+
+
+PATHS = {
+    **{f"GibbsLDA {sampler}": fits(sampler) for sampler in SAMPLERS},
+    "GibbsLDA, seed words": fits("collapsed", seed_words={0: [1]}, snapshot_every=5, init="sequential", n_jobs=2),
+    "GibbsLDA, one chain": lambda X: GibbsLDA(3, sampler="grouped", max_iter=3, **GIVEN).fit(X).components_,
+    "GibbsLDA, 300 topics": lambda X: GibbsLDA(300, n_chains=2, max_iter=3, **GIVEN).fit(X).components_,
+    **{
+        f"GibbsLDA {init}": lambda X, init=init: (
+            GibbsLDA(2, init=init, n_chains=2, max_iter=2, **GIVEN).fit(X[:15]).components_
+        )
+        for init in ("anneal", "prune", "search")
+    },
+    **{
+        f"CollapsedVariationalLDA {method}": lambda X, method=method: (
+            CollapsedVariationalLDA(3, learning_method=method, max_iter=6, random_state=0).fit(X).transform(X)
+        )
+        for method in ("batch", "online")
+    },
+    **{
+        f"CompoundLDA {method}": lambda X, method=method: (
+            CompoundLDA(3, method=method, n_chains=2, max_iter=5, learn_priors=True, random_state=0)
+            .fit(X, collections=np.arange(70) % 3)
+            .components_
+        )
+        for method in ("augmented", "langevin", "variational")
+    },
+    "CovariateLDA": lambda X: (
+        CovariateLDA(3, n_chains=2, max_iter=8, random_state=0).fit(X, covariates=np.arange(70) % 3).coef_draws_
+    ),
+    "LabeledLDA": labelled(),
+    "LabeledLDA, dependency": labelled(label_prior="dependency", dependency_sampler="gibbs"),
+    "EmpiricalBayesLDA": empirical_bayes(),
+    "EmpiricalBayesLDA, paper": empirical_bayes(tempering="paper", method="serial_tempering"),
+    "EmpiricalBayesLDA full_bayes": empirical_bayes(method="full_bayes"),
+    "EmpiricalBayesLDA gibbs_em": empirical_bayes(method="gibbs_em", doc_topic_prior=[1, 1]),
+    "EmpiricalBayesLDA variational_em": empirical_bayes(method="variational_em", max_iter=2, tol=10.0),
+    "TopicCountLDA": lambda X: (
+        TopicCountLDA(1, 2, max_sweeps=300, n_temperatures=3, n_chains=2, **GIVEN).fit(X).components_
+    ),
+    **{f"held out {method}": held_out(method) for method in ("ais", "left_to_right", "particle_filter", "chib")},
+    "score": scored(lambda lda, X: [lda.transform(X), lda.score_samples(X), lda.perplexity(X)]),
+    "compare_topic_models": scored(
+        lambda lda, X: (
+            metrics.compare_topic_models(
+                X, lda, (lda.topic_word_[::-1].copy(), 0.5), n_temperatures=5, random_state=0
+            ).log_ratio
+        )
+    ),
+    "held_out_curve": scored(lambda lda, X: metrics.held_out_curve(X, lda, n_temperatures=2, random_state=0)),
+    "leave_one_out_score": lambda X: metrics.leave_one_out_score(
+        X[:6], GibbsLDA(3, max_iter=3, **GIVEN).fit(X[:6]), n_temperatures=3, random_state=0
+    ),
+    "log_evidence": lambda X: metrics.log_evidence(X, 3, n_temperatures=5, n_chains=2, random_state=0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("path", PATHS)
+def test_results_are_those_of_threads(X, path, same):
+    expected = PATHS[path](X)
+    with joblib.parallel_config(Copies(), n_jobs=2):
+        assert same(PATHS[path](X), expected)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("path", "backend"),
+    [
+        ("GibbsLDA, 300 topics", "multiprocessing"),
+        *(
+            pytest.param(path, backend, marks=() if backend == "loky" else LONG)
+            for path in ("CollapsedVariationalLDA batch", "CompoundLDA augmented", "LabeledLDA")
+            for backend in ("loky", "multiprocessing")
+        ),
+    ],
+)
+def test_real_processes(X, path, backend, same):
+    expected = PATHS[path](X)
+    with joblib.parallel_config(backend, n_jobs=2, **SMALLEST):
+        assert same(PATHS[path](X), expected)
+
+
+def _write(array, stop):
+    array[0] = 1
+
+
+def test_what_writes_into_what_it_received_is_found():
+    with joblib.parallel_config(Copies(), n_jobs=2), pytest.raises(ValueError, match="read-only"):
+        in_parallel(_write, [(np.zeros(1),)] * 2)
+
+
+def test_what_cannot_be_pickled_is_found():
+    with (
+        joblib.parallel_config(Copies(), n_jobs=2),
+        pytest.raises((AttributeError, pickle.PicklingError), match="pickle"),
+    ):
+        in_parallel(lambda stop: None, [()] * 2)
+
+
+@pytest.mark.parametrize("path", ["GibbsLDA, 300 topics", "CompoundLDA augmented", "LabeledLDA"])
+def test_processes_get_no_counts(X, path, same, tmp_path):
+    """joblib cannot send a memory map without the name of its file. Only callbacks need X."""
+    expected = PATHS[path](X)
+    with open(tmp_path / "counts", "w+b") as file:
+        counts = np.memmap(file, dtype=X.dtype, mode="w+", shape=X.shape)
+        counts[:] = X
+        counts.filename = None
+        with joblib.parallel_config("loky", n_jobs=2, **SMALLEST):
+            assert same(PATHS[path](counts), expected)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda X: GibbsLDA(2, max_iter=2, n_jobs=10**5).fit(X),
+        lambda X: ConsensusTopics(GibbsLDA(2, max_iter=2), n_fits=3, n_jobs=10**5).fit(X),
+        lambda X: metrics.compare_topic_counts(X, GibbsLDA(max_iter=2), [2], cv=3, n_jobs=10**5),
+        lambda X: TopicFlowDisplay.from_estimator(GibbsLDA(max_iter=2), X, n_components=[2, 3], n_jobs=10**5),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_no_more_processes_than_tasks(X, work):
+    """joblib would start 100,000 of them."""
+
+    class Backend(Copies):
+        def configure(self, n_jobs=1, parallel=None, **kwargs):
+            asked.append(n_jobs)
+            return super().configure(n_jobs, parallel, **kwargs)
+
+    asked = []
+    with joblib.parallel_config(Backend()):
+        work(X)
+    assert asked
+    # Two splits of a consensus have four halves.
+    assert max(asked) <= 4

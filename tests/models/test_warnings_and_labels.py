@@ -1,0 +1,73 @@
+"""Warnings point at the caller's line; labels of collections are kept as they are."""
+
+from inspect import getdoc, signature
+
+import pytest
+from refusals import GOOD
+from sklearn.pipeline import make_pipeline
+
+from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
+from sklda._models.base import BaseLDA
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_warnings_point_at_the_caller(wrapped, monkeypatch):
+    """With the wrapper of scikit-learn's callbacks around `fit`, and without."""
+    if not wrapped:
+        for cls in (BaseLDA, CompoundLDA):
+            monkeypatch.setattr(cls, "fit", lambda self, X, y=None, **options: self._find_topics(X, y, **options))
+    count = TopicCountLDA(1, 2, n_temperatures=2, max_sweeps=300, evidence="chib")
+    for fit in (
+        lambda: count.fit(GOOD),
+        lambda: make_pipeline(count).fit(GOOD),
+        lambda: CompoundLDA(2, max_iter=2).fit(GOOD, [0, 1], **({} if wrapped else {"collections": None})),
+        lambda: metrics.log_evidence(GOOD, 2, method="chib", n_temperatures=2, n_chains=1),
+    ):
+        with pytest.warns(UserWarning) as caught:
+            fit()
+        assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_labels_given_as_y():
+    with pytest.warns(UserWarning, match=r"does not use y.* call fit\(X, collections=y\)"):
+        CompoundLDA(2, max_iter=2).fit(GOOD, ["a", "b"])
+    CompoundLDA(2, max_iter=2).fit(GOOD, [0, 1], collections=["a", "b"])
+
+
+@pytest.mark.parametrize("labels", [["a\0", "b"], ["a", "a\0"], [-1, 2**63 + 1], [0, 2**70], [True, 2], [0.5, 1]])
+def test_labels_are_kept_as_they_are(labels):
+    lda = CompoundLDA(2, max_iter=2).fit(GOOD, collections=labels)
+    assert lda.collections_.tolist() == sorted(labels)
+    assert lda.transform(GOOD, collections=labels).shape == (2, 2)
+
+
+@pytest.mark.parametrize("cls", [GibbsLDA, CompoundLDA, LabeledLDA, CollapsedVariationalLDA])
+def test_a_wrong_keyword_names_the_class_that_was_called(cls):
+    with pytest.raises(TypeError, match=rf"{cls.__name__}\.fit\(\) got an unexpected keyword argument 'groups'"):
+        cls().fit([[1, 2], [2, 0]], y=[0, 1], groups=[0, 1])
+
+
+@pytest.mark.parametrize("method", ["fit", "fit_transform", "transform", "score_samples", "score", "perplexity"])
+@pytest.mark.parametrize(("cls", "name"), [(CompoundLDA, "collections"), (CovariateLDA, "covariates")])
+def test_methods_name_the_metadata_that_they_take(cls, name, method):
+    function = getattr(cls, method)
+    added = signature(function).parameters[name]
+    assert (added.kind, added.default) == (added.KEYWORD_ONLY, None)
+    assert f"\n{name} : " in getdoc(function) and not set("{}") & set(getdoc(function))
+    lda, metadata = cls(2, max_iter=4), {name: [0, 1]}
+    lda.fit(GOOD, **metadata)
+    getattr(lda, method)(GOOD, **metadata)
+    with pytest.raises(TypeError, match=rf"{cls.__name__}\.{method}\(\) got an unexpected keyword argument 'metadata'"):
+        getattr(lda, method)(GOOD, metadata=[0, 1])
+    with pytest.raises(ValueError, match=rf"{name} has 3 .*(X has|there are) 2 documents"):
+        getattr(lda, method)(GOOD, **{name: [0, 1, 0]})
+
+
+def test_a_missing_attribute_says_what_it_needs():
+    lda = GibbsLDA(2, max_iter=4).fit([[1, 2], [2, 0]])
+    for name, need in [("topic_stability_", "n_chains > 1"), ("snapshots_", "snapshot_every")]:
+        assert not hasattr(lda, name)
+        with pytest.raises(AttributeError, match=f"GibbsLDA has no attribute '{name}': it .*needs {need}"):
+            getattr(lda, name)
+    with pytest.raises(AttributeError, match=r"GibbsLDA has no attribute 'topics'\."):
+        lda.topics  # noqa: B018

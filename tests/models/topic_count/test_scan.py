@@ -1,0 +1,432 @@
+"""The scan of TopicCountLDA: its rule, its budget of sweeps, its end before the end, and its range."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from scipy.stats import norm, poisson
+from sklearn.exceptions import ConvergenceWarning
+from stub_callbacks import Stop
+
+from sklda import TopicCountLDA
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._likelihood.evidence import annealing
+from sklda._likelihood.evidence.bennett import Runs
+from sklda._likelihood.evidence.combining import CountEvidence, EvidenceTable
+from sklda._likelihood.evidence.estimates import EvidenceSettings
+from sklda._models.topic_count import scan
+from sklda._models.topic_count.cost import Budget, BudgetSpent
+from sklda._models.topic_count.count_prior import CountPrior
+from sklda._models.topic_count.curve import Curves, corners, too_low
+from sklda._models.topic_count.posterior import Posterior
+from sklda._models.topic_count.prior_rules import PriorRule
+from sklda._sampling.chain import ChainState
+from sklda.datasets import make_lda_corpus
+
+PRIORS = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1}
+# Nothing is known of the log evidence from fewer topics.
+NO_BOUND = -np.inf
+ignore = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_lda_corpus(60, 30, 3, doc_length=40, **PRIORS, random_state=0).data
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """A list; if it has a number n, run number n of a chain raises KeyboardInterrupt."""
+    run, at = scan.in_parallel, []
+    made = itertools.count(1)
+
+    def interrupted(*args, **kwargs):
+        if next(made) in at:
+            raise KeyboardInterrupt
+        return run(*args, **kwargs)
+
+    monkeypatch.setattr(scan, "in_parallel", interrupted)
+    return at
+
+
+def fitted_names(lda):
+    return [name for name in vars(lda) if name.endswith("_")]
+
+
+# The rule
+
+
+def known(values, n_sweeps=100, half_distance=0.5):
+    """Evidence by chains with these values."""
+    evidence = CountEvidence()
+    for value in values:
+        evidence.add(Runs(np.array([value - half_distance]), np.array([value + half_distance]), None, None), n_sweeps)
+    return evidence
+
+
+@pytest.mark.parametrize("n_chains", [2, pytest.param(8, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    "half_distance, between", [pytest.param(0.2, 0.0, marks=pytest.mark.exhaustive), (8.0, 0.0), (0.5, 6.0)]
+)
+def test_the_errors_of_the_evidence_are_calibrated(n_chains, half_distance, between):
+    """Two errors cover 0.95 or more of 300 values, where weights and the modes of chains are normal.
+
+    Six standard errors of this share are .075. The centre of the modes is what all numbers of topics have in common.
+    """
+    rng, n, covered, alone = np.random.default_rng(0), 300, [], []
+    for _ in range(n):
+        by_count = {}
+        for T in (4, 5, 6):
+            evidence = CountEvidence()
+            for _ in range(n_chains):
+                mode = between * rng.standard_normal()
+                ends = mode + half_distance * np.array([-1, 1]) + np.sqrt(2 * half_distance) * rng.standard_normal(2)
+                evidence.add(Runs(ends[:1], ends[1:], None, None), 100)
+            by_count[T] = evidence
+        table = EvidenceTable.of(by_count)
+        # The mean of the better half of many normal values is .8 standard deviations above their mean.
+        errors = table.value - 0.8 * between * (between > 0)
+        covered.append(np.abs(errors[1]) < 2 * np.hypot(table.std, table.common)[1])
+        forward = np.mean([chain.forward[0] for chain in by_count[5].chains])
+        alone.append(np.abs(forward) < 2 * np.sqrt(2 * half_distance / n_chains))
+    assert np.mean(covered) > 0.875
+    # By forward runs alone the value is too low.
+    assert np.mean(alone) < 0.8 or half_distance < 1 or between
+
+
+def test_longer_runs_replace_shorter_ones():
+    evidence = known([-3.0, -5.0])
+    evidence.add(Runs(np.array([-2.0]), np.array([-1.0]), None, None), 200)
+    assert evidence.n_sweeps == 200
+    assert evidence.values.tolist() == [-1.5]
+    # A backward run below the forward one is that of a poor mode.
+    evidence.add(Runs(np.array([-2.0]), np.array([-8.0]), None, None), 200)
+    assert evidence.values.tolist() == [-1.5, -2.0]
+
+
+def test_one_topic_leaves_nothing_to_chance():
+    table = EvidenceTable.of({1: known([-7.0, -7.0], half_distance=0.0), 2: known([-9.0, -5.0])})
+    assert table.value[0] == -7
+    assert table.std[0] == 0 < table.std[1]
+
+
+def test_the_evidence_of_chains_whose_better_half_is_equal():
+    """As of a few tokens with an exact comparator. The share of the runs in the differences was 0 / 0."""
+    table = EvidenceTable.of({2: known([-7.0, -7.0, -20.0, -30.0], half_distance=0.0)})
+    assert table.value[0] == -7
+    assert np.isfinite(table.std[0])
+
+
+def kink(T, true):
+    """A log evidence with a kink at the true number of topics: steep before it, flat after it."""
+    T = np.asarray(T, dtype=float)
+    return np.where(T < true, 9000 * (np.log1p(T) - np.log1p(true)), -700 * np.log(np.maximum(T, true) / true))
+
+
+def test_curves_have_the_values_and_their_errors():
+    counts, at = np.arange(2, 101), np.array([0, 6, 30, 98])
+    values, stds = np.array([-900.0, -300.0, 0.0, -400.0]), np.array([1.0, 1.0, 1.0, 20.0])
+    curves = Curves.draw(counts, at, values, stds, NO_BOUND, 4000)
+    np.testing.assert_allclose(curves.drawn.mean(axis=0)[at], values, atol=1.5)
+    np.testing.assert_allclose(curves.drawn.std(axis=0)[at], stds, rtol=0.1)
+    assert (curves.lower <= curves.drawn + 1e-6).all()
+    assert (curves.drawn <= curves.upper + 1e-6).all()
+    assert np.isfinite(curves.drawn).all()
+
+
+@pytest.mark.parametrize("true", [5, 12, 15, 23, 40])
+def test_bounds_contain_a_curve_with_a_kink(true):
+    """Also far from values, where a smooth curve would be hundreds of nats below it."""
+    counts, T = np.arange(2, 101), np.array([2, 4, 8, 26, 32, 64])
+    values = kink(T, true)
+    curves = Curves.draw(counts, T - 2, values, np.zeros(6), NO_BOUND, 2)
+    truth = kink(counts, true)
+    assert (curves.lower[0] <= truth + 1e-6).all()
+    assert (curves.upper[0] >= truth - 1e-6).all()
+
+
+def test_a_stuck_value_makes_no_bound():
+    T, stds = np.array([2.0, 4, 8, 16, 20, 32]), np.full(6, 2.0)
+    values = kink(T, 18)
+    stuck = values - 2000 * (T == 16)
+    assert corners(T, values, stds).tolist() == list(range(6))
+    assert corners(T, stuck, stds).tolist() == [0, 1, 2, 4, 5]
+    assert (too_low(T, stuck, stds) > 0).tolist() == [False, False, False, True, False, False]
+    assert (too_low(T, values, stds) < 0).all()
+    upper = Curves.draw(np.arange(2, 33), T.astype(int) - 2, stuck, np.zeros(6), NO_BOUND, 2).upper[0]
+    assert upper[18 - 2] >= values[-2]
+
+
+def scanned(X, true, monkeypatch, noise=5.0):
+    """The `Posterior` of a scan whose runs find the values of `kink` with normal errors, and the scan."""
+
+    def run_chain(corpus, rule, priors, settings, n_sweeps, kind, seed, stop):
+        rng = np.random.default_rng(seed)
+        half = noise * 100 / n_sweeps
+        value = kink(priors.n_components, true) + half * rng.standard_normal()
+        return Runs(np.array([value - half]), np.array([value + half]), ChainState(np.zeros(0, np.int32), None), priors)
+
+    monkeypatch.setattr(scan, "run_chain", run_chain)
+    corpus, prior = Corpus.from_counts(X), CountPrior(None, 2, None)
+    settings = EvidenceSettings("guided_ais", 300, 1, 50)
+    options = {"n_chains": 2, "max_sweeps": None, "seed": random.seed_sequence(true)}
+    own = scan.Scan(corpus, PriorRule("1/T", "1/T", corpus.n_features), prior, settings, **options)
+    return own.run(), own
+
+
+@pytest.mark.mutation("sklda._models.topic_count.scan.Scan._unclear", lambda *args: np.empty(0, int))
+def test_a_scan_does_not_miss_a_kink(X, monkeypatch):
+    """The interval contains the true number of topics, which has runs, wherever it is.
+
+    The mutation: no number of topics is unclear, so that draws alone say where runs are needed.
+    """
+    for true in range(3, 121, 13):
+        posterior, own = scanned(X, true, monkeypatch)
+        low, high = posterior.interval
+        assert low <= true <= high
+        assert {true - 1, true, true + 1} <= set(own.by_count)
+        assert len(own.by_count) <= 25
+
+
+@pytest.mark.parametrize("worse", [[], [-6000.0, -5900.0]])
+def test_modes_at_fewer_topics_and_bad_chains_do_not_hide_a_difference(worse):
+    """Chains at 19 topics differ by 1,000 nats, and those at 20 and 21 by 50; some at 20 are in a much worse mode."""
+    by_count = {19: known([-4000.0, -5000.0], half_distance=50.0), 20: known([0.0, 50.0, 20.0, 70.0, *worse])}
+    by_count |= {T: known([-250.0 * (T - 20), -250.0 * (T - 20) - 50], half_distance=50.0) for T in (21, 22, 23)}
+    table = EvidenceTable.of(by_count)
+    assert abs(table.value[1] - 40) < 60
+    assert np.hypot(*table.std[1:3]) < 100
+    assert table.std[0] > 300
+
+
+def test_runs_are_longer_where_runs_and_not_chains_differ(X):
+    each = scan.Scan.__new__(scan.Scan)
+    each.settings = type("Settings", (), {"annealed": True})
+    each.by_count = {2: known([-9.0, -9.5], 100, 6.0), 3: known([-20.0, -60.0], 100, 6.0), 9: known([-1.0, -1.1], 50)}
+    assert each._length(2, EvidenceTable.of(each.by_count)) == 100
+    assert each._length(3, EvidenceTable.of(each.by_count)) == 100
+    each.by_count[3] = known([-20.0, -20.5], 100, 6.0)
+    assert each._length(2, EvidenceTable.of(each.by_count)) == 200
+    assert each._length(30, EvidenceTable.of(each.by_count)) == 50
+
+
+@pytest.mark.parametrize(("n_chains", "length"), [(4, 100), (400, 200)])
+def test_runs_are_longer_where_more_of_them_do_not_help(n_chains, length):
+    each = scan.Scan.__new__(scan.Scan)
+    each.settings = type("Settings", (), {"annealed": True})
+    values = 3 * norm.ppf((np.arange(n_chains) + 0.5) / n_chains)
+    each.by_count = {2: known(values - 9, half_distance=4), 3: known(values - 20, half_distance=4)}
+    assert each._length(2, EvidenceTable.of(each.by_count)) == length
+
+
+# Budget
+
+
+@ignore
+@pytest.mark.parametrize(
+    ("evidence", "unknown", "bounds"),
+    [
+        pytest.param(*case, marks=pytest.mark.exhaustive if case[2] == (2, None) and case[0] != "guided_ais" else ())
+        for case in itertools.product(("guided_ais", "ais", "cgs_transition"), (False, True), ((1, 3), (2, None)))
+    ],
+)
+def test_the_budget_binds(X, evidence, unknown, bounds):
+    # A range without an end has more to do, whatever the budget.
+    for max_sweeps in (900, 2500) if bounds[1] else (900,):
+        options = {"evidence": evidence, "max_sweeps": max_sweeps} | ({} if unknown else PRIORS)
+        lda = TopicCountLDA(*bounds, **options, random_state=0).fit(X)
+        assert max_sweeps / 10 < lda.n_sweeps_ <= max_sweeps
+        assert 1 <= lda.n_iter_ <= 100
+        assert lda.topic_count_posterior_.sum() == pytest.approx(1)
+        assert np.isfinite(lda.topic_count_posterior_std_).all()
+
+
+@ignore
+def test_sweeps_are_counted(X, sweeps_made):
+    for (counts, limit), unknown in itertools.product([(X, 900), (4 * X, 2000)], (False, True)):
+        priors = {} if unknown else PRIORS
+        lda = TopicCountLDA(2, 4, max_sweeps=limit, **priors, random_state=0).fit(counts)
+        assert sweeps_made() == lda.n_sweeps_ <= limit
+
+
+def test_a_budget_without_first_runs_is_refused(X):
+    lda = TopicCountLDA(2, 4, max_sweeps=4)
+    with pytest.raises(
+        ValueError, match=r"max_sweeps=4 is too small: .* take at least \d+ sweeps\. Give max_sweeps=None"
+    ):
+        lda.fit(X)
+    assert not fitted_names(lda)
+
+
+@ignore
+def test_what_a_budget_does_not_allow_is_said(X):
+    with pytest.warns(ConvergenceWarning) as seen:
+        TopicCountLDA(2, 30, max_sweeps=1000, **PRIORS, random_state=0).fit(X)
+    text = " ".join(str(each.message) for each in seen)
+    assert re.search(r"because the 1000 sweeps of max_sweeps do not suffice for the next \d+", text)
+
+
+def test_a_budget():
+    corpus = type("Corpus", (), {"n_tokens": 10**6})
+    assert Budget(corpus, None, 200).limit == 12_000
+    corpus.n_tokens = 9
+    assert Budget(corpus, None, 200).limit == 120_000
+    budget = Budget(corpus, 1000, 300)
+    assert budget.last(2) == 100
+    budget.take(799)
+    assert budget.allows(1)
+    with pytest.raises(BudgetSpent, match="the 1000 sweeps of max_sweeps do not suffice for the next 2"):
+        budget.take(2)
+    assert budget.n_sweeps == 799
+
+
+# An end before the end
+
+
+@ignore
+def test_an_interrupt_before_any_estimate_leaves_nothing(X, calls):
+    calls.append(1)
+    lda = TopicCountLDA(2, 6, **PRIORS, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        lda.fit(X)
+    assert not fitted_names(lda)
+
+
+@ignore
+@pytest.mark.parametrize("at", [1, 2, 8, 9])
+def test_an_interrupt_while_a_round_is_stored(X, monkeypatch, at):
+    """The first round has four numbers of topics with two chains each; a round is stored whole or not at all."""
+    add, made = CountEvidence.add, itertools.count(1)
+
+    def interrupted(self, *args):
+        if next(made) == at:
+            raise KeyboardInterrupt
+        add(self, *args)
+
+    monkeypatch.setattr(CountEvidence, "add", interrupted)
+    lda = TopicCountLDA(2, 16, **PRIORS, n_temperatures=20, random_state=0)
+    if at < 9:
+        with pytest.raises(KeyboardInterrupt):
+            lda.fit(X)
+        assert not fitted_names(lda)
+    else:
+        assert len(lda.fit(X).evidence_trace_) == 8
+        assert lda.transform(X).shape == (60, lda.n_components_)
+
+
+@ignore
+def test_an_interrupt_leaves_the_best_answer_so_far(X, calls):
+    calls.append(2)
+    lda = TopicCountLDA(2, 12, **PRIORS, n_temperatures=20, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"p\(T \| w\) is that of .* because the fit was interrupted"):
+        lda.fit(X)
+    assert 2 <= lda.n_components_ <= 12
+    assert lda.topic_count_posterior_.sum() == pytest.approx(1)
+    assert (lda.topic_count_posterior_std_ > 0).any()
+    assert lda.transform(X).shape == (60, lda.n_components_)
+    assert lda.sample_posterior(1, random_state=0).n_components.shape == (1,)
+
+
+@ignore
+@pytest.mark.parametrize("options", [{}, {"method": "pmmh", "n_proposals": 30, "n_runs": 2}], ids=["scan", "pmmh"])
+def test_guides_that_do_not_fit_in_memory_leave_the_best_answer_so_far(X, monkeypatch, options):
+    def limited(K, row_bytes):
+        # The guide and the priors along its path, and the changes of labels, in double precision.
+        assert row_bytes == 8 * (2 * sum(X.shape) + K)
+        if len(calls) == most:
+            raise MemoryError(f"{K} topics need at least 9.0 GB. Use fewer topics.")
+        calls.append(K)
+
+    monkeypatch.setattr(annealing, "check_memory_of_topics", limited)
+    lda = TopicCountLDA(2, 6, **PRIORS, n_temperatures=8, random_state=0, **options)
+    calls, most = [], 0
+    with pytest.raises(MemoryError, match="topics need at least"):
+        lda.fit(X)
+    assert not fitted_names(lda)
+    # A check for each round, and two for each of its chains: the second round ends after its first chain. With PMMH, a
+    # check before the first estimate and for each.
+    calls, most = [], 16
+    message = r"p\(T \| w\) is that of the first .* topics need at least 9.0 GB. Use fewer topics. Its standard errors"
+    with pytest.warns(ConvergenceWarning, match=message):
+        lda.fit(X)
+    assert len(lda.topic_count_trace_ if options else lda.evidence_trace_) == (15 if options else 6)
+    assert lda.topic_count_posterior_.sum() == pytest.approx(1)
+    assert lda.transform(X).shape == (60, lda.n_components_)
+
+
+@ignore
+def test_an_interrupt_of_the_last_sweeps(X, monkeypatch):
+    chains, calls = Posterior.chains, []
+
+    def interrupted(posterior, corpus, n_sweeps, n_jobs):
+        calls.append(n_sweeps)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return chains(posterior, corpus, n_sweeps, n_jobs)
+
+    monkeypatch.setattr(Posterior, "chains", interrupted)
+    lda = TopicCountLDA(2, 4, max_sweeps=3000, **PRIORS, random_state=0).fit(X)
+    assert calls == [100, 1]
+    assert lda.n_iter_ == 1
+
+
+@ignore
+def test_a_callback_that_stops(X):
+    pytest.importorskip("sklearn.callback")
+    lda = TopicCountLDA(2, 6, **PRIORS, random_state=0).set_callbacks(Stop())
+    with pytest.warns(ConvergenceWarning, match="because a callback stopped the fit"):
+        lda.fit(X)
+    # The first runs: two chains at each of three numbers of topics.
+    assert lda.evidence_trace_["n_components"].tolist() == [2, 2, 4, 4, 6, 6]
+    assert np.isfinite(lda.evidence_trace_["log_evidence_backward"]).all()
+
+
+@ignore
+def test_verbose_says_the_cost_and_what_is_known(X, capsys):
+    TopicCountLDA(2, 6, **PRIORS, n_temperatures=21, verbose=1, random_state=0).fit(X)
+    first, *lines = capsys.readouterr().out.splitlines()
+    words = r"2400 tokens; the first runs take (\d+) sweeps, about \S+ s; the whole fit at most (\d+) sweeps, about"
+    runs, most = map(int, re.search(words, first).groups())
+    assert runs == 3 * 2 * (int(1.5 * 21) + 21 + 2 * 21 + 1)
+    assert most == 120_000
+    known = r"; \d+ sweeps so far; most likely: \d topics \(\d\.\d\d\), \d to \d with 0\.95"
+    assert all(re.search(known, line) for line in lines)
+
+
+# The range
+
+
+def test_too_many_topics_are_refused(X):
+    for bounds in ((2, 2**31), (2**31, None)):
+        with pytest.raises(ValueError, match=r"_components=2147483648 is more than .*: topics are 32-bit numbers"):
+            TopicCountLDA(*bounds).fit(X)
+
+
+@ignore
+def test_a_long_range_takes_bounded_work(X):
+    lda = TopicCountLDA(2, 2**31 - 20, max_sweeps=30_000, **PRIORS, random_state=0).fit(X)
+    assert lda.n_components_ == 3
+    assert len(lda.topic_counts_) < 400
+
+
+def test_the_parts_of_a_range():
+    assert sorted(CountPrior(None, 2, 10**9).up_to(20)) == list(range(2, 21))
+    assert sorted(CountPrior(None, 30, None).up_to(20)) == [30]
+    assert sorted(CountPrior([0] * 30 + [1, 2], 2, 33).up_to(20)) == [32, 33]
+    assert sorted(CountPrior(poisson(2), 2, None).up_to(9)) == list(range(2, 10))
+    assert CountPrior(np.arange(1, 100), 2, 100).up_to(300)[100] == pytest.approx(np.log(99))
+    assert CountPrior(None, 2, None).last == 200
+    assert CountPrior(None, 2, 50).cuts_off(51)
+    assert not CountPrior([1, 2], 2, 3).cuts_off(4)
+
+
+@ignore
+def test_a_likely_number_beyond_a_gap_of_the_prior_is_found(X):
+    prior = np.where(np.isin(np.arange(2, 41), [2, 40]), 1.0, 0.0)
+    lda = TopicCountLDA(
+        2, 40, topic_count_prior=prior, n_temperatures=50, max_sweeps=3000, **PRIORS, random_state=0
+    ).fit(X)
+    assert lda.topic_counts_.tolist() == [2, 40]
+    assert np.isfinite(lda.log_evidence_).all()
