@@ -20,16 +20,16 @@ class Checkpoint:
     ``type(estimator).resume(path, X)`` continues the fit to its planned end. The draws are the same, bit for bit, as
     without the interruption.
 
-    The folder has the results of the parts of the fit that have ended, and the last two states of the chains. It does
-    not have X. Files are pickles: load only those that you trust. When the fit has ended, the folder has the fitted
+    The folder has the results of the stages of the fit that have ended, and the last states of the chains. It does not
+    have X. Files are pickles: load only those that you trust. When the fit has ended, the folder has the fitted
     attributes.
 
     Parameters
     ----------
     path : str or os.PathLike
         The folder. `fit` makes it. If there is one, it must be empty, or have the checkpoint of a fit that has ended
-        and no other file. That checkpoint is replaced when the new fit saves something for the first time. Chains in
-        other processes or on other machines save their states themselves, so these must reach the folder.
+        and no other file. That checkpoint is replaced when the work of the new fit begins. Chains in other processes or
+        on other machines save their states themselves, so these must reach the folder.
     every : float, default=60.0
         Seconds between two saves of a chain. It becomes longer if saving would take more than 1 % of the time.
 
@@ -67,7 +67,7 @@ class Checkpoint:
         self.every = float(check_scalar(every, "every", Real, min_val=0))
         if isnan(self.every):
             raise ValueError("every is not a number: give seconds.")
-        self._is_of_copy = False
+        self._is_of_copy = self._resumes = False
 
     def __repr__(self) -> str:
         return f"Checkpoint({self.path!r}, every={self.every:g})"

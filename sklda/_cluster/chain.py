@@ -4,10 +4,10 @@ import os
 
 import numpy as np
 
+from sklda._checkpoints.files import Damaged
 from sklda._cluster.actors import WorkerLost
 from sklda._cluster.shard import packed
 from sklda._core import random
-from sklda._core.frames import Damaged
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.warn import warn
 from sklda._sampling import log_joint

@@ -19,8 +19,6 @@ from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
 
-from sklda._core import journal
-
 # Seconds between two checks of the flag: an interrupt is noticed after at most this time.
 _FLAG_INTERVAL = 0.05
 # Seconds between two checks whether the worker threads have ended.
@@ -269,16 +267,12 @@ def in_parallel(function, tasks, n_jobs=None, *, always_in_threads=True):
     """
     if n_jobs is not None and not isinstance(n_jobs, Integral):
         raise TypeError(f"n_jobs must be an int or None, got {n_jobs!r}.")
-    # A partial has no name.
-    with journal.call(getattr(function, "func", function).__name__) as call:
-        if call.found:
-            return call.result
-        backend, n_default = get_active_backend(prefer="threads")
-        if not getattr(backend, "supports_sharedmem", False):
-            tasks = [in_other_process(function, *task, NEVER_STOP) for task in tasks]
-            return call.keep(results_of(Parallel(n_jobs=jobs_for(len(tasks), n_jobs), prefer="threads"), tasks))
-        tasks = list(tasks)
-        n_threads = min(backend.effective_n_jobs(n_default if n_jobs is None else n_jobs), len(tasks))
-        if n_threads < (1 if always_in_threads else 2):
-            return call.keep([function(*task, NEVER_STOP) for task in tasks])
-        return call.keep(with_team(n_threads, lambda team: team.run(function, [(*task, team.stop) for task in tasks])))
+    backend, n_default = get_active_backend(prefer="threads")
+    if not getattr(backend, "supports_sharedmem", False):
+        tasks = [in_other_process(function, *task, NEVER_STOP) for task in tasks]
+        return results_of(Parallel(n_jobs=jobs_for(len(tasks), n_jobs), prefer="threads"), tasks)
+    tasks = list(tasks)
+    n_threads = min(backend.effective_n_jobs(n_default if n_jobs is None else n_jobs), len(tasks))
+    if n_threads < (1 if always_in_threads else 2):
+        return [function(*task, NEVER_STOP) for task in tasks]
+    return with_team(n_threads, lambda team: team.run(function, [(*task, team.stop) for task in tasks]))

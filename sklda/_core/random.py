@@ -4,8 +4,6 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.utils import check_random_state
 
-from sklda._core import journal
-
 
 def seed_sequence(random_state=None):
     """The `numpy.random.SeedSequence` from which all seeds of one fit are derived.
@@ -29,7 +27,7 @@ def seed_sequence(random_state=None):
         return np.random.SeedSequence(random_state.integers(2**32, size=4, dtype=np.uint64).tolist())
     if random_state is None or random_state is np.random:
         entropy = None if random_state is None else np.random.randint(2**31)  # noqa: NPY002
-        return journal.seed(lambda: np.random.SeedSequence(entropy))
+        return np.random.SeedSequence(entropy)
     if isinstance(random_state, np.random.RandomState):
         return np.random.SeedSequence(random_state.randint(2**31, size=4).tolist())
     check_random_state(random_state)

@@ -1,7 +1,6 @@
 """Initialisation of chains, the search between modes included."""
 
 from sklda._core import random
-from sklda._core.parallel import in_parallel
 from sklda._mode_search.redraw import REDRAW_SWEEPS
 from sklda._mode_search.search import improve_modes
 from sklda._sampling import initialisation
@@ -10,6 +9,7 @@ from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.initialisation import check_exchangeable, initialise_chain, weights_of_model
 from sklda._sampling.point_estimates import check_assignments
+from sklda._sampling.run_chains import NO_RUN
 
 INITS = (*initialisation.INITS, "search")
 
@@ -42,7 +42,7 @@ def start_of(init, X, corpus, n_components, n_sweeps, burn_in=None):
     return weights_of_model(init, X, corpus, n_components), NOT_ANNEALED
 
 
-def initialise_chains(corpus, priors, seeds, init, n_jobs=None, kind=GibbsChain):
+def initialise_chains(corpus, priors, seeds, init, n_jobs=None, kind=GibbsChain, run=NO_RUN):
     """Initialise chains with the same target.
 
     Parameters
@@ -59,6 +59,8 @@ def initialise_chains(corpus, priors, seeds, init, n_jobs=None, kind=GibbsChain)
         Number of chains at a time, as in joblib. A search uses so many workers itself.
     kind : type, default=GibbsChain
         The class of the chains.
+    run : Run, optional
+        The work is stages of it.
 
     Returns
     -------
@@ -70,11 +72,11 @@ def initialise_chains(corpus, priors, seeds, init, n_jobs=None, kind=GibbsChain)
         check_exchangeable(priors, "init='prune' merges topics")
     if how != "search":
         tasks = [(init, corpus, priors, seed, kind) for seed in seeds]
-        return in_parallel(initialise_chain, tasks, n_jobs, always_in_threads=False)
+        return run.parallel(initialise_chain, tasks, n_jobs, always_in_threads=False)
     check_exchangeable(priors, "init='search' redraws groups of topics")
-    starts = in_parallel(_annealed, [(corpus, priors, random.child(seed, 0)) for seed in seeds], n_jobs)
+    starts = run.parallel(_annealed, [(corpus, priors, random.child(seed, 0)) for seed in seeds], n_jobs)
     found = [
-        improve_modes(corpus, priors, [start], seed=random.child(seed, 1), n_jobs=n_jobs)[0].topics
+        improve_modes(corpus, priors, [start], seed=random.child(seed, 1), n_jobs=n_jobs, run=run)[0].topics
         for start, seed in zip(starts, seeds, strict=True)
     ]
     states = [ChainState(z, random.stream(random.child(seed, 2))) for z, seed in zip(found, seeds, strict=True)]

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._core import random
-from sklda._core.parallel import in_parallel
 from sklda._likelihood.evidence.bennett import run_both_ways
 from sklda._likelihood.evidence.combining import CountEvidence
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
+from sklda._sampling.run_chains import NO_RUN
 
 # In nats, as an order of magnitude: annealing is not run if half the distance of the two directions may be larger.
 _LARGEST_BIAS = 100
@@ -36,7 +36,7 @@ def can_tell_modes_apart(corpus, n_components, n_temperatures):
     return n_components * (corpus.n_documents + corpus.n_features) < _LARGEST_BIAS * n_temperatures
 
 
-def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
+def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None, run=NO_RUN):
     """The evidence of the modes of chains, by `n_runs` runs of guided annealing in each direction from each chain.
 
     Returns
@@ -44,7 +44,7 @@ def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None):
     ModeEvidence
     """
     tasks = [(chain, priors, n_temperatures, n_runs, random.child(seed, c)) for c, chain in enumerate(chains)]
-    known = CountEvidence(n_temperatures, in_parallel(_runs_of_mode, tasks, n_jobs))
+    known = CountEvidence(n_temperatures, run.parallel(_runs_of_mode, tasks, n_jobs))
     return ModeEvidence(known.values, float(np.sqrt(known.run_variance)))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sklda._core import random
-from sklda._core.parallel import NEVER_STOP, in_parallel
+from sklda._core.parallel import NEVER_STOP
 from sklda._likelihood.evidence.annealing import Guide, guided_run
 from sklda._likelihood.held_out.averages import log_mean_exp
 from sklda._mode_search.groups import choose_group, overlaps
@@ -15,6 +15,7 @@ from sklda._sampling.choice import chain_class
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.initialisation import check_exchangeable
 from sklda._sampling.matching import differing
+from sklda._sampling.run_chains import NO_RUN
 
 # Modes that are kept at least, and proposals in a round.
 _KEPT, _PROPOSALS = 4, 8
@@ -80,7 +81,7 @@ class _Candidate:
         return float(np.mean(self.scores[-_SCORES:]))
 
 
-def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None, weigh=True, stop=None):
+def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None, weigh=True, stop=None, run=NO_RUN):
     """Search for modes with more evidence than those of the given states.
 
     A group of two, three or four topics is chosen. Its tokens are taken out as a corpus of its own, as many topics are
@@ -110,6 +111,8 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
     stop : Stop, default=None
         For a search inside a task of `in_parallel`: the flag of that task. The proposals are then made one after the
         other in the calling thread, and the search ends with `Stopped` when the flag is up.
+    run : Run, optional
+        Each round is a stage or two of it.
 
     Returns
     -------
@@ -122,26 +125,26 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
     ValueError
         If the topics are not exchangeable, or if a state does not fit the corpus.
     """
-    return counted_search(corpus, priors, states, seed, n_jobs, max_sweeps, weigh, stop)[0]
+    return counted_search(corpus, priors, states, seed, n_jobs, max_sweeps, weigh, stop, run)[0]
 
 
-def counted_search(corpus, priors, states, seed, n_jobs=None, max_sweeps=None, weigh=True, stop=None):
+def counted_search(corpus, priors, states, seed, n_jobs=None, max_sweeps=None, weigh=True, stop=None, run=NO_RUN):
     """`improve_modes`, and the sweeps that it made."""
     check_exchangeable(priors, "The search between modes redraws groups of topics")
     topics = [state.topics if isinstance(state, ChainState) else state for state in states]
     topics = [checked_topics(each, corpus, priors.n_components) for each in topics]
     if max_sweeps is None:
         max_sweeps = int(np.clip(_DRAWN_TOKENS / max(corpus.n_tokens, 1), *_SWEEPS))
-    search = _Search(corpus, priors, seed, n_jobs, max_sweeps, weigh, stop)
+    search = _Search(corpus, priors, seed, n_jobs, max_sweeps, weigh, stop, run)
     return search.run(topics), search.n_sweeps
 
 
 class _Search:
     """The search of `improve_modes`. `n_sweeps` are those made so far."""
 
-    def __init__(self, corpus, priors, seed, n_jobs, max_sweeps, weigh, stop):
+    def __init__(self, corpus, priors, seed, n_jobs, max_sweeps, weigh, stop, fit_run):
         self.corpus, self.priors, self.seed, self.weigh = corpus, priors, seed, weigh
-        self.n_jobs, self.max_sweeps, self.stop, self.n_sweeps = n_jobs, max_sweeps, stop, 0
+        self.n_jobs, self.max_sweeps, self.stop, self.fit_run, self.n_sweeps = n_jobs, max_sweeps, stop, fit_run, 0
         size = priors.n_components * (corpus.n_documents + corpus.n_features)
         self.n_temperatures = int(np.clip(size / _COUNTS_PER_TEMPERATURE, *_TEMPERATURES))
         # Annealing makes one sweep for each temperature and a last one.
@@ -261,7 +264,7 @@ class _Search:
         """The results of tasks with so many sweeps each."""
         self.n_sweeps += len(tasks) * cost
         if self.stop is None:
-            return in_parallel(function, tasks, self.n_jobs)
+            return self.fit_run.parallel(function, tasks, self.n_jobs)
         return [function(*task, self.stop) for task in tasks]
 
 

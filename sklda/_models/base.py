@@ -24,11 +24,19 @@ from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._likelihood.held_out.fold_in import fold_in
 from sklda._likelihood.held_out.log_likelihoods import log_likelihoods
 from sklda._models.checkpoints import CheckpointMixin
-from sklda._models.fitting import all_or_nothing
 from sklda._models.parameters import HintsMixin, ParametersMixin
 from sklda._models.persistence import SavedMixin
-from sklda._models.progress import CallbackSupportMixin, with_callbacks
+from sklda._models.progress import CallbackSupportMixin
 from sklda._models.topic_names import TopicNamesMixin
+
+
+def check_tokens(corpus):
+    """Refuse a corpus without a token."""
+    if corpus.n_tokens == 0:
+        raise ValueError(
+            f"X has {corpus.n_documents} documents and no token at all: there is nothing to fit. "
+            "Check the vocabulary and the stop words of the vectorizer."
+        )
 
 
 class BaseLDA(
@@ -42,58 +50,14 @@ class BaseLDA(
     BaseEstimator,
     ABC,
 ):
-    """Base class of the estimators. They define `_plan`; see `fit_chains`."""
+    """Base class of the estimators. Each has a `fit`, which says all that it does in its order."""
 
     # Parameters that must not change before a warm start.
     _continued: tuple[str, ...] = ()
 
-    @all_or_nothing
-    @with_callbacks
+    @abstractmethod
     def fit(self, X: Counts, y: Any = None) -> Self:
-        """Find topics in a corpus.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts: non-negative whole numbers of any dtype, as from `CountVectorizer`. Documents may be empty.
-        y : None
-            Not used.
-
-        Returns
-        -------
-        self : estimator
-            The fitted estimator. If an error or Ctrl-C ends the fit, the estimator is as it was before; but
-            `TopicCountLDA` keeps the results so far after Ctrl-C.
-
-        Raises
-        ------
-        ValueError
-            If X has a negative, missing, infinite or fractional count (the message names the first one), if X has no
-            token, or if a parameter is out of range.
-        TypeError
-            If a parameter has the wrong type.
-        """
-        return self._find_topics(X, y)
-
-    def _find_topics(self, X, y, **metadata):
-        """The work of `fit`. `metadata`, such as the collections of the documents, is passed to `_plan`."""
-        self._validate_params()
-        corpus = self._training_corpus(X)
-        return self._take(self._fit_and_save(corpus, {"X": X, "y": y}, metadata))
-
-    def _take(self, fitted):
-        """Replace the fitted attributes."""
-        # The attributes of an earlier fit are deleted. The names of all of them end with an underscore.
-        kept = "n_features_in_", "feature_names_in_"
-        for name in list(vars(self)):
-            if name.endswith("_") and name not in kept:
-                delattr(self, name)
-        vars(self).update(fitted)
-        return self
-
-    def _attributes(self, known, results):
-        """Fitted attributes of this kind of estimator, beside those that are known and those of all results."""
-        return {}
+        """Find topics in a corpus."""
 
     @classmethod
     def _read(cls, X):
@@ -101,32 +65,24 @@ class BaseLDA(
         return Corpus.from_counts(X)
 
     def _training_corpus(self, X):
-        """The corpus of `fit`."""
-        return self._corpus(X, reset=True)
-
-    def _corpus(self, X, *, reset):
-        """The corpus of X. With `reset` it must have a token, and its features are stored; else they are compared."""
-        corpus = Corpus.from_counts(X, partial(validate_data, self, reset=reset))
-        return self._with_tokens(corpus) if reset else corpus
-
-    def _with_tokens(self, corpus):
-        """The corpus, which must have a token."""
-        if corpus.n_tokens == 0:
-            raise ValueError(
-                f"X has {corpus.n_documents} documents and no token at all: there is nothing to fit. "
-                "Check the vocabulary and the stop words of the vectorizer."
-            )
+        """The corpus of `fit`, which must have a token; its features are stored."""
+        corpus = Corpus.from_counts(X, partial(validate_data, self, reset=True))
+        check_tokens(corpus)
         return corpus
 
-    def _doc_prior(self, corpus):
-        """alpha of the documents of a corpus, (1 or n_documents, n_components)."""
+    def _new_corpus(self, X):
+        """The corpus of documents that are given to a fitted estimator; its features are compared."""
+        return Corpus.from_counts(X, partial(validate_data, self, reset=False))
+
+    def _doc_prior(self):
+        """alpha of documents of which nothing is known, (1, n_components)."""
         K = self._n_features_out
         prior = check_prior(self.doc_topic_prior_, "doc_topic_prior_", {"one per topic": (K,)})
         return np.broadcast_to(prior, (1, K)).copy()
 
     def _prior_of_training(self):
         """alpha of the documents of the fit, (1 or n_documents, n_components); 0 for topics that a document lacks."""
-        return self._doc_prior(None)
+        return self._doc_prior()
 
     def _components(self):
         """`components_`, which may have been replaced since the fit."""
@@ -197,16 +153,14 @@ class BaseLDA(
         ValueError
             If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
         """
-        return self._proportions(X, normalize)
-
-    def _proportions(self, X, normalize, **metadata):
-        """The work of `transform`. `metadata` is passed to `_doc_prior`."""
         check_is_fitted(self)
-        if is_dask(X) and not metadata:
+        if is_dask(X):
             return by_block(partial(_transform, normalize=normalize), copy(self), X, self._n_features_out)
         self._validate_params()
-        corpus = self._corpus(X, reset=False)
-        alpha = self._doc_prior(corpus, **metadata)
+        return self._proportions(self._new_corpus(X), self._doc_prior(), normalize)
+
+    def _proportions(self, corpus, alpha, normalize):
+        """Expected topic counts of documents given the topics, plus alpha; with `normalize`, proportions."""
         theta = self._expected_counts(corpus, alpha)
         theta += alpha
         if normalize:
@@ -303,24 +257,21 @@ class BaseLDA(
         ValueError
             If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
         """
-        if is_dask(X):
-            check_is_fitted(self)
-            return by_block(_score_samples, copy(self), X, None)
-        return self._score_samples(X)[0]
-
-    def _score_samples(self, X, **metadata):
-        """log p(w_d | phi, alpha) of the documents, and their lengths. `metadata` is passed to `_doc_prior`."""
         check_is_fitted(self)
+        if is_dask(X):
+            return by_block(_score_samples, copy(self), X, None)
         self._validate_params()
-        corpus = self._corpus(X, reset=False)
-        log_likelihood = log_likelihoods(
+        return self._log_likelihood(self._new_corpus(X), self._doc_prior())
+
+    def _log_likelihood(self, corpus, alpha):
+        """log p(w_d | phi, alpha) of documents, (n_documents,)."""
+        return log_likelihoods(
             corpus,
             self._known_topics(),
-            self._doc_prior(corpus, **metadata),
+            alpha,
             seed=random.child(np.random.SeedSequence(self._fold_in_seed_), 1),
             n_jobs=self.n_jobs,
         )[0]
-        return log_likelihood, corpus.lengths
 
     def score(self, X: Counts, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Mean held-out log-likelihood per token, in nats. Greater is better.
@@ -349,8 +300,13 @@ class BaseLDA(
             If X is not a matrix of counts with the features of the fit, X has no token, all tokens have weight zero,
             or a weight is negative or not finite.
         """
-        log_likelihood, lengths = self._score_samples(X)
-        return mean_per_token(log_likelihood, lengths, sample_weight)
+        return self._mean_log_likelihood(X, sample_weight)
+
+    def _mean_log_likelihood(self, X, sample_weight=None):
+        check_is_fitted(self)
+        self._validate_params()
+        corpus = self._new_corpus(X)
+        return mean_per_token(self._log_likelihood(corpus, self._doc_prior()), corpus.lengths, sample_weight)
 
     def perplexity(self, X: Counts) -> float:
         """Held-out perplexity, ``exp(-score(X))``. Smaller is better.
@@ -365,7 +321,7 @@ class BaseLDA(
         float
         """
         with np.errstate(over="ignore"):
-            return float(np.exp(-mean_per_token(*self._score_samples(X))))
+            return float(np.exp(-self._mean_log_likelihood(X)))
 
     @property
     def _n_features_out(self):

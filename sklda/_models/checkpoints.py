@@ -6,19 +6,16 @@ import copy
 import os
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
 from sklearn.utils.validation import _check_feature_names
 
-from sklda._core import checkpoint_folder, journal
+from sklda._checkpoints import files
+from sklda._checkpoints.saver import Saver
 from sklda._core.types import Counts
 from sklda._core.warn import warn
-from sklda._models.fitting import all_or_nothing, fit_chains
-from sklda._models.persistence import without_dask
-from sklda._models.progress import with_callbacks
 from sklda.callbacks import Checkpoint, check_samples
 
 # Attributes that scikit-learn gives to estimators with callbacks.
@@ -69,125 +66,126 @@ class CheckpointMixin:
         Warns
         -----
         UserWarning
-            If a file is damaged or of another fit. Then an earlier state is used. If the fit was begun with another
-            version of NumPy or SciPy. If a later fit in the folder was ended before it saved something.
+            If a state or the result of a stage is damaged or of another fit: then this part is computed again. If the
+            fit was begun with another version of NumPy or SciPy.
         """
         folder, corpus = Path(path).absolute(), cls._read(X)  # type: ignore[attr-defined]
         facts = _facts(folder, cls, corpus)
-        estimator, y, metadata = checkpoint_folder.read_value(folder, corpus)
+        estimator, y, metadata, _ = _read(folder / "estimator", corpus, facts)
         if not isinstance(estimator, cls):
             raise ValueError(f"{folder} is the checkpoint of another {facts['estimator']}.")
         _check_feature_names(estimator, X, reset=False)
-        estimator.set_callbacks(Checkpoint(path, every=facts["every"]), *callbacks)  # type: ignore[attr-defined]
-        return estimator._continue(folder, corpus, {"X": X, "y": y}, metadata, facts)
-
-    @all_or_nothing
-    @with_callbacks
-    def _continue(self, folder, corpus, data, metadata, facts):
-        if (fitted := checkpoint_folder.read_fitted(folder, corpus)) is None:
-            _warn_of_versions(facts)
-            if self.verbose:
-                print(f"[{type(self).__name__}] continues the fit of {facts['begun']} in {folder}", flush=True)
-            fitted = self._fit_in(folder, corpus, data, metadata, facts["every"])
-        return self._take(fitted)
-
-    def _fit_and_save(self, corpus, data, metadata):
-        """``fit_chains(self, corpus, data, **metadata)``, with checkpoints if the estimator has the callback."""
-        checkpoints = [each for each in vars(self).get("_skl_callbacks", ()) if isinstance(each, Checkpoint)]
-        if not checkpoints:
-            return fit_chains(self, corpus, data, **metadata)
-        if len(checkpoints) > 1:
-            raise ValueError(f"an estimator can have one Checkpoint, not {len(checkpoints)}.")
-        check_samples(self)
-        (checkpoint,) = checkpoints
-        if checkpoint._is_of_copy:
-            raise ValueError(
-                f"this {type(self).__name__} is a copy of an estimator with a Checkpoint, as searches, folds and "
-                "ConsensusTopics fit them, and a Checkpoint saves a single fit: take it away with set_callbacks(), or "
-                "give the copy one of its own."
-            )
-        folder = Path(checkpoint.path).absolute()
-        new = _make(folder, self, corpus, (data["y"], metadata), checkpoint.every)
-        return self._fit_in(folder, corpus, data, metadata, checkpoint.every, new)
-
-    def _fit_in(self, folder, corpus, data, metadata, every, new=None):
-        """Fit with the journal in a folder."""
-        kept = journal.Journal(folder, corpus, every, new)
+        checkpoint = Checkpoint(path, every=facts["every"])
+        checkpoint._resumes = True
         try:
-            with journal.active(kept):
-                fitted = fit_chains(self, corpus, data, **metadata)
-            kept.finish(without_dask(fitted))
-        except Exception:
-            kept.close()
-            # Errors at the beginning, such as those of parameters, leave nothing to continue.
-            if new and kept.empty:
-                kept.withdraw()
-            raise
+            estimator.set_callbacks(checkpoint, *callbacks)  # type: ignore[attr-defined]
+            if (folder / "fitted").exists():
+                return take(estimator, _read(folder / "fitted", corpus, facts))
+            _warn_of_versions(facts)
+            if estimator.verbose:  # type: ignore[attr-defined]
+                print(f"[{cls.__name__}] continues the fit of {facts['begun']} in {folder}", flush=True)
+            return estimator.fit(X, **({} if y is None else {"y": y}), **metadata)  # type: ignore[attr-defined, no-any-return]
         finally:
-            kept.close()
-        return fitted
+            checkpoint._resumes = False
 
 
-def _make(folder, estimator, corpus, given, every):
-    """Begin a checkpoint in a folder, which may have one of a fit that has ended; the name of its header."""
-    name = type(estimator).__name__
+def take(estimator, attributes):
+    """The estimator with these fitted attributes, in place of all that it had."""
+    # The names of all of them end with an underscore.
+    for name in list(vars(estimator)):
+        if name.endswith("_") and name not in ("n_features_in_", "feature_names_in_"):
+            delattr(estimator, name)
+    vars(estimator).update(attributes)
+    return estimator
+
+
+def saver_of(estimator, corpus, seed, y, metadata):
+    """The `Saver` of a fit, and the seed of the fit that it continues; None for each if there is none."""
+    checkpoints = [each for each in vars(estimator).get("_skl_callbacks", ()) if isinstance(each, Checkpoint)]
+    if not checkpoints:
+        return None, None
+    if len(checkpoints) > 1:
+        raise ValueError(f"an estimator can have one Checkpoint, not {len(checkpoints)}.")
+    check_samples(estimator)
+    (checkpoint,) = checkpoints
+    name, folder = type(estimator).__name__, Path(checkpoint.path).absolute()
+    if checkpoint._is_of_copy:
+        raise ValueError(
+            f"this {name} is a copy of an estimator with a Checkpoint, as searches, folds and ConsensusTopics fit "
+            "them, and a Checkpoint saves a single fit: take it away with set_callbacks(), or give the copy one of its "
+            "own."
+        )
+    if checkpoint._resumes:
+        lock = files.Lock(folder)
+        try:
+            facts = files.read_header(folder)
+            saved_seed = _read(folder / "estimator", corpus, facts)[-1]
+        except BaseException:
+            lock.close()
+            raise
+        return Saver(folder, corpus, checkpoint.every, facts["key"], lock, is_new=False), saved_seed
     folder.mkdir(parents=True, exist_ok=True)
-    if (other := checkpoint_folder.foreign_file(folder)) is not None:
+    if (other := files.foreign_file(folder)) is not None:
         raise ValueError(
             f"{folder} has files that are no checkpoint, such as {other.name}: give a new or an empty folder."
         )
-    if (folder / "header").exists() and not (folder / "fitted").exists():
-        raise ValueError(_unfinished(folder, name))
+    lock = files.Lock(folder)
+    try:
+        key = _begin(folder, estimator, corpus, (y, metadata, seed), checkpoint.every)
+    except BaseException:
+        lock.close()
+        raise
+    return Saver(folder, corpus, checkpoint.every, key, lock, is_new=True), None
+
+
+def _begin(folder, estimator, corpus, given, every):
+    """Write what a fit needs to begin again, in place of a fit that has ended; the number of the fit."""
+    name = type(estimator).__name__
+    if (folder / "header.json").exists() and not (folder / "fitted").exists():
+        raise ValueError(
+            f"{folder} has the checkpoint of a fit that has not ended. If the fit does not run any more, continue it "
+            f"with {name}.resume({os.fspath(folder)!r}, X), or delete the folder to begin again."
+        )
     bare = copy.copy(estimator)
     for attribute in _OF_CALLBACKS:
         vars(bare).pop(attribute, None)
+    key = int.from_bytes(os.urandom(8), "little")
+    files.remove(folder, keep=("lock",))
+    try:
+        files.write(folder / "estimator", (bare, *given), files.SameCorpus(corpus), key)
+    except OSError:
+        raise
+    except Exception as error:
+        files.remove(folder)
+        raise TypeError(
+            f"the {name} or the arguments of its fit cannot be pickled, so they cannot be saved: {error}. Functions "
+            "must be defined at the top level of a module."
+        ) from error
     facts = {
         **_versions(),
+        "key": key,
         "estimator": name,
         "every": every,
         "shape": [corpus.n_documents, corpus.n_features],
         "fingerprint": corpus.fingerprint,
         "begun": time.strftime("%Y-%m-%d %H:%M:%S"),
     }
-    try:
-        return checkpoint_folder.create(folder, facts, (bare, *given), (type(corpus), corpus.fingerprint))
-    except FileExistsError:
-        raise ValueError(_unfinished(folder, name)) from None
-    except OSError:
-        raise
-    except Exception as error:
-        # If it is empty.
-        with suppress(OSError):
-            folder.rmdir()
-        raise TypeError(
-            f"the {name} or the arguments of its fit cannot be pickled, so they cannot be saved: {error}. Functions "
-            "must be defined at the top level of a module."
-        ) from error
-
-
-def _unfinished(folder, name):
-    return (
-        f"{folder} has the checkpoint of a fit that has not ended. If the fit does not run any more, continue it with "
-        f"{name}.resume({os.fspath(folder)!r}, X), or delete the folder to begin again."
-    )
+    files.write_header(folder, facts)
+    return key
 
 
 def _facts(folder, cls, corpus):
     """The facts of the checkpoint in a folder, if it can be continued with this class and corpus."""
-    unread = f"{folder} has no checkpoint that can be read: give the folder of a Checkpoint, or fit again."
-    try:
-        facts, is_whole = checkpoint_folder.read_facts(folder)
-    except ValueError:
-        raise ValueError(unread) from None
-    # Another release can make other calls, in another order. A fit that has ended makes none.
+    facts = files.read_header(folder)
+    if facts is None:
+        raise ValueError(f"{folder} has no checkpoint that can be read: give the folder of a Checkpoint, or fit again.")
+    # Another release can have other stages. A fit that has ended has none.
     changed = facts["sklda"] != version("sklda") and not (folder / "fitted").exists()
-    if facts["format"] != checkpoint_folder.FORMAT or changed:
+    if facts["format"] != files.FORMAT or changed:
         raise ValueError(
             f"the checkpoint {folder} was made by sklda {facts['sklda']}, and sklda {version('sklda')} cannot continue "
             f"it: continue it with sklda {facts['sklda']}, or fit again."
         )
-    if not is_whole:
-        raise ValueError(unread)
     if facts["estimator"] != cls.__name__ and facts["estimator"] not in _names_of_subclasses(cls):
         name = facts["estimator"]
         raise ValueError(f"{folder} is the checkpoint of a {name}: continue it with {name}.resume.")
@@ -198,6 +196,14 @@ def _facts(folder, cls, corpus):
             f"{tuple(shape)}. Give the X of the fit."
         )
     return facts
+
+
+def _read(path, corpus, facts):
+    """The value of a file without which a fit cannot continue."""
+    try:
+        return files.read(path, corpus, facts["key"])
+    except (FileNotFoundError, files.Damaged):
+        raise ValueError(f"{path} is damaged or of another fit: delete the folder, and fit again.") from None
 
 
 def _versions():

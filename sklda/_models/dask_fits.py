@@ -7,8 +7,6 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import validate_data
 
-from sklda._cluster.chain import ClusterChain
-from sklda._core import random
 from sklda._models.results import RunResults, most_draws, share_attributes
 from sklda._sampling.annealed_start import NOT_ANNEALED, Annealing
 
@@ -36,11 +34,9 @@ def with_features(estimator, corpus):
     return corpus
 
 
-def start_on_cluster(estimator, corpus, priors):
-    """A function that makes the chain of a `GibbsLDA` from the seed, and its annealed sweeps."""
-    annealed = estimator.init == "anneal"
-    annealing = Annealing.within(estimator.max_iter, estimator.burn_in) if annealed else NOT_ANNEALED
-    return lambda seed: [ClusterChain(corpus, priors, random.child(seed, 0, 0))], annealing
+def annealing_on_cluster(estimator):
+    """The annealed sweeps of the chain of a `GibbsLDA`."""
+    return Annealing.within(estimator.max_iter, estimator.burn_in) if estimator.init == "anneal" else NOT_ANNEALED
 
 
 def check_possible(estimator):
@@ -60,10 +56,10 @@ def check_possible(estimator):
 class ClusterResults(RunResults):
     """The results of one chain on a cluster, in the form of `ChainResults`. The fitted estimator does not keep them."""
 
-    def __init__(self, chains, record):
+    def __init__(self, chains):
         (self.chain,) = chains
         super().__init__(chains, self.chain.n_burn_in)
-        self.record, self.snapshots = record(self.chain, self.chain), self.chain.snapshots
+        self.priors, self.snapshots = [self.chain.priors], self.chain.snapshots
 
     def estimate(self, method, n_jobs):
         most = most_draws(method, self.chain.n_sweeps, self.chain.priors.n_components)
@@ -73,7 +69,7 @@ class ClusterResults(RunResults):
         corpus, columns = self.chain.corpus, (len(self.components),)
         return {
             **super().attributes(),
-            **self.record,
+            **self.records[0],
             **share_attributes(self.shares, [self.shares]),
             "components_": self.components,
             "n_draws_": len(self.shares),

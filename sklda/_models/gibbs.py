@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, replace
 from functools import partial
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,31 +18,33 @@ from sklda._cluster.chain import ClusterChain
 from sklda._core import random
 from sklda._core.dask_arrays import is_dask
 from sklda._core.names import read_vocabulary
-from sklda._core.types import Model, Seed, TopicPrior
+from sklda._core.types import Counts, Model, Seed, TopicPrior, Topics
 from sklda._mode_search.initialisation import INITS, initialise_chains, start_of
-from sklda._models.assignments import AssignmentsMixin
-from sklda._models.base import BaseLDA
+from sklda._models.base import BaseLDA, check_tokens
+from sklda._models.checkpoints import take
 from sklda._models.dask_fits import (
     DROPPED,
     ClusterResults,
+    annealing_on_cluster,
     check_possible,
     client_of_cluster,
-    start_on_cluster,
     with_features,
 )
-from sklda._models.fitting import Plan, prior_attributes
+from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
 from sklda._models.parameters import POSITIVE
-from sklda._models.results import ChainAttributes, ChainResults
+from sklda._models.progress import with_callbacks
+from sklda._models.results import ChainAttributes, ChainResults, prior_attributes
 from sklda._sampling.annealed_start import NOT_ANNEALED
+from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda._sampling.partitioned import TOKENS_PER_WORKER
-from sklda._sampling.point_estimates import reserve_memory
+from sklda._sampling.point_estimates import check_assignments, check_memory_of_results
 from sklda._sampling.prior_learning import continued_priors, kind_of_learning, prior_settings
 from sklda._sampling.run_chains import Schedule, burn_in_of
 from sklda._sampling.seed_words import pseudo_counts
 
 
-class GibbsLDA(AssignmentsMixin, ChainAttributes, BaseLDA):
+class GibbsLDA(ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation by exact Gibbs sampling, with learnt priors.
 
     Topics and topic proportions are means over the last draws of a chain. The priors are learnt in the burn-in and
@@ -313,45 +315,194 @@ class GibbsLDA(AssignmentsMixin, ChainAttributes, BaseLDA):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _plan(self, corpus, data, former):
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Counts, y: Any = None) -> Self:
+        """Find topics in a corpus.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts: non-negative whole numbers of any dtype, as from `CountVectorizer`. Documents may be empty.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : GibbsLDA
+            The fitted estimator. If an error or Ctrl-C ends the fit, the estimator is as it was before.
+
+        Raises
+        ------
+        ValueError
+            If X has a negative, missing, infinite or fractional count (the message names the first one), if X has no
+            token, or if a parameter is out of range.
+        TypeError
+            If a parameter has the wrong type.
+        """
+        self._validate_params()
+        corpus = self._training_corpus(X)
         on_cluster = isinstance(corpus, ClusterCorpus)
         if on_cluster:
             check_possible(self)
-        burn_in_of(self.burn_in, self.max_iter + (max(each.n_sweeps for each in former.states) if former else 0))
-        n_snapshots = self.max_iter // self.snapshot_every if self.snapshot_every is not None else 0
-        priors, learning = self._prior_settings(corpus)
-        known, warnings = {"_learning_": learning and astuple(learning)}, (ChainResults.warn_of_disagreement,)
-        if on_cluster:
-            known |= {"_learning_": None, "_dropped_": DROPPED}
-            (begin, annealing), reserve = start_on_cluster(self, corpus, priors), list
-        else:
-            annealing, begin = self._start(corpus, priors, learning, data, former)
-            kept = n_snapshots, np.float32, self.n_chains, self.n_draws
-            reserve = partial(reserve_memory, corpus, self.n_components, *kept)
-            if self.verbose:
-                self._advise(corpus, n_snapshots)
-            if learning is not None and learning.alpha is None:
-                warnings = (*warnings, ChainResults.warn_of_weak_priors)
-        kept = self.n_draws, self.draw_every, self.snapshot_every
-        schedule = Schedule(*kept, self.tol, learning, annealing, self.burn_in)
-        run = self.n_chains, self.max_iter, annealing
-        return Plan(known, self.n_jobs, begin, schedule, *run, reserve, warnings=warnings)
+        with FitRun(self, corpus, X) as run:
+            n_before = min(state.n_sweeps for state in run.former.states) if run.former else 0
+            burn_in_of(self.burn_in, n_before + self.max_iter)
+            priors, learning = self._priors_and_learning(corpus)
+            if run.former is not None:
+                init, annealing = None, NOT_ANNEALED
+            elif on_cluster:
+                init, annealing = self.init, annealing_on_cluster(self)
+            else:
+                init, annealing = start_of(self.init, X, corpus, self.n_components, self.max_iter, self.burn_in)
+            if not on_cluster:
+                n_snapshots = self.max_iter // self.snapshot_every if self.snapshot_every else 0
+                check_memory_of_results(corpus, self.n_components, n_snapshots, self.n_chains, self.n_draws)
+                if self.verbose:
+                    self._advise(corpus, n_snapshots)
 
-    def _start(self, corpus, priors, learning, data, former):
-        """The annealed sweeps, and a function that makes the chains from the seed."""
-        kind = chain_class(self.sampler, corpus, priors)
-        if former is None:
-            init, annealing = start_of(self.init, data["X"], corpus, self.n_components, self.max_iter, self.burn_in)
-            return annealing, lambda seed: initialise_chains(
-                corpus, priors, [random.child(seed, 0, c) for c in range(self.n_chains)], init, self.n_jobs, kind
+            run.begin(
+                partial(self._fitted_attributes, run.fold_in_seed, learning),
+                n_chains=self.n_chains,
+                n_sweeps=self.max_iter,
+                n_annealed=annealing.n_sweeps,
             )
+            if run.former is not None:
+                chains = self._continued_chains(corpus, priors, learning, run.former)
+            elif on_cluster:
+                chains = [ClusterChain(corpus, priors, random.child(run.seed, 0, 0))]
+            else:
+                seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
+                kind = chain_class(self.sampler, corpus, priors)
+                chains = initialise_chains(corpus, priors, seeds, init, self.n_jobs, kind, run=run)
+            schedule = Schedule(
+                self.n_draws,
+                self.draw_every,
+                snapshot_every=self.snapshot_every,
+                tol=self.tol,
+                learning=learning,
+                annealing=annealing,
+                burn_in=self.burn_in,
+            )
+            chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
+            run.progress.end(chains)
+
+            results = self._results_of(chains)
+            del chains  # They have arrays for sweeps.
+            results.warn_of_disagreement()
+            if learning is not None and learning.alpha is None and not on_cluster:
+                results.warn_of_weak_priors()
+            return run.take(self._attributes_of(results, run.fold_in_seed, learning))
+
+    def _priors_and_learning(self, corpus):
+        """The first priors, and how they are learnt (None: they are not)."""
+        added = None
+        if self.seed_words is not None:
+            known = getattr(self, "feature_names_in_", None)
+            names = known if self.vocabulary is None else self.vocabulary
+            names = None if names is None else read_vocabulary(names, "vocabulary", corpus.n_features, known)
+            added = pseudo_counts(self.seed_words, self.seed_strength, self.n_components, corpus, names)
+            added = added if added.nnz else None
+        kind = kind_of_learning(self.learn_priors)
+        return prior_settings(kind, self._alpha, self.topic_word_prior, added, self.n_components, corpus)
+
+    def _continued_chains(self, corpus, priors, learning, former):
+        """Chains at the last states of the previous fit. Learnt priors stay, and given ones may change."""
+        kind = chain_class(self.sampler, corpus, priors)
         before = [draws.priors for draws in former.draws]
-        own = continued_priors(priors, learning, before, self._learning_)
-        return NOT_ANNEALED, lambda seed: [
+        chains = []
+        for new, known, state in zip(
+            continued_priors(priors, learning, before, self._learning_), before, former.states, strict=True
+        ):
             # Draws at other priors are not averaged with those to come.
-            kind(corpus, new, state if new.equal(known) else replace(state, draws=()))
-            for new, known, state in zip(own, before, former.states, strict=True)
-        ]
+            chains.append(kind(corpus, new, state if new.equal(known) else replace(state, draws=())))
+        return chains
+
+    def _results_of(self, chains):
+        results = ClusterResults(chains) if isinstance(chains[0], ClusterChain) else ChainResults(chains)
+        kind = kind_of_learning(self.learn_priors)
+        results.records = [prior_attributes(self, priors, kind) for priors in results.priors]
+        return results
+
+    def _attributes_of(self, results, fold_in_seed, learning):
+        """The fitted attributes, a dict. The means are computed here, which takes the time of some sweeps."""
+        results.estimate(self.point_estimate, self.n_jobs)
+        on_cluster = isinstance(results, ClusterResults)
+        found = results.attributes() | {
+            "_fold_in_seed_": fold_in_seed,
+            "_settings_": settings_of(self),
+            "_learning_": None if on_cluster or learning is None else astuple(learning),
+        }
+        if on_cluster:
+            found["_dropped_"] = DROPPED
+        if self.snapshot_every is not None:
+            shape = -1, *found["components_"].shape
+            topics = [phi for _, phi in results.snapshots]
+            found["snapshots_"] = np.array(topics, dtype=np.float32).reshape(shape)
+            found["snapshot_sweeps_"] = np.array([sweep for sweep, _ in results.snapshots], dtype=int)
+        return found
+
+    def _fitted_attributes(self, fold_in_seed, learning, chains):
+        """The fitted attributes of chains as they are now, for callbacks."""
+        return self._attributes_of(self._results_of(chains), fold_in_seed, learning)
+
+    @classmethod
+    def from_assignments(
+        cls, X: Counts, topic_assignments: Topics, *, n_components: int | None = None, **parameters: Any
+    ) -> Self:
+        """A fitted estimator from topic assignments, as any Gibbs sampler for LDA draws them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        topic_assignments : array-like of int, shape (n_tokens,), or sequence of n_documents such arrays
+            The topic of every token, document by document. The tokens of a document are in ascending order of word ids;
+            a word of count c has c tokens. Topics are numbered from 0. `sklda.datasets.read_mallet_state` and
+            `sklda.datasets.count_tokens` return them in this order.
+        n_components : int, default=None
+            Number of topics. None: the largest topic in `topic_assignments` plus one.
+        **parameters
+            Other parameters of the estimator. With `learn_priors`, priors that are None have their most likely values
+            given the topic assignments.
+
+        Returns
+        -------
+        GibbsLDA
+            As after `fit`, without a sweep. With ``warm_start=True``, `fit` continues from the topic assignments.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `fit` and `sklda.point_estimates`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklda import GibbsLDA
+        >>> X = np.array([[2, 1, 0], [0, 1, 2]])
+        >>> lda = GibbsLDA.from_assignments(X, [0, 0, 0, 1, 1, 1], doc_topic_prior=0.5, topic_word_prior=0.5)
+        >>> print(lda.doc_topic_.round(2))
+        [[0.77 0.23]
+         [0.23 0.77]]
+        """
+        lda: Any = cls(1 if n_components is None else n_components, **parameters)
+        lda._validate_params()
+        corpus = lda._training_corpus(X)
+        topics, lda.n_components = check_assignments(topic_assignments, corpus, n_components)
+        priors, learning = lda._priors_and_learning(corpus)
+        seed = random.seed_sequence(lda.random_state)
+        state = ChainState(topics, random.stream(random.child(seed, 0)))
+        chain = chain_class(lda.sampler, corpus, priors)(corpus, priors, state)
+        if learning is not None:
+            m_step = learning.m_step
+            m_step.set(chain, m_step.maximum([m_step.statistics(chain)], m_step.present(chain)))
+        chain.record()
+        chain.keep_draw(1)
+        found = lda._fitted_attributes(random.key(random.child(seed, 1)), learning, [chain])
+        # It is one chain, whatever the parameter says.
+        settings = found["_settings_"] | {"n_chains": 1}
+        return take(lda, found | {"_settings_": settings, "n_iter_": 0})
 
     @classmethod
     def _read(cls, X):
@@ -361,7 +512,9 @@ class GibbsLDA(AssignmentsMixin, ChainAttributes, BaseLDA):
     def _training_corpus(self, X):
         if not is_dask(X) or client_of_cluster() is None:
             return super()._training_corpus(X)
-        return self._with_tokens(with_features(self, self._read(X)))
+        corpus = with_features(self, self._read(X))
+        check_tokens(corpus)
+        return corpus
 
     def _advise(self, corpus, n_snapshots):
         if n_snapshots:
@@ -370,31 +523,3 @@ class GibbsLDA(AssignmentsMixin, ChainAttributes, BaseLDA):
         large = corpus.n_tokens >= 2 * TOKENS_PER_WORKER
         if self.n_chains == 1 and effective_n_jobs(self.n_jobs) > 1 and self.sampler == "collapsed" and large:
             print(f'[{type(self).__name__}] one chain uses one core here; sampler="partitioned" uses several')
-
-    def _chain_results(self, known, chains):
-        on_cluster = isinstance(chains[0], ClusterChain)
-        return (ClusterResults if on_cluster else ChainResults)(chains, partial(self._record, known))
-
-    def _attributes(self, known, results):
-        if self.snapshot_every is None:
-            return {}
-        shape = -1, *known["components_"].shape
-        return {
-            "snapshots_": np.array([phi for _, phi in results.snapshots], dtype=np.float32).reshape(shape),
-            "snapshot_sweeps_": np.array([sweep for sweep, _ in results.snapshots], dtype=int),
-        }
-
-    def _prior_settings(self, corpus):
-        """The initial priors, and how they are learnt (None: they are not)."""
-        added = None
-        if self.seed_words is not None:
-            known = getattr(self, "feature_names_in_", None)
-            names = known if self.vocabulary is None else self.vocabulary
-            names = None if names is None else read_vocabulary(names, "vocabulary", corpus.n_features, known)
-            added = pseudo_counts(self.seed_words, self.seed_strength, self.n_components, corpus, names)
-            added = added if added.nnz else None
-        given = self._alpha, self.topic_word_prior
-        return prior_settings(kind_of_learning(self.learn_priors), *given, added, self.n_components, corpus)
-
-    def _record(self, known, chain, draws):
-        return prior_attributes(self, draws.priors, kind_of_learning(self.learn_priors))

@@ -3,7 +3,6 @@
 import time
 from typing import Self
 
-from sklda._core import journal
 from sklda._core.progress import SILENT, Progress
 from sklda._core.types import Method
 from sklda.callbacks import Checkpoint
@@ -113,9 +112,7 @@ class Report(Progress):
 
     def stage(self, text):
         self.say(text)
-        # The calls of callbacks do not belong to the fit.
-        with journal.active(None):
-            stop = self.current_stage.call_on_fit_task_end(estimator=self.estimator, **self.data)
+        stop = self.current_stage.call_on_fit_task_end(estimator=self.estimator, **self.data)
         if not stop:
             self._begin_stage()
         return stop
@@ -131,20 +128,18 @@ class Report(Progress):
         self._end(self.root, result)
 
     def _begin(self, context):
-        with journal.active(None):
-            context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        context.call_on_fit_task_begin(estimator=self.estimator, **self.data)
         return context
 
     def _begin_stage(self):
         self.current_stage = self._begin(self.root.subcontext(task_name="stage"))
 
     def _end(self, context, result):
-        with journal.active(None):
-            return context.call_on_fit_task_end(
-                estimator=self.estimator,
-                **self.data,
-                reconstruction_attributes=lambda: self.fitted_attributes(result),
-            )
+        return context.call_on_fit_task_end(
+            estimator=self.estimator,
+            **self.data,
+            reconstruction_attributes=lambda: self.fitted_attributes(result),
+        )
 
     def _print_sweep(self, index, chain):
         done, total, verbose = self.n_done[index], self.n_sweeps, self.estimator.verbose

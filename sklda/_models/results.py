@@ -2,7 +2,8 @@
 
 import copy
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -12,6 +13,7 @@ from sklda._core.consensus import SAME_TOPIC, has_own_words, stability_and_preva
 from sklda._core.diagnostics import diagnose, std_of_proportions
 from sklda._core.distances import jensen_shannon_pairs
 from sklda._core.parallel import in_parallel
+from sklda._core.priors import SMALLEST, at_topics
 from sklda._core.warn import warn
 from sklda._sampling.chain import compact_topics
 from sklda._sampling.draws import (
@@ -102,16 +104,16 @@ class ChainResults(RunResults):
     ----------
     chains : list of GibbsChain
         With a trace and at least one draw.
-    record : callable
-        Takes a chain and its `KeptDraws`; returns the fitted attributes that every chain has for itself, a dict.
 
     Attributes
     ----------
     corpus : Corpus
     states : list of ChainState
     draws : list of KeptDraws
+    priors : list of Priors
+        Those of the draws of every chain.
     records : list of dict
-        What `record` has returned.
+        The fitted attributes that every chain has for itself. The estimator sets them.
     means : list of PosteriorMeans
         Of every chain. Those of the fitted estimator have no topics and proportions of the chain that is kept, because
         ``components_`` and ``doc_topic_`` have them.
@@ -121,12 +123,17 @@ class ChainResults(RunResults):
         The fitted attributes that compare chains; empty with one chain.
     """
 
-    def __init__(self, chains, record):
+    records: list[dict[str, Any]]
+
+    def __init__(self, chains):
         self.corpus, self.sampler = chains[0].corpus, chains[0].sampler
         self.states = [_compact(each) for each in chains]
         self.draws = [each.kept_draws() for each in chains]
-        self.records = [record(chain, draws) for chain, draws in zip(chains, self.draws, strict=True)]
         super().__init__(self.states, max(each.n_burn_in for each in self.states))
+
+    @property
+    def priors(self):
+        return [each.priors for each in self.draws]
 
     def warn_of_weak_priors(self):
         """Warn if Gibbs-EM comes to the maximum so slowly that the learnt alpha is not near it."""
@@ -316,9 +323,6 @@ class ChainAttributes:
     def _has_topics(self):
         return self._results_.has_topics(self.topic_word_)
 
-    def _chain_results(self, known, chains):
-        return ChainResults(chains, partial(self._record, known))
-
 
 def most_draws(method, n_sweeps, n_components):
     """The largest number of draws of a chain in its means, or None."""
@@ -352,3 +356,29 @@ def _compact(chain):
 
 def normalised(components):
     return components / components.sum(axis=1, keepdims=True, dtype=np.float64)
+
+
+def prior_attributes(estimator, priors, learnt="symmetric"):
+    """The attributes of priors: alpha, a float if all topics have the same; eta as given, or a float if it was learnt.
+
+    `learnt` is the kind of priors that the estimator has learnt, see `kind_of_learning`.
+    """
+    alpha = at_topics(estimator.doc_topic_prior, "doc_topic_prior", priors.n_components)
+    eta = estimator.topic_word_prior
+    as_array = np.ndim(alpha) if alpha is not None else learnt == "asymmetric"
+    if len(priors.topic) and (eta is None or getattr(estimator, "seed_words", None)):
+        # Rounding to single precision may have left the allowed range.
+        eta = np.maximum(priors.topic_word(), SMALLEST, dtype=np.float64)
+    else:
+        eta = eta_attribute(eta, priors)
+    return {
+        "doc_topic_prior_": priors.doc[0].copy() if as_array else float(priors.doc[0, 0]),
+        "topic_word_prior_": eta,
+    }
+
+
+def eta_attribute(eta, priors=None):
+    """eta as a fitted attribute: a copy of an array that was given, or the number that chains with `priors` have."""
+    if np.ndim(eta):
+        return np.array(eta, dtype=np.float64)
+    return float(eta if priors is None else priors.word[0])

@@ -166,42 +166,29 @@ def word_blocks(corpus, n_components):
         first = last
 
 
-def reserve_memory(corpus, n_components, n_snapshots=0, dtype=np.float64, n_chains=1, n_draws=1, n_rows=0):
-    """Reserve the memory for the point estimates, snapshots and matches of topics before chains run.
-
-    The caller holds the result while chains run and deletes it before the estimates. So if there is too little memory,
-    the fit fails before the sweeps and not after them.
+def check_memory_of_results(corpus, n_components, n_snapshots=0, n_chains=1, n_draws=1, n_rows=0):
+    """Refuse a fit whose results certainly do not fit into the memory, before its first sweep.
 
     Parameters
     ----------
     corpus : Corpus
     n_components : int
     n_snapshots : int, default=0
-        Number of copies of the topics in single precision.
-    dtype : dtype, default=numpy.float64
-        Of the estimates.
+        Number of copies of the topics of each chain.
     n_chains, n_draws : int, default=1
         Each chain has its own estimates. The topics of several chains, and of successive draws, are matched.
     n_rows : int, default=0
-        Number of rows of topics in double precision that chains have in their sweeps, as those of alpha. They are not
-        among the results, because chains allocate them.
-
-    Returns
-    -------
-    list of ndarray
-        Arrays that are not initialised. The system provides their memory only when they are written.
+        Number of rows of topics in double precision that chains have in their sweeps, as those of alpha.
 
     Raises
     ------
     MemoryError
-        The message names the bytes that are needed, or the shape of the array that does not fit.
+        The message names the bytes that are needed.
     """
     D, V, K = corpus.n_documents, corpus.n_features, n_components
-    check_memory_of_topics(K, n_chains * np.dtype(dtype).itemsize * (D + V) + 4 * n_snapshots * V + 8 * n_rows)
     n_matched = K if n_chains > 1 else min(K, corpus.n_tokens, MOST_DOUBTFUL) if n_draws > 1 else 0
-    estimates = np.empty((n_chains, D, K), dtype), np.empty((n_chains, K, V), dtype)
-    np.empty((n_rows, K))
-    return [*estimates, np.empty((n_snapshots, K, V), np.float32), np.empty((n_matched, n_matched))]
+    # Estimates and snapshots are in single precision.
+    check_memory_of_topics(K, 4 * n_chains * (D + V + n_snapshots * V) + 8 * (n_rows + n_matched**2 // K))
 
 
 def point_estimates(

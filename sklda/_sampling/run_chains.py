@@ -1,11 +1,11 @@
-"""Run chains in parallel, record their sweeps, and choose among them."""
+"""The loop over sweeps: chains run in parallel, stage by stage; and what is recorded of them."""
 
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from sklda._core import journal
+from sklda._checkpoints.saver import Saver
 from sklda._core.parallel import in_parallel
 from sklda._core.progress import SILENT
 from sklda._sampling.annealed_start import NOT_ANNEALED, AnnealedSweeps, Annealing
@@ -37,8 +37,8 @@ class Schedule:
         The first sweeps of new chains. Their traces are at the priors without the factor.
     burn_in : int or None
         Sweeps of the burn-in of a chain, counted from its first sweep. None: the annealed sweeps and the first half of
-        the others. If such a chain is continued, these are those of all its sweeps; but if priors were learnt, the
-        burn-in is that of the first run.
+        the others, of all sweeps so far if the chain is continued. But if priors were learnt, the burn-in of a
+        continued chain is that of its first run.
     """
 
     n_draws: int = 1
@@ -55,10 +55,9 @@ class Schedule:
             # The records of `from_assignments`.
             chain.trace, chain.label_free, chain.n_annealed = [], [], 0
         chain.n_annealed = max(chain.n_annealed, self.annealing.n_sweeps)
-        if self.burn_in is not None:
-            chain.n_burn_in = self.burn_in
-        elif chain.n_sweeps == 0 or self.learning is None:
-            chain.n_burn_in = burn_in_of(None, chain.n_sweeps + n_sweeps, chain.n_annealed)
+        # Learnt priors stay when a chain is continued, and so does the burn-in in which they were learnt.
+        if chain.n_sweeps == 0 or self.learning is None:
+            chain.n_burn_in = burn_in_of(self.burn_in, chain.n_sweeps + n_sweeps, chain.n_annealed)
         learns = self.learning is not None and chain.n_sweeps < chain.n_burn_in
         learner = Learner(self.learning.m_step) if learns else None
         last = [Trace()] if learner is None else [learner, Trace()]
@@ -86,65 +85,96 @@ def burn_in_of(burn_in, n_sweeps, n_annealed=0):
     return burn_in
 
 
-def run_chains(chains, n_sweeps, *, n_jobs=None, progress=SILENT, schedule=None, numbers=None):
-    """Run chains in parallel for `n_sweeps` sweeps each, with their steps.
+class Run:
+    """What goes through a fit from one stage to the next: who hears of its progress, and where it is saved.
 
-    Parameters
-    ----------
-    chains : list of GibbsChain
-    n_sweeps : int
-        Number of sweeps of each chain.
-    n_jobs : int, default=None
-        Number of chains at a time, as in joblib; for a single chain, number of workers of its sweeps. The draws do not
-        depend on it.
-    progress : Progress, optional
-        It hears of every sweep.
-    schedule : Schedule, default=None
-        None: only the sweeps, the steps of the chains and, if progress is printed, their trace.
-    numbers : sequence of int, default=None
-        Those of the chains for `progress`. None: 0, 1, ...
-
-    Returns
-    -------
-    list of GibbsChain
-        The chains after their sweeps. With the processes of a joblib backend, or with a journal, they are not the
-        objects that were passed.
+    This one is silent and saved nowhere. That of an estimator is a `FitRun`.
     """
-    numbers = range(len(chains)) if numbers is None else numbers
-    with journal.call("run_chains") as call:
-        if call.found:
-            for number, swept, chain in zip(numbers, call.result, chains, strict=True):
+
+    progress = SILENT
+    saver: Saver | None = None
+
+    def sweep(self, chains, n_sweeps, *, schedule=None, n_jobs=None, numbers=None, reports=True):
+        """Run chains in parallel for `n_sweeps` sweeps each, with their steps: a stage.
+
+        Parameters
+        ----------
+        chains : list of GibbsChain
+        n_sweeps : int
+            Number of sweeps of each chain.
+        schedule : Schedule, default=None
+            None: only the sweeps, the steps of the chains and, if progress is printed, their trace.
+        n_jobs : int, default=None
+            Number of chains at a time, as in joblib; for a single chain, number of workers of its sweeps. The draws do
+            not depend on it.
+        numbers : sequence of int, default=None
+            Those of the chains for the progress. None: 0, 1, ...
+        reports : bool, default=True
+            Whether the progress hears of the sweeps.
+
+        Returns
+        -------
+        list of GibbsChain
+            The chains after their sweeps. If they ran in other processes or are saved, these are other objects.
+        """
+        numbers = range(len(chains)) if numbers is None else numbers
+        progress = self.progress if reports else SILENT
+        stage = None if self.saver is None else self.saver.next_stage()
+        if stage is not None and stage.found:
+            for number, swept, chain in zip(numbers, stage.result, chains, strict=True):
                 progress.resumed(number, swept.n_sweeps - chain.n_sweeps)
-            return call.result
+            return stage.result
         tasks = []
         for i, (number, chain) in enumerate(zip(numbers, chains, strict=True)):
-            saver = call.saver(i)
-            run = _Run.begin(number, chain, n_sweeps, progress, schedule, saver)
-            tasks.append((run, number, progress, saver))
+            saver = None if stage is None else stage.chain(i)
+            sweeps = _Sweeps.begin(number, chain, n_sweeps, progress, schedule, saver)
+            tasks.append((sweeps, number, progress, saver))
         if len(chains) == 1:
-            return call.keep([tasks[0][0].chain.with_workers(n_jobs, partial(_sweeps, *tasks[0]))])
-        # With one chain at a time, progress is reported in the caller's thread, which some callbacks need.
-        return call.keep(in_parallel(_sweeps, tasks, n_jobs, always_in_threads=False))
+            swept = [tasks[0][0].chain.with_workers(n_jobs, partial(_make_sweeps, *tasks[0]))]
+        else:
+            # With one chain at a time, progress is reported in the caller's thread, which some callbacks need.
+            swept = in_parallel(_make_sweeps, tasks, n_jobs, always_in_threads=False)
+        return swept if stage is None else stage.keep(swept)
+
+    def parallel(self, function, tasks, n_jobs=None, *, always_in_threads=True):
+        """The results of independent tasks, as of `in_parallel`: a stage."""
+        return self.once(lambda: in_parallel(function, tasks, n_jobs, always_in_threads=always_in_threads))
+
+    def once(self, make):
+        """The result of ``make()``: a stage, which is not made again when a saved fit continues behind it."""
+        if self.saver is None:
+            return make()
+        stage = self.saver.next_stage()
+        return stage.result if stage.found else stage.keep(make())
+
+    def leaves_the_plan(self):
+        """Nothing is saved from here on: the fit ends in another way than planned, for instance after Ctrl-C."""
+        if self.saver is not None:
+            self.saver.records = False
 
 
-def _sweeps(run, number, progress, saver, stop):
+# Of a function that is no fit.
+NO_RUN = Run()
+
+
+def _make_sweeps(sweeps, number, progress, saver, stop):
     """Make the sweeps of a chain that are left, and return it."""
-    chain, steps = run.chain, [*run.first, *run.chain.steps, *run.last]
-    while run.n_left:
+    chain, steps = sweeps.chain, [*sweeps.first, *sweeps.chain.steps, *sweeps.last]
+    while sweeps.n_left:
         progress.before(number)
         ends = advance(chain, steps, stop)
         ends = progress.after(number, chain) or ends
-        run.n_left = 0 if ends else run.n_left - 1
+        sweeps.n_left = 0 if ends else sweeps.n_left - 1
         if saver is not None:
             # A callback that ends a chain may not do so again.
-            saver.save(chain, run, now=ends)
+            saver.save(chain, sweeps, now=ends)
     for step in steps:
         step.end(chain)
     return chain
 
 
-class _Run:
-    """A chain during its sweeps: the state that a journal saves.
+class _Sweeps:
+    """A chain during its sweeps: the state that is saved.
 
     Attributes
     ----------
@@ -165,12 +195,12 @@ class _Run:
 
     @classmethod
     def begin(cls, number, chain, n_sweeps, progress, schedule, saver):
-        """The run of a chain; at its last state in the journal, if there is one."""
-        run = None if saver is None else saver.load(chain.corpus)
-        if run is None:
+        """The sweeps of a chain; from the last state that was saved, if there is one."""
+        saved = None if saver is None else saver.load(chain.corpus)
+        if saved is None:
             return cls(chain, n_sweeps, progress, schedule)
-        progress.resumed(number, run.chain.n_sweeps - chain.n_sweeps)
-        return run
+        progress.resumed(number, saved.chain.n_sweeps - chain.n_sweeps)
+        return saved
 
 
 def traces_of(chains):

@@ -37,9 +37,9 @@ class Guide(Aligned):
 
     @classmethod
     def from_chain(cls, chain, n_sweeps=20, stop=NEVER_STOP):
-        """Mean counts over the next `n_sweeps` sweeps of a chain. A MemoryError as of `reserve_guide`."""
+        """Mean counts over the next `n_sweeps` sweeps of a chain. See `check_memory_of_runs`."""
         priors = chain.priors
-        reserve_guide(chain.corpus, priors.n_components)
+        check_memory_of_runs(chain.corpus, priors.n_components, "guided_ais")
         doc = np.zeros((chain.corpus.n_documents, priors.n_components))
         word = np.zeros((chain.corpus.n_features, priors.n_components))
         for _ in range(n_sweeps):
@@ -69,43 +69,24 @@ class Guide(Aligned):
         return np.geomspace(_FIRST_STRENGTH, last, n_temperatures)
 
 
-def reserve_guide(corpus, n_components):
-    """Reserve the memory of a guide, of its proportions or the priors along its path, and of `label_changes`.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    n_components : int
-
-    Returns
-    -------
-    list of ndarray
-        As of `reserve_memory`: the caller holds them while chains run, and deletes them before the guide is made.
+def check_memory_of_runs(corpus, n_components, method):
+    """Refuse runs by a method if their guides or draws certainly do not fit into the memory.
 
     Raises
     ------
     MemoryError
-        The message names the bytes that are needed, or the shape of the array that does not fit.
+        The message names the bytes that are needed.
     """
-    K, rows = n_components, corpus.n_documents + corpus.n_features
-    check_memory_of_topics(K, 8 * (2 * rows + K))
-    return [np.empty((2, rows, K)), np.empty((K, K))]
-
-
-def reserve_runs(corpus, n_components, method):
-    """As `reserve_guide`, for runs by any method.
-
-    Those of ``"ais"`` begin with a draw of theta, and ``"chib"`` counts the topics of every token.
-    """
-    if method == "guided_ais":
-        return reserve_guide(corpus, n_components)
-    if method == "chib":
-        check_memory_of_topics(n_components, 2 * corpus.n_tokens)
-    if method != "ais":
-        return []
     D, V, K = corpus.n_documents, corpus.n_features, n_components
-    check_memory_of_topics(K, 8 * (2 * D + V))
-    return [np.empty((2, D, K)), np.empty((V, K))]
+    if method == "guided_ais":
+        # The guide, its proportions or the priors along its path, and `label_changes`.
+        check_memory_of_topics(K, 8 * (2 * (D + V) + K))
+    elif method == "ais":
+        # Runs begin with a draw of theta and phi.
+        check_memory_of_topics(K, 8 * (2 * D + V))
+    elif method == "chib":
+        # The topics of every token are counted.
+        check_memory_of_topics(K, 2 * corpus.n_tokens)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +155,7 @@ def prior_run(corpus, priors, n_temperatures, seed, stop=NEVER_STOP):
     for a few thousand tokens. With more, the path crosses a point at which all topics form at once.
     """
     rng, stream = np.random.default_rng(random.child(seed, 0)), random.stream(random.child(seed, 1))
-    reserve_runs(corpus, priors.n_components, "ais")
+    check_memory_of_runs(corpus, priors.n_components, "ais")
     alpha = np.broadcast_to(priors.doc_of(), (corpus.n_documents, priors.n_components))
     theta = random.log_dirichlet(rng, alpha)
     np.exp(theta, out=theta)

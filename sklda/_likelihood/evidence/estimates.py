@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda._core import random
 from sklda._core.parallel import in_parallel
-from sklda._likelihood.evidence.annealing import Guide, guided_run, prior_run, reserve_runs
+from sklda._likelihood.evidence.annealing import Guide, check_memory_of_runs, guided_run, prior_run
 from sklda._likelihood.evidence.bennett import Runs, run_both_ways, sweeps_both_ways
 from sklda._likelihood.evidence.cgs_transition import cgs_transition
 from sklda._likelihood.evidence.chib import inverse_by_chib
@@ -81,7 +81,7 @@ def log_evidence(corpus, priors, settings, *, n_chains, init, seed, n_jobs=None)
     # Annealed and pruned chains find different modes; pruning needs topics that can be merged.
     kinds = (init,) if init else ("prune", "anneal") if priors.exchangeable else ("anneal",)
     # Before any of them runs.
-    reserve_runs(corpus, priors.n_components, settings.method)
+    check_memory_of_runs(corpus, priors.n_components, settings.method)
     tasks = [(corpus, priors, settings, kinds[c % len(kinds)], random.child(seed, c)) for c in range(n_chains)]
     found = in_parallel(_runs_of_new_chain, tasks, n_jobs)
     if not settings.annealed:
@@ -94,12 +94,10 @@ def log_evidence(corpus, priors, settings, *, n_chains, init, seed, n_jobs=None)
 def _runs_of_new_chain(corpus, priors, settings, init, seed, stop):
     chain = None
     if settings.needs_chain:
-        reserved = reserve_runs(corpus, priors.n_components, settings.method)
         first = random.child(seed, 0)
         chain = initialise_chain(init, corpus, priors, first, chain_class("collapsed", corpus, priors), stop)
         for _ in range(_SETTLING_SWEEPS):
             chain.sweep(stop)
-        del reserved
     return runs_of_chain(corpus, priors, chain, settings, settings.n_sweeps, seed, stop)
 
 

@@ -59,12 +59,12 @@ def fold_in(
     sweeps = n_sweeps, n_sweeps // 3 if n_burn_in is None else n_burn_in
     how = *sweeps, ESTIMATES.index(estimate), _MOST_UPDATES, _TOLERANCE, cvb0_sweeps
     scale = largest.astype(np.float32)
-    counts = reserve_counts(corpus, len(topic_word))
+    counts = empty_counts(corpus, len(topic_word))
     tasks = ((block, scale, how) for block in document_blocks(corpus, rows, keys, word_topic, doc_topic_prior))
     return joined(in_parallel(_fold_in_block, tasks, n_jobs), counts)
 
 
-def reserve_counts(corpus, n_components):
+def empty_counts(corpus, n_components):
     """An array for a result of each document and topic, (n_documents, n_components), which is not initialised.
 
     Raises

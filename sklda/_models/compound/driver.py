@@ -1,13 +1,11 @@
-"""Chains or variational ascents of a fit of compound LDA: initialise, continue and run."""
+"""Chains or variational ascents of a fit of compound LDA: initialise and continue."""
 
 from sklda._core import random
-from sklda._core.progress import SILENT
 from sklda._models.compound.hdp import HDPMixtures
 from sklda._models.compound.mixtures import MixtureMStep, Mixtures
-from sklda._models.compound.variational import VariationalAscent, maximise_bounds
+from sklda._models.compound.variational import VariationalAscent
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.prior_learning import EVERY, LAST_DRAWS, Learner
-from sklda._sampling.run_chains import run_chains
 from sklda._sampling.some_topics import SomeTopicsChain
 
 
@@ -50,10 +48,3 @@ def continued(corpus, priors, model, states):
     for chain in chains:
         chain.step(Mixtures).model = model
     return chains
-
-
-def run(chains, n_iter, *, n_jobs=None, progress=SILENT, schedule=None):
-    """`n_iter` sweeps of each chain, or ascents until they have converged but no longer than that."""
-    if isinstance(chains[0], VariationalAscent):
-        return maximise_bounds(chains, n_iter, n_jobs=n_jobs, progress=progress)
-    return run_chains(chains, n_iter, n_jobs=n_jobs, progress=progress, schedule=schedule)

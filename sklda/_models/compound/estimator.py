@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,11 +12,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
+from sklda._core.dask_arrays import is_dask
 from sklda._core.labels import encode, warn_of_many_collections
-from sklda._core.names import read_labels
+from sklda._core.names import check_same_order, read_labels
 from sklda._core.priors import Priors
-from sklda._core.types import Seed
+from sklda._core.types import Counts, Seed
 from sklda._core.warn import warn
+from sklda._likelihood.held_out.averages import mean_per_token
+from sklda._models.base import BaseLDA
 from sklda._models.compound import driver
 from sklda._models.compound.concentrations import Concentrations
 from sklda._models.compound.hdp import show_in_common
@@ -32,11 +35,12 @@ from sklda._models.compound.results import (
     warn_of_truncation,
     warn_of_unsettled_count,
 )
-from sklda._models.fitting import Plan, eta_attribute
-from sklda._models.metadata import COLLECTIONS, MetadataLDA
+from sklda._models.compound.variational import maximise_bounds
+from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
 from sklda._models.parameters import POSITIVE
-from sklda._models.results import ChainAttributes, ChainResults
-from sklda._sampling.point_estimates import reserve_memory
+from sklda._models.progress import with_callbacks
+from sklda._models.results import ChainAttributes, ChainResults, eta_attribute
+from sklda._sampling.point_estimates import check_memory_of_results
 from sklda._sampling.prior_learning import kind_of_learning
 from sklda._sampling.run_chains import Schedule
 
@@ -44,7 +48,7 @@ from sklda._sampling.run_chains import Schedule
 _HDP_CHAINS = 4
 
 
-class CompoundLDA(ChainAttributes, MetadataLDA):
+class CompoundLDA(ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation of several collections that share their topics.
 
     Documents come in collections: years, sources, ratings. Each collection j has its own mixture pi_j of the common
@@ -247,7 +251,6 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
     (True, (400,))
     """
 
-    _metadata = COLLECTIONS
     _continued = (
         *("n_components", "collection_topic_prior", "doc_concentration", "topic_word_prior", "topic_concentration"),
         *("collection_concentration", "method", "learn_priors", "burn_in", "n_chains"),
@@ -305,8 +308,37 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _plan(self, corpus, data, former, collections):
-        if collections is None and data["y"] is not None:
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Counts, y: Any = None, *, collections: ArrayLike | None = None) -> Self:
+        """Find topics in a corpus, and the mixture of every collection.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used. There is a UserWarning if y is given without `collections`.
+        collections : sequence of n_documents hashable labels, default=None
+            The collection of every document: strings, numbers, tuples. None: one collection.
+
+        Returns
+        -------
+        self : CompoundLDA
+            The fitted estimator. If an error or Ctrl-C ends the fit, the estimator is as it was before.
+
+        Raises
+        ------
+        ValueError
+            If X is not a matrix of counts or has no token. If the number of labels is not the number of documents, or
+            a label is None or NaN. If a parameter is out of range. With `warm_start`, if X, the collections or a
+            parameter are not those of the previous fit.
+        TypeError
+            If a label is not hashable, or a parameter is of the wrong type.
+        """
+        given = self._read_collections(X, collections)
+        self._validate_params()
+        if given is None and y is not None:
             warn(
                 "CompoundLDA does not use y. If it holds the collections of the documents, call fit(X, collections=y)."
             )
@@ -315,67 +347,252 @@ class CompoundLDA(ChainAttributes, MetadataLDA):
                 "learn_priors='symmetric' is not possible: the prior of a document, gamma pi_j, has a mixture that "
                 "differs between topics. Give learn_priors='asymmetric', True or False."
             )
-        labels, collections = encode(collections, corpus)
-        warn_of_many_collections(labels, collections)
-        if former is not None:
-            check_same_collections(self, labels, collections)
-        names = "topic_concentration", "collection_concentration", "doc_concentration"
-        drawn = {name: getattr(self, name) for name in names}
-        concentrations = Concentrations.of(self.collection_topic_prior, self.topic_word_prior, len(labels), **drawn)
-        given = self.n_components, self.collection_topic_prior, self.doc_concentration, self.topic_word_prior
-        kind = kind_of_learning(self.learn_priors)
-        hyperparameters = CompoundHyperparameters.make(*given, kind, corpus.n_tokens, concentrations)
-        run = {"max_iter": self.max_iter, "burn_in": self.burn_in}
-        run["earlier"] = None if former is None else (self._model_, former.states)
-        model = Model.make(collections, len(labels), self.method, hyperparameters, **run)
-        priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
-        n_chains = self.n_chains or (_HDP_CHAINS if concentrations else 1)
-        # An ascent and its state have the proportions, and an iteration three more arrays of their size, as measured.
-        # alpha has a row for each collection, twice while it changes.
-        n_rows = (n_chains + 1) * len(labels)
-        if self.method == "variational":
-            n_rows = (2 * n_chains + 3) * corpus.n_documents
+        corpus = self._training_corpus(X)
+        labels, collection_of = encode(given, corpus)
+        warn_of_many_collections(labels, collection_of)
+        with FitRun(self, corpus, X, y, collections=given) as run:
+            if run.former is not None:
+                check_same_collections(self, labels, collection_of)
+            concentrations = Concentrations.of(
+                self.collection_topic_prior,
+                self.topic_word_prior,
+                len(labels),
+                topic_concentration=self.topic_concentration,
+                collection_concentration=self.collection_concentration,
+                doc_concentration=self.doc_concentration,
+            )
+            hyperparameters = CompoundHyperparameters.make(
+                self.n_components,
+                self.collection_topic_prior,
+                self.doc_concentration,
+                self.topic_word_prior,
+                kind_of_learning(self.learn_priors),
+                corpus.n_tokens,
+                concentrations,
+            )
+            model = Model.make(
+                collection_of,
+                len(labels),
+                self.method,
+                hyperparameters,
+                max_iter=self.max_iter,
+                burn_in=self.burn_in,
+                earlier=None if run.former is None else (self._model_, run.former.states),
+            )
+            priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
+            n_chains = self.n_chains or (_HDP_CHAINS if concentrations else 1)
+            # alpha has a row for each collection, twice while it changes.
+            n_rows = (n_chains + 1) * len(labels)
+            if self.method == "variational":
+                # An ascent and its state have the proportions, and an iteration three more arrays of their size.
+                n_rows = (2 * n_chains + 3) * corpus.n_documents
+            check_memory_of_results(corpus, self.n_components, 0, n_chains, self.n_draws, n_rows)
 
-        def begin(seed):
-            if former is not None:
-                return driver.continued(corpus, priors, model, former.states)
-            return driver.initialise(corpus, priors, model, hyperparameters, n_chains, random.child(seed, 0))
+            known = {
+                "collections_": labels,
+                "topic_word_prior_": eta_attribute(hyperparameters.eta),
+                "_model_": model,
+                "_fold_in_seed_": run.fold_in_seed,
+                "_settings_": settings_of(self),
+            }
+            run.begin(
+                partial(self._fitted_attributes, known),
+                n_chains=n_chains,
+                n_sweeps=self.max_iter,
+                n_annealed=model.annealing.n_sweeps,
+            )
+            if run.former is not None:
+                chains = driver.continued(corpus, priors, model, run.former.states)
+            else:
+                seed = random.child(run.seed, 0)
+                chains = driver.initialise(corpus, priors, model, hyperparameters, n_chains, seed)
+            if self.method == "variational":
+                chains = maximise_bounds(chains, self.max_iter, n_jobs=self.n_jobs, progress=run.progress)
+            else:
+                schedule = Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in)
+                chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
+            run.progress.end(chains)
 
-        warnings = () if self.method == "variational" else (ChainResults.warn_of_disagreement,)
-        if concentrations:
-            warnings += partial(warn_of_truncation, n_components=self.n_components), warn_of_unsettled_count
-        return Plan(
-            {"collections_": labels, "topic_word_prior_": eta_attribute(hyperparameters.eta), "_model_": model},
-            self.n_jobs,
-            begin,
-            Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in),
-            n_chains,
-            self.max_iter,
-            reserve=partial(reserve_memory, corpus, self.n_components, 0, np.float32, n_chains, self.n_draws, n_rows),
-            sweep=driver.run,
-            warnings=warnings,
-        )
+            results = self._results_of(chains, model)
+            del chains  # They have arrays for sweeps.
+            if self.method != "variational":
+                results.warn_of_disagreement()
+            if concentrations:
+                warn_of_truncation(results, self.n_components)
+                warn_of_unsettled_count(results)
+            return run.take(self._attributes_of(results, known))
 
-    def _chain_results(self, known, chains):
+    def _results_of(self, chains, model):
         if self.method == "variational":
             return AscentResults(chains)
-        if known["_model_"].concentrations:
+        if model.concentrations:
             show_in_common(chains)
-        return super()._chain_results(known, chains)
+        results = ChainResults(chains)
+        results.records = []
+        for chain, draws in zip(chains, results.draws, strict=True):
+            # gamma of the HDP has one value for each draw.
+            gamma = draws.added("gamma")
+            record = record_of_mixtures(chain)
+            record["doc_concentration_"] = float(gamma[0] if (gamma == gamma[0]).all() else gamma.mean())
+            record["topic_word_prior_"] = eta_attribute(self.topic_word_prior, draws.priors)
+            results.records.append(record)
+        return results
 
-    def _record(self, known, chain, draws):
-        # gamma of the HDP has one value for each draw.
-        gamma = draws.added("gamma")
-        return record_of_mixtures(chain) | {
-            "doc_concentration_": float(gamma[0] if (gamma == gamma[0]).all() else gamma.mean()),
-            "topic_word_prior_": eta_attribute(self.topic_word_prior, draws.priors),
-        }
+    def _attributes_of(self, results, known):
+        """The fitted attributes, a dict. The means are computed here, which takes the time of some sweeps."""
+        results.estimate(self.point_estimate, self.n_jobs)
+        found = known | results.attributes()
+        return found | compound_attributes(found, results, self.n_components)
 
-    def _attributes(self, known, results):
-        return compound_attributes(known, results, self.n_components)
+    def _fitted_attributes(self, known, chains):
+        """The fitted attributes of chains as they are now, for callbacks."""
+        return self._attributes_of(self._results_of(chains, known["_model_"]), known)
 
-    def _read_metadata(self, collections):
+    def fit_transform(
+        self, X: Counts, y: Any = None, *, normalize: bool = True, collections: ArrayLike | None = None
+    ) -> np.ndarray:
+        """Find topics, and return the proportions: ``fit(X, collections=z).transform(X, collections=z)``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used.
+        normalize : bool, default=True
+            Whether rows sum to one.
+        collections : sequence of n_documents hashable labels, default=None
+            See `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+        """
+        collections = self._read_collections(X, collections)
+        return self.fit(X, y, collections=collections).transform(X, collections=collections, normalize=normalize)
+
+    def transform(self, X: Counts, *, normalize: bool = True, collections: ArrayLike | None = None) -> np.ndarray:
+        """Topic proportions of documents, given the topics and mixtures found.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        normalize : bool, default=True
+            Whether rows sum to one; otherwise they are expected topic counts plus prior.
+        collections : sequence of n_documents hashable labels, default=None
+            Labels of the fit. None, for all documents or for one: the collection is unknown, and the prior is
+            `doc_topic_prior_`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            By CVB0 and Gibbs sampling with the topics fixed; each token's full conditional is averaged over the last
+            two thirds of `fold_in_iter` sweeps, and CVB0 counts for 30 sweeps. A row depends neither on the other rows
+            nor on `n_jobs`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not a matrix of counts with the features of the fit, or a label is not among `collections_`.
+        """
+        check_is_fitted(self)
+        if is_dask(X) and collections is None:
+            return super().transform(X, normalize=normalize)
+        collections = self._read_collections(X, collections)
+        self._validate_params()
+        corpus = self._new_corpus(X)
+        return self._proportions(corpus, self._prior_of(corpus, collections), normalize)
+
+    def score_samples(self, X: Counts, *, collections: ArrayLike | None = None) -> np.ndarray:
+        """Held-out log-likelihood of documents, log p(w_d | phi, gamma pi_j), by guided annealed importance sampling.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        collections : sequence of n_documents hashable labels, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Nats, without the multinomial coefficient; 0 for a document without words.
+        """
+        check_is_fitted(self)
+        if is_dask(X) and collections is None:
+            return super().score_samples(X)
+        collections = self._read_collections(X, collections)
+        self._validate_params()
+        corpus = self._new_corpus(X)
+        return self._log_likelihood(corpus, self._prior_of(corpus, collections))
+
+    def score(
+        self,
+        X: Counts,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        collections: ArrayLike | None = None,
+    ) -> float:
+        """Mean held-out log-likelihood per token, in nats; greater is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used.
+        sample_weight : array-like of shape (n_documents,), default=None
+            Weights of the documents.
+        collections : sequence of n_documents hashable labels, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        collections = self._read_collections(X, collections)
+        self._validate_params()
+        corpus = self._new_corpus(X)
+        log_likelihood = self._log_likelihood(corpus, self._prior_of(corpus, collections))
+        return mean_per_token(log_likelihood, corpus.lengths, sample_weight)
+
+    def perplexity(self, X: Counts, *, collections: ArrayLike | None = None) -> float:
+        """Held-out perplexity, ``exp(-score(X))``: smaller is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        collections : sequence of n_documents hashable labels, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        float
+        """
+        with np.errstate(over="ignore"):
+            return float(np.exp(-self.score(X, collections=collections)))
+
+    def _read_collections(self, X, collections):
+        """The labels as a list; missing ones are None."""
+        if collections is None:
+            return None
+        check_same_order(X, collections, "collections")
         return read_labels(collections, "collections", may_be_missing=True)
+
+    def _prior_of(self, corpus, collections):
+        """The Dirichlet parameter of theta of documents of these collections, one row for all if they are unknown."""
+        if collections is None:
+            return self._doc_prior()
+        prior = self.document_prior(collections)
+        if len(prior) != corpus.n_documents:
+            raise ValueError(f"collections has {len(prior)} labels; X has {corpus.n_documents} documents.")
+        return prior
 
     def document_prior(self, collections: ArrayLike) -> np.ndarray:
         """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.

@@ -41,7 +41,7 @@ from sklda._models.consensus.fits import (
     warn_of_poor_fits,
     with_shared_memory,
 )
-from sklda._models.fitting import all_or_nothing
+from sklda._models.fit_run import all_or_nothing
 from sklda._models.gibbs import GibbsLDA
 from sklda._models.parameters import HintsMixin
 from sklda._models.persistence import SavedMixin

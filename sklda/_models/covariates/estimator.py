@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,19 +12,23 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
+from sklda._core.dask_arrays import is_dask
 from sklda._core.design import n_rows, read_covariates
 from sklda._core.formulas import design_without_intercept
+from sklda._core.names import check_same_order
 from sklda._core.priors import Priors, check_prior
-from sklda._core.types import Seed, TopicPrior
+from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._core.warn import warn
+from sklda._likelihood.held_out.averages import mean_per_token
+from sklda._models.base import BaseLDA
 from sklda._models.covariates.coefficients import Coefficients, chain_with_coefficients, continued
 from sklda._models.covariates.model import Columns, Model, check_size, prior_of
-from sklda._models.fitting import Plan, eta_attribute
-from sklda._models.metadata import COVARIATES, MetadataLDA
-from sklda._models.results import ChainAttributes, ChainResults, normalised, total_variance
+from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
+from sklda._models.progress import with_callbacks
+from sklda._models.results import ChainAttributes, ChainResults, eta_attribute, normalised, total_variance
 from sklda._sampling.annealed_start import Annealing
 from sklda._sampling.draws import variance_of_draws
-from sklda._sampling.point_estimates import reserve_memory
+from sklda._sampling.point_estimates import check_memory_of_results
 from sklda._sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR, kind_of_learning
 from sklda._sampling.run_chains import Schedule, burn_in_of
 
@@ -32,7 +36,7 @@ from sklda._sampling.run_chains import Schedule, burn_in_of
 _SIGMA = (1e-6, 1e3)
 
 
-class CovariateLDA(ChainAttributes, MetadataLDA):
+class CovariateLDA(ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation in which topic proportions depend on covariates of the documents.
 
     The Dirichlet parameter of topic k in document d is exp(x_d . lambda_k), where x_d has a one and the covariates of
@@ -199,7 +203,6 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
     ((3, 1), (3, 1), (60, 3))
     """
 
-    _metadata = COVARIATES
     _continued = (
         *("n_components", "coef_scale", "doc_topic_prior", "topic_word_prior", "learn_priors"),
         *("burn_in", "n_chains"),
@@ -251,48 +254,91 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _plan(self, corpus, data, former, covariates):
-        design = design_without_intercept(covariates, corpus.n_documents, self.formula, self.transformer)
-        columns = np.zeros((corpus.n_documents, 0))
-        if design is not None:
-            check_size(design, self.n_components)
-            columns = design.matrix(covariates, corpus.n_documents)
-        terms = [] if design is None else design.terms
-        made = Columns.of(columns, terms)
-        if former is not None:
-            self._check_same_covariates(terms, columns)
-        model, priors = self._settings(corpus, made.distinct, former)
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Counts, y: Any = None, *, covariates: Any = None) -> Self:
+        """Find topics in a corpus, and how their proportions depend on the covariates.
 
-        def begin(seed):
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used. There is a UserWarning if y is given without `covariates`.
+        covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
+            Numbers, or texts and other labels for categories. A category has a column for each level but the first in
+            order, its base. None: the prior of theta has an alpha for each topic, with a UserWarning.
+
+        Returns
+        -------
+        self : CovariateLDA
+            The fitted estimator. If an error or Ctrl-C ends the fit, the estimator is as it was before.
+
+        Raises
+        ------
+        ValueError
+            If X is not a matrix of counts or has no token. If covariates have more than 1000 terms, no row for each
+            document, or a missing or masked value. If a parameter is out of range. With `warm_start`, if X, the
+            covariates or a parameter are not those of the previous fit.
+        TypeError
+            If covariates are no array or data frame, or a parameter is of the wrong type.
+        """
+        given = self._read_covariates(X, covariates)
+        self._validate_params()
+        corpus = self._training_corpus(X)
+        with FitRun(self, corpus, X, y, covariates=given) as run:
+            design = design_without_intercept(given, corpus.n_documents, self.formula, self.transformer)
+            columns = np.zeros((corpus.n_documents, 0))
+            if design is not None:
+                check_size(design, self.n_components)
+                columns = design.matrix(given, corpus.n_documents)
+            terms = [] if design is None else design.terms
+            standardised = Columns.of(columns, terms)
+            if run.former is not None:
+                self._check_same_covariates(terms, columns)
+            model, priors = self._model_and_eta(corpus, standardised.distinct, run.former)
+            # alpha has a row for each distinct row of the covariates; twice while it changes.
+            n_rows = (self.n_chains + 1) * len(model.rows)
+            check_memory_of_results(corpus, self.n_components, 0, self.n_chains, self.n_draws, n_rows)
             if design is None:
                 give = "Give them with fit(X, covariates=...)."
-                if data["y"] is not None:
+                if y is not None:
                     give = "It does not use y: call fit(X, covariates=y)."
                 warn(f"CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. {give}")
-            if former is not None:
-                return continued(corpus, priors, model, former.states)
-            seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
-            return [chain_with_coefficients(corpus, priors, each, model) for each in seeds]
 
-        known = {
-            "_design_": design,
-            "_columns_": columns,
-            "_model_": model,
-            "covariate_names_": np.array(terms, dtype=object),
-            "covariate_mean_": made.mean,
-            "covariate_std_": made.std,
-            "_scale_": made.scale,
-        }
-        schedule = Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in)
-        # alpha has a row for each distinct row of the covariates; twice while it changes.
-        kept = self.n_chains, self.n_draws, (self.n_chains + 1) * len(model.rows)
-        reserve = partial(reserve_memory, corpus, self.n_components, 0, np.float32, *kept)
-        run = self.n_chains, self.max_iter, model.annealing
-        warnings = (ChainResults.warn_of_disagreement,)
-        return Plan(known, self.n_jobs, begin, schedule, *run, reserve, warnings=warnings)
+            known = {
+                "_design_": design,
+                "_columns_": columns,
+                "_model_": model,
+                "covariate_names_": np.array(terms, dtype=object),
+                "covariate_mean_": standardised.mean,
+                "covariate_std_": standardised.std,
+                "_scale_": standardised.scale,
+                "_fold_in_seed_": run.fold_in_seed,
+                "_settings_": settings_of(self),
+            }
+            run.begin(
+                partial(self._fitted_attributes, known),
+                n_chains=self.n_chains,
+                n_sweeps=self.max_iter,
+                n_annealed=model.annealing.n_sweeps,
+            )
+            if run.former is not None:
+                chains = continued(corpus, priors, model, run.former.states)
+            else:
+                seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
+                chains = [chain_with_coefficients(corpus, priors, seed, model) for seed in seeds]
+            schedule = Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in)
+            chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
+            run.progress.end(chains)
 
-    def _settings(self, corpus, distinct, former):
-        """The model, and eta as `Priors`."""
+            results = self._results_of(chains, known)
+            del chains  # They have arrays for sweeps.
+            results.warn_of_disagreement()
+            return run.take(self._attributes_of(results, known))
+
+    def _model_and_eta(self, corpus, distinct, former):
+        """The model of the coefficients, and `Priors` with eta."""
         K, sigma = self.n_components, self.coef_scale
         if self.learn_priors == "symmetric":
             raise ValueError(
@@ -327,24 +373,33 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
                 "fit. Fit with warm_start=False to begin again."
             )
 
-    def _record(self, known, chain, draws):
-        step = chain.step(Coefficients)
-        path = step.draws()
-        # In the units of the covariates.
-        coef = path[:, :, 1:] / known["_scale_"]
-        intercept = path[:, :, 0] - coef @ known["covariate_mean_"]
-        return {
-            "doc_topic_prior_": np.exp(path[:, :, 0].mean(axis=0)),
-            "topic_word_prior_": eta_attribute(self.topic_word_prior, draws.priors),
-            "coef_": coef.mean(axis=0),
-            "intercept_": intercept.mean(axis=0),
-            "coef_draws_": coef,
-            "intercept_draws_": intercept,
-            "coef_scale_": step.sigma_mean() if step.model.sigma is None else float(step.model.sigma),
-        }
+    def _results_of(self, chains, known):
+        results = ChainResults(chains)
+        results.records = []
+        for chain, priors in zip(chains, results.priors, strict=True):
+            step = chain.step(Coefficients)
+            path = step.draws()
+            # In the units of the covariates.
+            coef = path[:, :, 1:] / known["_scale_"]
+            intercept = path[:, :, 0] - coef @ known["covariate_mean_"]
+            results.records.append(
+                {
+                    "doc_topic_prior_": np.exp(path[:, :, 0].mean(axis=0)),
+                    "topic_word_prior_": eta_attribute(self.topic_word_prior, priors),
+                    "coef_": coef.mean(axis=0),
+                    "intercept_": intercept.mean(axis=0),
+                    "coef_draws_": coef,
+                    "intercept_draws_": intercept,
+                    "coef_scale_": step.sigma_mean() if step.model.sigma is None else float(step.model.sigma),
+                }
+            )
+        return results
 
-    def _attributes(self, known, results):
-        found, has_topics = {}, results.has_topics(normalised(known["components_"]))
+    def _attributes_of(self, results, known):
+        """The fitted attributes, a dict. The means are computed here, which takes the time of some sweeps."""
+        results.estimate(self.point_estimate, self.n_jobs)
+        found = known | results.attributes()
+        has_topics = results.has_topics(normalised(found["components_"]))
         for name in ("coef", "intercept"):
             draws = results.in_order(f"{name}_draws_", (slice(None),))
             # A chain that does not have a topic does not speak for it.
@@ -358,8 +413,148 @@ class CovariateLDA(ChainAttributes, MetadataLDA):
             }
         return found
 
-    def _read_metadata(self, covariates):
+    def _fitted_attributes(self, known, chains):
+        """The fitted attributes of chains as they are now, for callbacks."""
+        return self._attributes_of(self._results_of(chains, known), known)
+
+    def fit_transform(self, X: Counts, y: Any = None, *, normalize: bool = True, covariates: Any = None) -> np.ndarray:
+        """Find topics, and return the topic proportions: ``fit(X, covariates=z).transform(X, covariates=z)``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used.
+        normalize : bool, default=True
+            Whether rows sum to one.
+        covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
+            See `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+        """
+        covariates = self._read_covariates(X, covariates)
+        return self.fit(X, y, covariates=covariates).transform(X, covariates=covariates, normalize=normalize)
+
+    def transform(self, X: Counts, *, normalize: bool = True, covariates: Any = None) -> np.ndarray:
+        """Topic proportions of documents, given the topics and coefficients found.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        normalize : bool, default=True
+            Whether rows sum to one; otherwise they are expected topic counts plus prior.
+        covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
+            Those of the fit. None: all documents have the mean covariates, and the prior is `doc_topic_prior_`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            By CVB0 and Gibbs sampling with the topics fixed; each token's full conditional is averaged over the last
+            two thirds of `fold_in_iter` sweeps, and CVB0 counts for 30 sweeps. A row depends neither on the other rows
+            nor on `n_jobs`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not a matrix of counts with the features of the fit, covariates are not of the kind of the fit, or
+            a category has a new level.
+        """
+        check_is_fitted(self)
+        if is_dask(X) and covariates is None:
+            return super().transform(X, normalize=normalize)
+        covariates = self._read_covariates(X, covariates)
+        self._validate_params()
+        corpus = self._new_corpus(X)
+        return self._proportions(corpus, self._prior_of(corpus, covariates), normalize)
+
+    def score_samples(self, X: Counts, *, covariates: Any = None) -> np.ndarray:
+        """Held-out log-likelihood of documents, log p(w_d | phi, alpha_d), by guided annealed importance sampling.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Nats, without the multinomial coefficient; 0 for a document without words.
+        """
+        check_is_fitted(self)
+        if is_dask(X) and covariates is None:
+            return super().score_samples(X)
+        covariates = self._read_covariates(X, covariates)
+        self._validate_params()
+        corpus = self._new_corpus(X)
+        return self._log_likelihood(corpus, self._prior_of(corpus, covariates))
+
+    def score(
+        self, X: Counts, y: Any = None, sample_weight: ArrayLike | None = None, *, covariates: Any = None
+    ) -> float:
+        """Mean held-out log-likelihood per token, in nats; greater is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used.
+        sample_weight : array-like of shape (n_documents,), default=None
+            Weights of the documents.
+        covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        covariates = self._read_covariates(X, covariates)
+        self._validate_params()
+        corpus = self._new_corpus(X)
+        log_likelihood = self._log_likelihood(corpus, self._prior_of(corpus, covariates))
+        return mean_per_token(log_likelihood, corpus.lengths, sample_weight)
+
+    def perplexity(self, X: Counts, *, covariates: Any = None) -> float:
+        """Held-out perplexity, ``exp(-score(X))``: smaller is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        float
+        """
+        with np.errstate(over="ignore"):
+            return float(np.exp(-self.score(X, covariates=covariates)))
+
+    def _read_covariates(self, X, covariates):
+        """Covariates of which the rows can be taken, in the order of X."""
+        if covariates is None:
+            return None
+        check_same_order(X, covariates, "covariates")
         return read_covariates(covariates)
+
+    def _prior_of(self, corpus, covariates):
+        """The Dirichlet parameter of theta of documents with these covariates; one row for all if they are unknown."""
+        if covariates is None:
+            return self._doc_prior()
+        prior = self.document_prior(covariates)
+        if len(prior) != corpus.n_documents:
+            raise ValueError(f"covariates has {len(prior)} rows; X has {corpus.n_documents} documents.")
+        return prior
 
     def document_prior(self, covariates: Any) -> np.ndarray:
         """The Dirichlet parameter of theta of documents, ``exp(intercept_ + x @ coef_.T)``.

@@ -6,13 +6,12 @@ import numpy as np
 
 from sklda._core import random
 from sklda._core.gibbs_em import MStep
-from sklda._core.progress import SILENT
 from sklda._models.empirical_bayes.prior_steps import trace_of, with_step
 from sklda._models.empirical_bayes.serial_tempering import Grid, continue_on_grid
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
 from sklda._sampling.prior_learning import Learner
-from sklda._sampling.run_chains import Schedule, run_chains
+from sklda._sampling.run_chains import NO_RUN, Schedule
 
 # Sweeps of Gibbs-EM at the start, and for an M-step.
 LEARNING, EM_SWEEPS = 100, 5
@@ -31,8 +30,8 @@ class ChainPool:
     n_chains : int
     n_jobs : int, default=None
         Chains that run at the same time. The draws do not depend on it.
-    progress : Progress, optional
-        It hears of all sweeps made by `sweep`, and of the results of stages.
+    run : Run, optional
+        All sweeps made by `sweep` are stages of it.
 
     Attributes
     ----------
@@ -44,9 +43,9 @@ class ChainPool:
         Sweeps that are left of `max_iter`.
     """
 
-    def __init__(self, corpus, priors, settings, seed, *, n_chains, n_jobs=None, progress=SILENT):
+    def __init__(self, corpus, priors, settings, seed, *, n_chains, n_jobs=None, run=NO_RUN):
         self.corpus, self.priors, self.settings, self.seed = corpus, priors, settings, seed
-        self.n_chains, self.n_jobs, self.progress = n_chains, n_jobs, progress
+        self.n_chains, self.n_jobs, self.run = n_chains, n_jobs, run
         self.chains, self.ended, self.left = [], set(), settings.max_iter
 
     def initialise(self, seed, *key):
@@ -85,11 +84,11 @@ class ChainPool:
         self.left -= n_sweeps
         numbers = [c for c in range(len(self.chains)) if c not in self.ended]
         before = [self.chains[c].n_sweeps for c in numbers]
-        options = {"n_jobs": self.n_jobs, "progress": self.progress, "schedule": schedule, "numbers": numbers}
-        swept = run_chains([self.chains[c] for c in numbers], n_sweeps, **options)
+        chains = [self.chains[c] for c in numbers]
+        swept = self.run.sweep(chains, n_sweeps, schedule=schedule, n_jobs=self.n_jobs, numbers=numbers)
         for c, chain, length in zip(numbers, swept, before, strict=True):
             self.chains[c] = chain
-            if c in self.progress.ended or chain.n_sweeps - length < n_sweeps:
+            if c in self.run.progress.ended or chain.n_sweeps - length < n_sweeps:
                 self.ended.add(c)
 
     def continue_on_grid(self, grid, stage, gain=None):

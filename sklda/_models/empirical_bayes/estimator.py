@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklda._core import random
 from sklda._core.arguments import real_numbers
 from sklda._core.priors import LARGEST, SMALLEST, Priors
-from sklda._core.types import Seed, TopicPrior
+from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._models.base import BaseLDA
 from sklda._models.empirical_bayes.chain_pool import ChainPool, with_a_record
 from sklda._models.empirical_bayes.expectation_maximisation import expectation_maximisation
@@ -29,10 +29,11 @@ from sklda._models.empirical_bayes.settings import (
     Tempering,
     run_lengths,
 )
-from sklda._models.fitting import Plan
+from sklda._models.fit_run import FitRun, all_or_nothing
 from sklda._models.parameters import POSITIVE
-from sklda._models.results import ChainAttributes
-from sklda._sampling.point_estimates import reserve_memory
+from sklda._models.progress import with_callbacks
+from sklda._models.results import ChainAttributes, ChainResults
+from sklda._sampling.point_estimates import check_memory_of_results
 
 
 class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
@@ -260,40 +261,88 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _plan(self, corpus, data, former):
-        per_topic = self._checked_per_topic()
-        priors = Priors.make(self._alpha, self.topic_word_prior, self.n_components, corpus.n_features)
-        functionals = self._checked_functionals()
-        region = self._checked_region()
-        given = self.n_tuning, self.max_iter, self.n_chains
-        n_tuning, max_iter, n_chains = run_lengths(self.method, corpus.n_tokens, *given)
-        settings = Settings(
-            n_tuning=n_tuning,
-            max_iter=max_iter,
-            n_draws=self.n_draws,
-            tol=self.tol,
-            grid_shape=self._checked_shape(),
-            region=WIDEST if region is None else region,
-            grid_is_region=region is not None,
-            tempering=Tempering.make(self.tempering),
-            functionals=tuple(functionals.values()),
-        )
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Counts, y: Any = None) -> Self:
+        """Find the priors, and topics at these priors.
 
-        def run(plan, seed, progress):
-            options = {"n_chains": n_chains, "n_jobs": self.n_jobs, "progress": progress}
-            pool = ChainPool(corpus, priors, settings, random.child(seed, 0), **options)
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts: non-negative whole numbers of any dtype, as from `CountVectorizer`. Documents may be empty.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : EmpiricalBayesLDA
+            The fitted estimator. If an error or Ctrl-C ends the fit, the estimator is as it was before.
+
+        Raises
+        ------
+        ValueError
+            If X has a negative, missing, infinite or fractional count (the message names the first one), if X has no
+            token, or if a parameter is out of range.
+        TypeError
+            If a parameter has the wrong type.
+        """
+        self._validate_params()
+        corpus = self._training_corpus(X)
+        with FitRun(self, corpus, X) as run:
+            per_topic = self._checked_per_topic()
+            priors = Priors.make(self._alpha, self.topic_word_prior, self.n_components, corpus.n_features)
+            functionals = self._checked_functionals()
+            region = self._checked_region()
+            n_tuning, max_iter, n_chains = run_lengths(
+                self.method, corpus.n_tokens, self.n_tuning, self.max_iter, self.n_chains
+            )
+            settings = Settings(
+                n_tuning=n_tuning,
+                max_iter=max_iter,
+                n_draws=self.n_draws,
+                tol=self.tol,
+                grid_shape=self._checked_shape(),
+                region=WIDEST if region is None else region,
+                grid_is_region=region is not None,
+                tempering=Tempering.make(self.tempering),
+                functionals=tuple(functionals.values()),
+            )
+            # A variational ascent has its parameters, counts, expected logarithms, and the terms of its bound.
+            n_rows = 8 * (corpus.n_documents + corpus.n_features) if self.method == "variational_em" else 0
+            check_memory_of_results(corpus, self.n_components, 0, n_chains, self.n_draws, n_rows)
+
+            known = {"_fold_in_seed_": run.fold_in_seed}
+            n_sweeps = settings.most_sweeps(self.method)
+            run.begin(partial(self._fitted_attributes, known), n_chains=n_chains, n_sweeps=n_sweeps)
+            seed = random.child(run.seed, 0)
+            pool = ChainPool(corpus, priors, settings, seed, n_chains=n_chains, n_jobs=self.n_jobs, run=run)
+            # The callbacks of the end see what is known then.
             if self.method in EM_METHODS:
                 expectation_maximisation(pool, self.method, per_topic)
-                plan.known["method_"] = self.method
+                known["method_"] = self.method
             else:
-                plan.known |= attributes_of(estimate(pool, self.method)) | {"_functional_names_": tuple(functionals)}
-            return pool.chains
+                known.update(attributes_of(estimate(pool, self.method)))
+                known["_functional_names_"] = tuple(functionals)
+            run.progress.end(pool.chains)
+            return run.take(self._fitted_attributes(known, pool.chains))
 
-        # A variational ascent has its parameters, counts, expected logarithms, and the terms of its bound, as measured.
-        n_rows = 8 * (corpus.n_documents + corpus.n_features) if self.method == "variational_em" else 0
-        reserve = partial(reserve_memory, corpus, self.n_components, 0, np.float32, n_chains, self.n_draws, n_rows)
-        n_sweeps = settings.most_sweeps(self.method)
-        return Plan({}, self.n_jobs, n_chains=n_chains, n_sweeps=n_sweeps, reserve=reserve, run=run)
+    def _fitted_attributes(self, known, chains):
+        """The fitted attributes of chains as they are now, a dict. The means are computed here."""
+        chains = [with_a_record(chain) for chain in chains]
+        results = ChainResults(chains)
+        results.records = []
+        for chain, priors in zip(chains, results.priors, strict=True):
+            alpha = priors.doc[0]
+            results.records.append(
+                {
+                    # A float unless topics have different ones.
+                    "doc_topic_prior_": alpha.copy() if np.ndim(self._alpha) else float(alpha[0]),
+                    "topic_word_prior_": float(priors.word[0]),
+                    "prior_trace_": np.reshape(trace_of(chain).path, (-1, 2)),
+                }
+            )
+        results.estimate(self.point_estimate, self.n_jobs)
+        return known | results.attributes()
 
     def _checked_per_topic(self):
         """Whether an alpha is learnt for every topic; refuse other arrays."""
@@ -334,15 +383,3 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 2).any():
             raise ValueError(f"grid_shape must be two whole numbers, both at least 2, got {self.grid_shape!r}.")
         return tuple(shape.tolist())
-
-    def _chain_results(self, known, chains):
-        return super()._chain_results(known, [with_a_record(chain) for chain in chains])
-
-    def _record(self, known, chain, draws):
-        """alpha, a float unless topics have different ones, and eta."""
-        alpha = draws.priors.doc[0]
-        return {
-            "doc_topic_prior_": alpha.copy() if np.ndim(self._alpha) else float(alpha[0]),
-            "topic_word_prior_": float(draws.priors.word[0]),
-            "prior_trace_": np.reshape(trace_of(chain).path, (-1, 2)),
-        }

@@ -3,7 +3,6 @@
 import numpy as np
 
 from sklda._core.gibbs_em import MStep
-from sklda._core.parallel import in_parallel
 from sklda._models.empirical_bayes.chain_pool import learning, learnt
 from sklda._models.empirical_bayes.prior_steps import with_step
 from sklda._models.empirical_bayes.variational_em import variational_em
@@ -44,7 +43,7 @@ def _variational_em(pool):
     pool.chains = [with_step(chain) for chain in pool.chains]
     pool.sweep(pool.settings.n_tuning)
     tasks = [(chain, pool.settings.region, pool.settings.max_iter) for chain in pool.chains]
-    fits = in_parallel(_ascend, tasks, pool.n_jobs)
+    fits = pool.run.parallel(_ascend, tasks, pool.n_jobs)
     return [max(fits, key=lambda fit: fit[0])[1]] * len(pool.chains)
 
 

@@ -15,7 +15,6 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda._core import random
-from sklda._core.parallel import in_parallel
 from sklda._core.priors import Priors
 from sklda._core.warn import warn
 from sklda._likelihood.evidence.bennett import sweeps_both_ways
@@ -30,7 +29,6 @@ from sklda._sampling.choice import chain_class
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.matching import differing
 from sklda._sampling.prior_learning import LEAST_TOKENS
-from sklda._sampling.run_chains import run_chains
 
 # Modes are searched if at most this share of the tokens changes topic in a sweep.
 _MOST_CHANGED = 1 / 3
@@ -84,7 +82,7 @@ def begin(pool, seed):
         # Chains of large corpora need most sweeps to reach their posterior distribution, and there is no search.
         n_anneal, n_learn = quarter // 2, 2 * quarter
     tasks = [(corpus, pool.priors, random.child(seed, 0, c), n_anneal) for c in range(pool.n_chains)]
-    pool.chains = in_parallel(_annealed, tasks, pool.n_jobs)
+    pool.chains = pool.run.parallel(_annealed, tasks, pool.n_jobs)
     pool.left -= n_anneal
     log_h = np.log([pool.priors.doc[0, 0], pool.priors.word[0]])
     # Few tokens say too little about h for Gibbs-EM, and chains leave all modes.
@@ -92,7 +90,7 @@ def begin(pool, seed):
         return Beginning(log_h)
     log_h = pool.learn(n_learn)
     alpha, eta = np.exp(log_h)
-    pool.progress.say(f"{pool.n_chains} chains have learnt doc_topic_prior {alpha:.4g}, topic_word_prior {eta:.4g}")
+    pool.run.progress.say(f"{pool.n_chains} chains have learnt doc_topic_prior {alpha:.4g}, topic_word_prior {eta:.4g}")
     found = Beginning(log_h)
     if K > 1 and _has_modes(pool, log_h):
         found = _search(pool, found, random.child(seed, 1))
@@ -182,13 +180,13 @@ class _Modes:
         pool, n, K = self.pool, len(self.variances), priors.n_components
         kind = chain_class("collapsed", pool.corpus, priors)
         state = ChainState(topics, random.stream(random.child(self.seed, n, 0)))
-        (chain,) = run_chains([learning(kind(pool.corpus, priors, state), LEARNING)], LEARNING)
+        (chain,) = pool.run.sweep([learning(kind(pool.corpus, priors, state), LEARNING)], LEARNING, reports=False)
         alpha, eta = np.exp(learnt(chain)).tolist()
         key, at = random.child(self.seed, n, 1), Priors.make(alpha, eta, *priors.shape)
-        found = mode_evidence([chain], at, _TEMPERATURES, _RUNS, key, pool.n_jobs)
+        found = mode_evidence([chain], at, _TEMPERATURES, _RUNS, key, pool.n_jobs, pool.run)
         value = float(found.value[0])
         self.variances.append(found.std**2)
-        pool.progress.say(f"{what}: log evidence {value:.1f} at {alpha:.4g}, {eta:.4g}")
+        pool.run.progress.say(f"{what}: log evidence {value:.1f} at {alpha:.4g}, {eta:.4g}")
         for mode in self.known:
             if mode.is_near(topics, K) and self.same(mode.value, value):
                 mode.values.append(value)
@@ -208,7 +206,12 @@ def _search(pool, beginning, seed):
     chains have left.
     """
     share, weighing = 2 * pool.left // 3, LEARNING + _WEIGHING
-    options = {"n_jobs": pool.n_jobs, "max_sweeps": min(share - weighing, _SEARCH_SWEEPS), "weigh": False}
+    options = {
+        "n_jobs": pool.n_jobs,
+        "max_sweeps": min(share - weighing, _SEARCH_SWEEPS),
+        "weigh": False,
+        "run": pool.run,
+    }
     modes, log_h, found, searched = _Modes(pool, random.child(seed, pool.n_chains)), beginning.log_h, [], 0
 
     def may_weigh(n_chains):
@@ -282,9 +285,9 @@ def resolve(pool, found, reserved, shares, seed):
     elif shares is None and _can_weigh(pool) and pool.left - reserved >= _WEIGHING:
         pool.left -= _WEIGHING
         priors = Priors.make(*found.maximum.h, K, pool.corpus.n_features)
-        evidence = mode_evidence(pool.chains, priors, _TEMPERATURES, _RUNS, seed, pool.n_jobs)
+        evidence = mode_evidence(pool.chains, priors, _TEMPERATURES, _RUNS, seed, pool.n_jobs, pool.run)
         values = ", ".join(f"{x:.1f}" for x in evidence.value)
-        pool.progress.say(f"log evidence of the chains: {values}, each +- {evidence.std:.1f} nats")
+        pool.run.progress.say(f"log evidence of the chains: {values}, each +- {evidence.std:.1f} nats")
         shares = probabilities(evidence.value, evidence.std)
     return found.averaged(np.ones(n_chains) if shares is None else shares)
 

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core.arguments import check_choice, real_numbers
@@ -41,7 +40,7 @@ class MarginalLikelihoodMixin:
     def _found(self):
         check_is_fitted(self)
         if not hasattr(self, "_estimate_"):
-            raise NotFittedError(
+            raise ValueError(
                 f"method={self.method_!r} does not estimate the marginal likelihood of the priors. "
                 "Fit with method='skeleton', 'serial_tempering' or 'full_bayes'."
             )

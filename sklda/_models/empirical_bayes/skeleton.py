@@ -301,7 +301,7 @@ def no_topics(pool, log_h):
 
 def _say(pool, found):
     (alpha, eta), errors = found.maximum.h, np.sqrt(np.diag(found.maximum.monte_carlo))
-    pool.progress.say(
+    pool.run.progress.say(
         f"{found.n_at.sum()} draws at {len(found.points)} points: doc_topic_prior {alpha:.4g}, topic_word_prior "
         f"{eta:.4g}; Monte Carlo errors of their logarithms {errors[0]:.2g} and {errors[1]:.2g}"
     )

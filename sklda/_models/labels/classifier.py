@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,46 +17,16 @@ from sklda._core.names import check_same_order
 from sklda._core.types import Counts
 from sklda._likelihood.held_out.fold_in import fold_in
 from sklda._models.base import BaseLDA
-from sklda._models.fitting import all_or_nothing
 from sklda._models.labels.dependency import fold_in_with_dependency
 from sklda._models.labels.label_topics import LabelTopics
 from sklda._models.labels.selection import top_documents, top_labels
 from sklda._models.labels.targets import read_known_labels
-from sklda._models.progress import with_callbacks
 
 RANKING_SCORES = ("proportions", "shares", "cgs", "unnormalized")
 
 
 class LabelClassifier(ClassifierMixin, BaseLDA):
     """Base class of classifiers that predict labels by topics. A fit sets the attributes of `LabeledLDA`."""
-
-    @all_or_nothing
-    @with_callbacks
-    def fit(self, X: Counts, y: Counts) -> Self:
-        """Find the words of labels.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts: non-negative whole numbers of any dtype, as from `CountVectorizer`. Documents may be empty.
-        y : array-like or sparse matrix of shape (n_documents, n_labels), or array-like of shape (n_documents,)
-            An indicator matrix of zeros and ones, as from `MultiLabelBinarizer`; its column names are names of labels.
-            Or one label for each document: strings, whole numbers, booleans or dates. None may be missing.
-
-        Returns
-        -------
-        self : LabeledLDA
-            The fitted estimator. If an error or Ctrl-C ends the fit, the estimator is as it was before.
-
-        Raises
-        ------
-        ValueError
-            If X is not a matrix of counts or has no token, or a parameter is out of range. If y is malformed, has a
-            missing entry, other entries than 0 and 1 or another number of rows, or no document has a label.
-        TypeError
-            If a parameter has the wrong type.
-        """
-        return self._find_topics(X, y)
 
     def fit_transform(self, X: Counts, y: Counts, *, normalize: bool = True) -> np.ndarray:
         """Find the words of labels and return the proportions of all labels: ``fit(X, y).transform(X)``.
@@ -98,22 +67,20 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         except AttributeError as error:
             raise AttributeError(f"{type(self).__name__} is not fitted.") from error
 
-    def _proportions(self, X, normalize):
-        counts, prior, _ = self._fold_in(X, "cgs_p")
+    def _proportions(self, corpus, alpha, normalize):
+        counts, prior = self._fold_in(corpus, "cgs_p")
         counts += prior
         if normalize:
             counts /= counts.sum(axis=1, keepdims=True)
         return counts
 
-    def _fold_in(self, X, estimate):
-        """Estimates of the topic counts of documents, their alpha, and their lengths."""
-        check_is_fitted(self)
-        self._validate_params()
-        corpus, phi = self._corpus(X, reset=False), self._known_topics()
+    def _fold_in(self, corpus, estimate):
+        """Estimates of the topic counts of documents, and their alpha."""
+        phi = self._known_topics()
         options = {"n_sweeps": self.fold_in_iter, "n_jobs": self.n_jobs, "estimate": estimate}
         if self.label_prior != "dependency":
-            prior = self._doc_prior(corpus)
-            return fold_in(corpus, phi, prior, seed=self._fold_in_seed_, **options), prior, corpus.lengths
+            prior = self._doc_prior()
+            return fold_in(corpus, phi, prior, seed=self._fold_in_seed_, **options), prior
         self._check_label_topics()
         options["n_label_tokens"] = self._n_label_tokens_ if self.dependency_sampler == "gibbs" else 0
         counts, priors = 0, 0
@@ -125,7 +92,7 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
             )
             counts, priors = counts + found[0], priors + found[1]
         n = len(self.label_topics_)
-        return counts / n, priors / n, corpus.lengths
+        return counts / n, priors / n
 
     def _check_label_topics(self):
         if not hasattr(self, "label_topics_"):
@@ -133,12 +100,15 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
 
     def _scores(self, X):
         """Ranking scores of the labels, (n_documents, n_labels)."""
+        check_is_fitted(self)
+        self._validate_params()
+        corpus = self._new_corpus(X)
         estimate = self.ranking_score if self.ranking_score in ("cgs", "unnormalized") else "cgs_p"
-        counts, prior, lengths = self._fold_in(X, estimate)
+        counts, prior = self._fold_in(corpus, estimate)
         if self.ranking_score == "unnormalized":
             scores = counts
         elif self.ranking_score == "shares":
-            scores = counts / np.maximum(lengths, 1)[:, None] + prior / prior.sum(axis=1, keepdims=True)
+            scores = counts / np.maximum(corpus.lengths, 1)[:, None] + prior / prior.sum(axis=1, keepdims=True)
         else:
             scores = counts + prior
             scores /= scores.sum(axis=1, keepdims=True)
@@ -218,7 +188,7 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
 
     def _counts(self, X):
         """X as the sparse matrix of counts that the regression of the number of labels takes."""
-        return self._corpus(X, reset=False).to_counts().astype(np.float64)
+        return self._new_corpus(X).to_counts().astype(np.float64)
 
     def score(self, X: Counts, y: Counts, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy; for an indicator matrix, the share of documents with exactly the predicted set of labels.

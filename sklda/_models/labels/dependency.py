@@ -5,7 +5,7 @@ import numpy as np
 from sklda._core.parallel import in_parallel
 from sklda._kernels import LANES, _label_fold_in
 from sklda._likelihood.held_out.document_block import BLOCK_DOCUMENTS, word_rows
-from sklda._likelihood.held_out.fold_in import ESTIMATES, joined, reserve_counts
+from sklda._likelihood.held_out.fold_in import ESTIMATES, empty_counts, joined
 
 # "fast": the labels of the words take the place of label tokens. "gibbs": label tokens are drawn.
 SAMPLERS = ("fast", "gibbs")
@@ -60,7 +60,7 @@ def fold_in_with_dependency(
     )
     how = float(strength), n_label_tokens, n_sweeps, n_sweeps // 3 if n_burn_in is None else n_burn_in
     how += (ESTIMATES.index(estimate),)
-    results = [reserve_counts(corpus, len(topic_word)) for _ in range(2)]
+    results = [empty_counts(corpus, len(topic_word)) for _ in range(2)]
     tasks = ((rows, corpus.offsets, keys, block, *shared, how) for block in corpus.blocks(n_documents=BLOCK_DOCUMENTS))
     parts = in_parallel(_fold_in_block, tasks, n_jobs)
     return tuple(joined([part[i] for part in parts], each) for i, each in enumerate(results))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,8 +18,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklda._core import random
 from sklda._core.names import check_same_order
 from sklda._core.priors import LARGEST, SMALLEST, at_topics
-from sklda._core.types import Model, Seed, TopicPrior
-from sklda._models.fitting import Plan, eta_attribute
+from sklda._core.types import Counts, Model, Seed, TopicPrior
+from sklda._models.fit_run import FitRun, all_or_nothing
 from sklda._models.gibbs import GibbsLDA
 from sklda._models.labels.chain import LabelChain
 from sklda._models.labels.classifier import RANKING_SCORES, LabelClassifier
@@ -29,6 +30,8 @@ from sklda._models.labels.open_topics import LabelPriors, OpenTopics
 from sklda._models.labels.results import LabelResults
 from sklda._models.labels.targets import read_targets
 from sklda._models.parameters import POSITIVE
+from sklda._models.progress import with_callbacks
+from sklda._models.results import eta_attribute
 from sklda._models.topic_names import label_attributes
 from sklda._sampling.run_chains import Schedule, burn_in_of
 
@@ -259,99 +262,126 @@ class LabeledLDA(LabelClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _plan(self, corpus, data, former):
-        check_same_order(data["X"], data["y"], "y")
-        targets = read_targets(data["y"], corpus.n_documents)
-        if self.label_weight + self.even_weight == 0:
-            raise ValueError("label_weight and even_weight are both 0: one of them must be positive.")
-        labels = targets.indicator
-        is_labelled = np.diff(labels.indptr) > 0
-        n_used = corpus.lengths[is_labelled].sum() if self.n_shared == 0 else corpus.n_tokens
-        if not is_labelled.any() or not n_used:
-            raise ValueError(
-                f"y has {labels.nnz} labels, and documents with labels have {corpus.lengths[is_labelled].sum()} "
-                "tokens: there is nothing to fit. Documents without labels are used only if n_shared is positive."
-            )
-        n_labels = labels.shape[1]
-        opened = OpenTopics.make(corpus, labels, self.n_shared)
-        alpha = at_topics(self.doc_topic_prior, "doc_topic_prior", n_labels + self.n_shared)
-        alpha = 50 / n_labels if alpha is None else alpha
-        priors = LabelPriors.make(alpha, self.topic_word_prior, opened)
-        burn_in = burn_in_of(self.burn_in, self.max_iter)
-        # The last draws, of which there are at most `n_draws`.
-        sums = LabelSums(
-            max(burn_in, self.max_iter - self.n_draws * self.draw_every), self.draw_every, self.point_estimate
-        )
-        numbers = np.diff(labels.indptr)[is_labelled]
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Counts, y: Counts) -> Self:
+        """Find the words of labels.
 
-        def begin(seed):
-            known.update(self._dependency_attributes(labels[is_labelled], numbers, random.child(seed, 2)))
-            known.update(self._label_count_attributes(corpus, is_labelled, numbers, targets.is_multilabel))
-            seeds = [random.child(seed, 0, c) for c in range(self.n_chains)]
-            return [LabelChain.initialise(corpus, priors, each, (sums,)) for each in seeds]
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts: non-negative whole numbers of any dtype, as from `CountVectorizer`. Documents may be empty.
+        y : array-like or sparse matrix of shape (n_documents, n_labels), or array-like of shape (n_documents,)
+            An indicator matrix of zeros and ones, as from `MultiLabelBinarizer`; its column names are names of labels.
+            Or one label for each document: strings, whole numbers, booleans or dates. None may be missing.
 
-        known = {
-            "classes_": targets.classes,
-            "label_names_": targets.names,
-            "multilabel_": targets.is_multilabel,
-            "label_frequency_": np.bincount(labels.indices, minlength=n_labels) / is_labelled.sum(),
-            "n_unlabeled_": int((~is_labelled).sum()),
-            "topic_word_prior_": eta_attribute(self.topic_word_prior),
-            "_sparse_labels_": targets.is_sparse,
-            "_numbers_of_labels_": (int(numbers.min()), float(numbers.mean()), int(numbers.max())),
-            **label_attributes(targets, self.n_shared),
-        }
-        return Plan(known, self.n_jobs, begin, Schedule(0, burn_in=burn_in), self.n_chains, self.max_iter)
+        Returns
+        -------
+        self : LabeledLDA
+            The fitted estimator. If an error or Ctrl-C ends the fit, the estimator is as it was before.
 
-    def _chain_results(self, known, chains):
-        return LabelResults(chains, len(known["classes_"]))
+        Raises
+        ------
+        ValueError
+            If X is not a matrix of counts or has no token, or a parameter is out of range. If y is malformed, has a
+            missing entry, other entries than 0 and 1 or another number of rows, or no document has a label.
+        TypeError
+            If a parameter has the wrong type.
+        """
+        self._validate_params()
+        corpus = self._training_corpus(X)
+        with FitRun(self, corpus, X, y) as run:
+            check_same_order(X, y, "y")
+            targets = read_targets(y, corpus.n_documents)
+            if self.label_weight + self.even_weight == 0:
+                raise ValueError("label_weight and even_weight are both 0: one of them must be positive.")
+            labels = targets.indicator
+            n_labels = labels.shape[1]
+            is_labelled = np.diff(labels.indptr) > 0
+            n_used = corpus.lengths[is_labelled].sum() if self.n_shared == 0 else corpus.n_tokens
+            if not is_labelled.any() or not n_used:
+                raise ValueError(
+                    f"y has {labels.nnz} labels, and documents with labels have {corpus.lengths[is_labelled].sum()} "
+                    "tokens: there is nothing to fit. Documents without labels are used only if n_shared is positive."
+                )
+            opened = OpenTopics.make(corpus, labels, self.n_shared)
+            alpha = at_topics(self.doc_topic_prior, "doc_topic_prior", n_labels + self.n_shared)
+            alpha = 50 / n_labels if alpha is None else alpha
+            priors = LabelPriors.make(alpha, self.topic_word_prior, opened)
+            burn_in = burn_in_of(self.burn_in, self.max_iter)
+            # The last draws, of which there are at most `n_draws`.
+            first_draw = max(burn_in, self.max_iter - self.n_draws * self.draw_every)
+            sums = LabelSums(first_draw, self.draw_every, self.point_estimate)
+            numbers = np.diff(labels.indptr)[is_labelled]
 
-    def _attributes(self, known, results):
-        frequency = known["label_frequency_"]
+            known = {
+                "classes_": targets.classes,
+                "label_names_": targets.names,
+                "multilabel_": targets.is_multilabel,
+                "label_frequency_": np.bincount(labels.indices, minlength=n_labels) / is_labelled.sum(),
+                "n_unlabeled_": int((~is_labelled).sum()),
+                "topic_word_prior_": eta_attribute(self.topic_word_prior),
+                "_sparse_labels_": targets.is_sparse,
+                "_numbers_of_labels_": (int(numbers.min()), float(numbers.mean()), int(numbers.max())),
+                "_fold_in_seed_": run.fold_in_seed,
+                **label_attributes(targets, self.n_shared),
+            }
+            run.begin(partial(self._fitted_attributes, known), n_chains=self.n_chains, n_sweeps=self.max_iter)
+            if self.label_prior == "dependency":
+                seed = random.child(run.seed, 2)
+                known["label_topics_"] = run.once(lambda: self._topics_of_labels(labels[is_labelled], seed))
+                known["_n_label_tokens_"] = max(int(np.rint(numbers.mean())), 1)
+            if targets.is_multilabel and self._counts_labels_by_regression():
+                known["label_count_regressor_"] = self._label_count_regressor(corpus, is_labelled, numbers)
+            seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
+            chains = [LabelChain.initialise(corpus, priors, seed, (sums,)) for seed in seeds]
+            chains = run.sweep(chains, self.max_iter, schedule=Schedule(0, burn_in=burn_in), n_jobs=self.n_jobs)
+            run.progress.end(chains)
+            return run.take(self._fitted_attributes(known, chains))
+
+    def _fitted_attributes(self, known, chains):
+        """The fitted attributes of chains as they are now, a dict."""
+        found = known | LabelResults(chains, len(known["classes_"])).attributes()
+        frequency = found["label_frequency_"]
         n_labels = len(frequency)
-        totals = np.asarray(known["_word_topic_counts_"].sum(axis=0)).ravel()
+        totals = np.asarray(found["_word_topic_counts_"].sum(axis=0)).ravel()
         shared_odds = totals[n_labels:] / max(totals[:n_labels].sum(), 1)
         weights = self.label_weight, self.even_weight
         even = label_prior(frequency, (0, sum(weights)), shared_odds)
         prior = even if self.label_prior == "uniform" else label_prior(frequency, weights, shared_odds)
         # The part of alpha that does not depend on the document.
         base = np.concatenate([np.full(n_labels, self.even_weight / n_labels), even[n_labels:]])
-        return {
-            "doc_topic_prior_": np.clip(prior, SMALLEST, LARGEST),
-            "_base_prior_": np.clip(base, SMALLEST, LARGEST),
-        }
+        found["doc_topic_prior_"] = np.clip(prior, SMALLEST, LARGEST)
+        found["_base_prior_"] = np.clip(base, SMALLEST, LARGEST)
+        return found
 
-    def _dependency_attributes(self, labels, numbers, seed):
-        """Topics of labels, one set for each chain: their draws cannot be averaged."""
-        if self.label_prior != "dependency":
-            return {}
-        states = [np.random.Generator(np.random.PCG64(random.child(seed, c))) for c in range(self.n_chains)]
-        models = [
-            GibbsLDA(
+    def _topics_of_labels(self, labels, seed):
+        """Topics of labels, (n_chains, n_label_topics, n_labels): a set for each chain, as draws cannot be averaged."""
+        found = []
+        for c in range(self.n_chains):
+            model = GibbsLDA(
                 self.n_label_topics,
                 learn_priors=False,
                 **_LABEL_TOPIC_PRIORS,
                 max_iter=_LABEL_TOPIC_SWEEPS,
                 n_draws=1,
-                random_state=state,
-            ).fit(sp.csr_matrix(labels, dtype=np.int64))
-            for state in states
-        ]
-        return {
-            "label_topics_": np.array([model.topic_word_ for model in models]),
-            "_n_label_tokens_": max(int(np.rint(numbers.mean())), 1),
-        }
+                random_state=np.random.Generator(np.random.PCG64(random.child(seed, c))),
+            )
+            found.append(model.fit(sp.csr_matrix(labels, dtype=np.int64)).topic_word_)
+        return np.array(found)
 
-    def _label_count_attributes(self, corpus, is_labelled, numbers, is_multilabel):
+    def _counts_labels_by_regression(self):
+        fixed = isinstance(self.label_count, Integral) or self.label_count in ("calibrated", "proportional")
+        return not fixed
+
+    def _label_count_regressor(self, corpus, is_labelled, numbers):
         """The regression of the number of labels on the words."""
-        if not is_multilabel or self.label_count in ("calibrated", "proportional"):
-            return {}
-        if isinstance(self.label_count, Integral):
-            return {}
-        given = make_pipeline(TfidfTransformer(sublinear_tf=True), Ridge())
-        regressor = given if isinstance(self.label_count, str) else clone(self.label_count)
+        if isinstance(self.label_count, str):
+            regressor = make_pipeline(TfidfTransformer(sublinear_tf=True), Ridge())
+        else:
+            regressor = clone(self.label_count)
         counts = corpus.to_counts()[is_labelled].astype(np.float64)
-        return {"label_count_regressor_": regressor.fit(counts, numbers.astype(np.float64))}
+        return regressor.fit(counts, numbers.astype(np.float64))
 
     @property
     def doc_topic_(self) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,21 +13,22 @@ from sklearn.utils import Bunch, check_scalar
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._core import journal, random
-from sklda._core.types import Seed, TopicPrior
+from sklda._core import random
+from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._core.warn import warn
 from sklda._core.word_information import dependence_on_documents
 from sklda._likelihood.evidence.estimates import METHODS, UNBIASED, EvidenceSettings
 from sklda._models.base import BaseLDA
-from sklda._models.fitting import Plan, prior_attributes
+from sklda._models.fit_run import FitRun, all_or_nothing
 from sklda._models.parameters import POSITIVE
-from sklda._models.results import ChainAttributes, ChainResults
+from sklda._models.progress import with_callbacks
+from sklda._models.results import ChainAttributes, ChainResults, prior_attributes
 from sklda._models.topic_count.count_prior import LARGEST, CountPrior
 from sklda._models.topic_count.pmmh import PMMH
 from sklda._models.topic_count.posterior import LAST_SWEEPS, sample_models
 from sklda._models.topic_count.prior_rules import PriorRule
 from sklda._models.topic_count.scan import Scan
-from sklda._sampling.point_estimates import reserve_memory
+from sklda._sampling.point_estimates import check_memory_of_results
 from sklda._sampling.run_chains import best_chain
 from sklda.metrics._evidence import COMPARATOR
 
@@ -268,58 +269,113 @@ sampler_
         self.verbose = verbose
         self.random_state = random_state
 
-    def _plan(self, corpus, data, former):
-        prior = CountPrior(self.topic_count_prior, self.min_components, self.max_components)
-        rule = self._prior_rule(corpus)
-        if self.evidence not in UNBIASED:
-            if self.method == "pmmh":
-                raise ValueError(
-                    f"method='pmmh' needs unbiased estimates, and evidence={self.evidence!r} is not: "
-                    f"give one of {', '.join(map(repr, UNBIASED))}."
-                )
-            warn(f"evidence={COMPARATOR.format(self.evidence)}")
-        n_runs = self.n_runs or (1 if self.method == "scan" else _PMMH_RUNS)
-        settings = EvidenceSettings(self.evidence, self.n_temperatures, n_runs, self.n_inner)
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Counts, y: Any = None) -> Self:
+        """Find the posterior over the number of topics, and topics at its mode.
 
-        def run(plan, seed, progress):
-            common = {"seed": random.child(seed, 0), "n_jobs": self.n_jobs, "progress": progress}
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts: non-negative whole numbers of any dtype, as from `CountVectorizer`. Documents may be empty.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : TopicCountLDA
+            The fitted estimator. If an error ends the fit, the estimator is as it was before. After Ctrl-C it has the
+            results so far, if there are any.
+
+        Raises
+        ------
+        ValueError
+            If X has a negative, missing, infinite or fractional count (the message names the first one), if X has no
+            token, or if a parameter is out of range.
+        TypeError
+            If a parameter has the wrong type.
+        """
+        self._validate_params()
+        corpus = self._training_corpus(X)
+        with FitRun(self, corpus, X) as run:
+            prior = CountPrior(self.topic_count_prior, self.min_components, self.max_components)
+            rule = self._prior_rule(corpus)
+            if self.evidence not in UNBIASED:
+                if self.method == "pmmh":
+                    raise ValueError(
+                        f"method='pmmh' needs unbiased estimates, and evidence={self.evidence!r} is not: "
+                        f"give one of {', '.join(map(repr, UNBIASED))}."
+                    )
+                warn(f"evidence={COMPARATOR.format(self.evidence)}")
+            n_runs = self.n_runs or (1 if self.method == "scan" else _PMMH_RUNS)
+            settings = EvidenceSettings(self.evidence, self.n_temperatures, n_runs, self.n_inner)
+            # Results of the fewest topics: more are possible, and do not have to be fitted.
+            fewest = min(prior.up_to(LARGEST))
+            check_memory_of_results(corpus, fewest, 0, self.n_chains, LAST_SWEEPS // 10)
+
+            known = {"_fold_in_seed_": run.fold_in_seed}
+            run.begin(partial(self._fitted_attributes, known))
+            seed = random.child(run.seed, 0)
             if self.method == "scan":
-                options = {"n_chains": self.n_chains, "max_sweeps": self.max_sweeps}
-                posterior = Scan(corpus, rule, prior, settings, **options, **common).run()
+                scan = Scan(
+                    corpus,
+                    rule,
+                    prior,
+                    settings,
+                    n_chains=self.n_chains,
+                    max_sweeps=self.max_sweeps,
+                    seed=seed,
+                    n_jobs=self.n_jobs,
+                    run=run,
+                )
+                posterior = scan.estimate()
             else:
-                pmmh = PMMH(corpus, rule, prior, settings, n_proposals=self.n_proposals, **common)
-                posterior = pmmh.run()
-                plan.known |= self._pmmh_attributes(pmmh)
+                pmmh = PMMH(
+                    corpus, rule, prior, settings, n_proposals=self.n_proposals, seed=seed, n_jobs=self.n_jobs, run=run
+                )
+                posterior = pmmh.estimate()
+                known.update(self._pmmh_attributes(pmmh))
             try:
-                chains = posterior.chains(corpus, posterior.last_sweeps, self.n_jobs)
+                chains = posterior.chains(corpus, posterior.last_sweeps, self.n_jobs, run)
             except KeyboardInterrupt:
                 # The estimates so far are kept. Topics need one sweep.
-                journal.end_early()
-                chains = posterior.chains(corpus, 1, self.n_jobs)
-            check = dependence_on_documents(corpus, chains[best_chain(chains)].topics, posterior.mode, seed)
+                run.leaves_the_plan()
+                chains = posterior.chains(corpus, 1, self.n_jobs, run)
+            check = dependence_on_documents(corpus, chains[best_chain(chains)].topics, posterior.mode, run.seed)
             self._warn(posterior, prior, check)
-            plan.known |= {
-                "topic_counts_": posterior.counts,
-                "topic_count_posterior_": posterior.probability,
-                "topic_count_posterior_std_": posterior.std,
-                "topic_count_interval_": posterior.interval,
-                "n_components_": posterior.mode,
-                "log_evidence_": posterior.log_evidence,
-                "log_evidence_std_": posterior.log_evidence_std,
-                "evidence_trace_": posterior.estimates,
-                "model_check_z_": check,
-                "n_sweeps_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
-                "_draws_": posterior.draws,
-            }
-            return chains
+            known.update(
+                {
+                    "topic_counts_": posterior.counts,
+                    "topic_count_posterior_": posterior.probability,
+                    "topic_count_posterior_std_": posterior.std,
+                    "topic_count_interval_": posterior.interval,
+                    "n_components_": posterior.mode,
+                    "log_evidence_": posterior.log_evidence,
+                    "log_evidence_std_": posterior.log_evidence_std,
+                    "evidence_trace_": posterior.estimates,
+                    "model_check_z_": check,
+                    "n_sweeps_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
+                    "_draws_": posterior.draws,
+                }
+            )
+            run.progress.end(chains)
 
-        # Those of the fewest topics: more are possible, and do not have to be fitted.
-        kept = min(prior.up_to(LARGEST)), 0, np.float32, self.n_chains, LAST_SWEEPS // 10
-        plan = {"reserve": partial(reserve_memory, corpus, *kept), "warnings": (ChainResults.warn_of_disagreement,)}
-        return Plan({}, self.n_jobs, run=run, **plan)
+            results = self._results_of(chains)
+            del chains  # They have arrays for sweeps.
+            results.warn_of_disagreement()
+            results.estimate(self.point_estimate, self.n_jobs)
+            return run.take(known | results.attributes())
 
-    def _record(self, known, chain, draws):
-        return prior_attributes(self, draws.priors)
+    def _results_of(self, chains):
+        results = ChainResults(chains)
+        results.records = [prior_attributes(self, priors) for priors in results.priors]
+        return results
+
+    def _fitted_attributes(self, known, chains):
+        """The fitted attributes of chains as they are now, for callbacks."""
+        results = self._results_of(chains)
+        results.estimate(self.point_estimate, self.n_jobs)
+        return known | results.attributes()
 
     def _prior_rule(self, corpus):
         rule = PriorRule(self.doc_topic_prior, self.topic_word_prior, corpus.n_features)

@@ -1,22 +1,25 @@
 """Pseudo-marginal Metropolis-Hastings over the number of topics (Chen & Doss 2018, section 4.2)."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import softmax
 
-from sklda._core import journal, random
+from sklda._core import random
 from sklda._core.parallel import in_parallel
-from sklda._core.progress import SILENT
-from sklda._likelihood.evidence.annealing import reserve_runs
+from sklda._likelihood.evidence.annealing import check_memory_of_runs
 from sklda._likelihood.evidence.estimates import METHODS, forward_runs
 from sklda._likelihood.held_out.averages import log_mean, log_mean_exp
 from sklda._models.topic_count.count_prior import LARGEST
 from sklda._models.topic_count.posterior import ESTIMATE, ModelDraws, Posterior, credible_interval
 from sklda._sampling.annealed_start import ANNEAL_SWEEPS, anneal
+from sklda._sampling.run_chains import NO_RUN
 
 # Largest number of states of z that are kept for each number of topics, the last accepted ones.
 _KEPT_STATES = 16
+# Parts of the proposals, after which progress is reported.
+_STAGES = 10
 # The largest number of topics if the range has no upper end.
 _LARGEST_WITHOUT_END = 20
 
@@ -88,25 +91,27 @@ class PMMH:
     n_proposals : int
     seed : numpy.random.SeedSequence
     n_jobs : int, default=None
-    progress : Progress, optional
-        It hears of ten stages.
+    run : Run, optional
+        Tenths of the proposals are stages of it.
 
     Attributes
     ----------
     trace : Trace
-        Set by `run`, as is `recycled`.
+        Set by `estimate`, as is `recycled`.
     recycled : ndarray of shape (n_counts,)
         The posterior from the mean of all estimates made for each number of topics.
     """
 
-    def __init__(self, corpus, rule, prior, settings, *, n_proposals, seed, n_jobs=None, progress=SILENT):
+    def __init__(self, corpus, rule, prior, settings, *, n_proposals, seed, n_jobs=None, run=NO_RUN):
         self.corpus, self.rule, self.settings, self.n_proposals = corpus, rule, settings, n_proposals
-        self.seed, self.n_jobs, self.progress = seed, n_jobs, progress
+        self.seed, self.n_jobs, self.run = seed, n_jobs, run
+        # The rows of `Trace`, and the last accepted states by number of topics.
+        self.rows, self.ends = [], {}
         self.log_prior = prior.up_to(_LARGEST_WITHOUT_END if prior.open else LARGEST)
         self.counts = sorted(self.log_prior)
         self.rng = np.random.default_rng(random.child(seed, 3))
 
-    def run(self):
+    def estimate(self):
         """Run the chain.
 
         Returns
@@ -114,51 +119,58 @@ class PMMH:
         Posterior
             If there are estimates, also after Ctrl-C, after a callback asked to stop, and if the memory does not do.
         """
-        rows, ends, unfinished = [], {}, ""
+        unfinished = ""
         try:
-            if self._propose(rows, ends) < self.n_proposals:
+            if self._propose() < self.n_proposals:
                 unfinished = "a callback stopped the fit"
         except KeyboardInterrupt:
-            if not rows:
+            if not self.rows:
                 raise
-            journal.end_early()
+            self.run.leaves_the_plan()
             unfinished = "the fit was interrupted"
         except MemoryError as error:
-            if not rows:
+            if not self.rows:
                 raise
-            journal.end_early()
+            self.run.leaves_the_plan()
             unfinished = str(error).rstrip(".") or "the memory was full"
-        self.trace = Trace(*map(np.array, zip(*rows, strict=True)))
-        return self._result(ends, unfinished)
+        self.trace = Trace(*map(np.array, zip(*self.rows, strict=True)))
+        return self._result(unfinished)
 
-    def _propose(self, rows, ends):
-        """Add the rows of `Trace`, and the accepted states by number of topics; the number of proposals made.
-
-        Both are consistent whenever Ctrl-C ends it.
-        """
-        log_prior, rng = self.log_prior, self.rng
-        reserved = reserve_runs(self.corpus, max(self.counts), self.settings.method)
+    def _propose(self):
+        """Make the proposals; their number. The rows and ends are consistent whenever Ctrl-C ends it."""
+        check_memory_of_runs(self.corpus, max(self.counts), self.settings.method)
         self.priors = {T: self.rule.at(T) for T in self.counts}
         tasks = [(self.corpus, self.priors[T], random.child(self.seed, 0, T)) for T in self.counts]
-        found = in_parallel(_annealed_state, tasks, self.n_jobs)
-        del reserved
+        found = self.run.parallel(_annealed_state, tasks, self.n_jobs)
         self.states = {T: [state] for T, state in zip(self.counts, found, strict=True)}
-        T = int(rng.choice(self.counts, p=softmax(np.array([log_prior[t] for t in self.counts]))))
+        log_prior = np.array([self.log_prior[T] for T in self.counts])
+        T = int(self.rng.choice(self.counts, p=softmax(log_prior)))
         value, end = self._estimate(T, 0)
-        ends[T] = [end]
-        rows.append((T, value, T, value))
-        for i in range(1, self.n_proposals + 1):
+        self.ends[T] = [end]
+        self.rows.append((T, value, T, value))
+        n_each = max(self.n_proposals // _STAGES, 1)
+        for n_done in range(0, self.n_proposals, n_each):
+            last = min(n_done + n_each, self.n_proposals)
+            self.rows, self.ends, state = self.run.once(partial(self._proposals, n_done + 1, last))
+            self.rng.bit_generator.state = state
+            text = f"{last} of {self.n_proposals} proposals, {self.rows[-1][0]} topics"
+            if last == n_done + n_each and self.run.progress.stage(text):
+                return last
+        return self.n_proposals
+
+    def _proposals(self, first, last):
+        """Make some of the proposals: all rows and ends so far, and the state of the random numbers."""
+        log_prior, rng = self.log_prior, self.rng
+        for i in range(first, last + 1):
+            T, value, *_ = self.rows[-1]
             proposed, log_back = propose_neighbour(self.counts, T, rng)
             new, new_end = self._estimate(proposed, i)
             accept = np.log(rng.random()) < new + log_prior[proposed] - value - log_prior[T] + log_back
             if accept:
-                T, value, end = proposed, new, new_end
-                ends[T] = [*ends.get(T, []), end][-_KEPT_STATES:]
-            rows.append((T, value, proposed, new))
-            ends_stage = i % max(self.n_proposals // 10, 1) == 0
-            if ends_stage and self.progress.stage(f"{i} of {self.n_proposals} proposals, {T} topics"):
-                return i
-        return self.n_proposals
+                T, value = proposed, new
+                self.ends = self.ends | {T: [*self.ends.get(T, []), new_end][-_KEPT_STATES:]}
+            self.rows.append((T, value, proposed, new))
+        return self.rows, self.ends, rng.bit_generator.state
 
     def _estimate(self, T, i):
         """log of unbiased estimate number i of p(w | T), and the last state of z. Every i has its own streams."""
@@ -168,8 +180,8 @@ class PMMH:
         chosen = self.rng.choice(len(ends), p=softmax(log_weights))
         return float(log_mean(log_weights)), ends[chosen]
 
-    def _result(self, ends, unfinished):
-        """`Posterior` by the trace; `ends` are the accepted states by number of topics."""
+    def _result(self, unfinished):
+        """`Posterior` by the trace."""
         trace, counts = self.trace, np.array(self.counts)
         value, std = np.array([trace.log_evidence_at(T) for T in self.counts]).T
         log_recycled = np.array([self.log_prior[T] for T in self.counts]) + np.where(np.isnan(value), -np.inf, value)
@@ -187,7 +199,7 @@ class PMMH:
             value,
             std,
             np.array([(T, 0, n_sweeps, log_weight, np.nan) for T, log_weight in proposals], ESTIMATE),
-            {T: ModelDraws(self.rule, self.priors[T], kept, np.zeros(len(kept))) for T, kept in ends.items()},
+            {T: ModelDraws(self.rule, self.priors[T], kept, np.zeros(len(kept))) for T, kept in self.ends.items()},
             self.states[mode],
             self._sweeps(len(trace.counts)),
             unfinished=unfinished,

@@ -14,7 +14,7 @@ from sklda._sampling.annealed_start import anneal
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
 from sklda._sampling.draws import SWEEPS_BETWEEN, draw_parameters
-from sklda._sampling.run_chains import Schedule, run_chains
+from sklda._sampling.run_chains import NO_RUN, Schedule
 
 # Last sweeps of each chain at the mode. Every tenth draw of them is averaged.
 LAST_SWEEPS = 100
@@ -111,12 +111,12 @@ class Posterior:
     last_sweeps: int = LAST_SWEEPS
     unfinished: str = ""
 
-    def chains(self, corpus, n_sweeps, n_jobs=None):
+    def chains(self, corpus, n_sweeps, n_jobs=None, run=NO_RUN):
         """The chains at the mode after `n_sweeps` last sweeps, with draws and traces of these."""
         priors, schedule = self.draws[self.mode].priors, Schedule(LAST_SWEEPS // 10, 10, burn_in=0)
         kind = chain_class("collapsed", corpus, priors)
         chains = [kind(corpus, priors, ChainState(state.topics, state.stream)) for state in self.states]
-        return run_chains(chains, n_sweeps, n_jobs=n_jobs, schedule=schedule)
+        return run.sweep(chains, n_sweeps, schedule=schedule, n_jobs=n_jobs, reports=False)
 
 
 def sample_models(corpus, draws, probability, n_samples, seed):

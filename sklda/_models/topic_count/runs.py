@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from sklda._core import random
-from sklda._likelihood.evidence.annealing import reserve_runs
 from sklda._likelihood.evidence.estimates import runs_of_chain
 from sklda._sampling.annealed_start import anneal
 from sklda._sampling.initialisation import prune
@@ -27,11 +26,9 @@ def run_chain(corpus, rule, priors, settings, n_sweeps, kind, seed, stop):
     n_sweeps = n_sweeps if T > 1 else _EXACT_SWEEPS
     chain, change = None, 0.0
     if settings.needs_chain or rule.unknown:
-        reserved = reserve_runs(corpus, T, settings.method)
         chain = _STARTS[kind % len(_STARTS)](corpus, priors, random.child(seed, 0), stop, n_sweeps=n_start)
         change = rule.settle(chain, n_start, np.random.default_rng(random.child(seed, 3)), stop)
         priors = chain.priors
-        del reserved
     runs = runs_of_chain(corpus, priors, chain, settings, n_sweeps, seed, stop)
     return replace(runs, forward=runs.forward + change, backward=runs.backward + change)
 

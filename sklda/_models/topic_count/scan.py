@@ -5,10 +5,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
-from sklda._core import journal, random
-from sklda._core.parallel import in_parallel
-from sklda._core.progress import SILENT
-from sklda._likelihood.evidence.annealing import reserve_runs
+from sklda._core import random
+from sklda._likelihood.evidence.annealing import check_memory_of_runs
 from sklda._likelihood.evidence.combining import LITTLE, MUCH_WORSE, CountEvidence, EvidenceTable
 from sklda._models.topic_count.cost import Budget, BudgetSpent, seconds_of_sweep
 from sklda._models.topic_count.count_prior import LARGEST
@@ -22,6 +20,7 @@ from sklda._models.topic_count.posterior import (
     standard_errors,
 )
 from sklda._models.topic_count.runs import run_chain, sweeps_of_chain
+from sklda._sampling.run_chains import NO_RUN
 
 # The first runs take at most this share of all sweeps, in addition to the chains before them.
 _FIRST_SHARE = 1 / 15
@@ -61,8 +60,8 @@ class Scan:
         Largest number of sweeps over the corpus, last sweeps included; None: the default for the corpus.
     seed : numpy.random.SeedSequence
     n_jobs : int, default=None
-    progress : Progress, optional
-        It hears of the cost at the start, and of every round, which is a stage.
+    run : Run, optional
+        Its progress hears of the cost at the start, and of every round, which is a stage.
 
     Attributes
     ----------
@@ -73,14 +72,14 @@ class Scan:
     budget : Budget
     """
 
-    def __init__(self, corpus, rule, prior, settings, *, n_chains, max_sweeps, seed, n_jobs=None, progress=SILENT):
+    def __init__(self, corpus, rule, prior, settings, *, n_chains, max_sweeps, seed, n_jobs=None, run=NO_RUN):
         self.corpus, self.rule, self.prior, self.settings, self.n_chains = corpus, rule, prior, settings, n_chains
-        self.seed, self.n_jobs, self.progress = seed, n_jobs, progress
+        self.seed, self.n_jobs, self.run = seed, n_jobs, run
         self.by_count, self.trace, self.n_rounds = {}, [], 0
         self.budget = Budget(corpus, max_sweeps, n_chains * LAST_SWEEPS)
         self.first = self._first_runs()
 
-    def run(self):
+    def estimate(self):
         """Make runs until p(T | w) is precise or the budget is spent.
 
         Returns
@@ -89,8 +88,8 @@ class Scan:
             If there are estimates, also after Ctrl-C, after a callback asked to stop, and if the memory does not do.
         """
         unfinished, following = "", self.first
-        if self.progress.prints:
-            self.progress.say(self._cost_in_words())
+        if self.run.progress.prints:
+            self.run.progress.say(self._cost_in_words())
         try:
             while following:
                 self._round(following)
@@ -100,12 +99,12 @@ class Scan:
         except MemoryError as error:
             if not self.by_count:
                 raise
-            journal.end_early()
+            self.run.leaves_the_plan()
             unfinished = str(error).rstrip(".") or "the memory was full"
         except KeyboardInterrupt:
             if not self.by_count:
                 raise
-            journal.end_early()
+            self.run.leaves_the_plan()
             unfinished = "the fit was interrupted"
         return self._result(unfinished)
 
@@ -263,7 +262,7 @@ class Scan:
     def _round(self, lengths):
         """New chains and their runs, of these lengths by number of topics."""
         # Before any of them runs.
-        reserve_runs(self.corpus, max(lengths), self.settings.method)
+        check_memory_of_runs(self.corpus, max(lengths), self.settings.method)
         self.budget.take(self._sweeps(lengths))
         chains = [(T, n, c) for T, n in lengths.items() for c in range(self.n_chains)]
         kinds = {T: len(self.by_count[T].chains) // self.n_chains if T in self.by_count else 0 for T in lengths}
@@ -272,7 +271,7 @@ class Scan:
             (self.corpus, self.rule, priors[T], self.settings, n, kinds[T], self._seed_of_chain(T, c))
             for T, n, c in chains
         ]
-        found = in_parallel(run_chain, tasks, self.n_jobs)
+        found = self.run.parallel(run_chain, tasks, self.n_jobs)
         by_count, trace = dict(self.by_count), list(self.trace)
         for T in lengths:
             by_count[T] = CountEvidence.copy_of(by_count[T]) if T in by_count else CountEvidence()
@@ -285,7 +284,7 @@ class Scan:
         runs = (
             f"{', '.join(map(str, lengths))} topics, {self.n_chains} chains with runs of {max(lengths.values())} sweeps"
         )
-        if self.progress.stage(f"{runs}{self._known()}" if self.progress.prints else runs):
+        if self.run.progress.stage(f"{runs}{self._known()}" if self.run.progress.prints else runs):
             raise _Ended("a callback stopped the fit")
 
     def _seed_of_chain(self, T, c):

@@ -20,8 +20,10 @@ from sklda._core.parallel import with_team
 from sklda._core.priors import SMALLEST, Priors
 from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._models.base import BaseLDA
-from sklda._models.fitting import Plan, all_or_nothing, check_same_parameters, prior_attributes
+from sklda._models.fit_run import FitRun, all_or_nothing, check_same_parameters
 from sklda._models.parameters import POSITIVE
+from sklda._models.progress import with_callbacks
+from sklda._models.results import prior_attributes
 from sklda._models.variational.batch import Batch
 from sklda._models.variational.fixed_topics import infer, perplexity
 from sklda._models.variational.passes import OnlinePasses, make_passes, proportions, topics
@@ -29,27 +31,6 @@ from sklda._models.variational.prior_learning import VariationalLearner
 from sklda._models.variational.stream import Stream, initial_counts
 from sklda._sampling.draws import draw_dirichlets
 from sklda._sampling.prior_learning import PriorLearning, kind_of_learning, prior_settings
-
-
-class PassResults:
-    """The results of passes over a corpus by a `Batch` or by `OnlinePasses`, in the form of `ChainResults`."""
-
-    def __init__(self, model):
-        self.model = model
-
-    def estimate(self, method, n_jobs):
-        self.doc_topic = proportions(self.model, n_jobs)
-
-    def attributes(self):
-        model = self.model
-        return {
-            "doc_topic_": self.doc_topic,
-            "bound_": perplexity(model.corpus, self.doc_topic, topics(model)),
-            "perplexity_trace_": np.array(model.trace),
-            "n_iter_": model.n_sweeps,
-            "_documents_": model.corpus.fingerprint,
-            "_used_tokens_": model.corpus.lengths,
-        }
 
 
 class CollapsedVariationalLDA(BaseLDA):
@@ -227,32 +208,74 @@ class CollapsedVariationalLDA(BaseLDA):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _plan(self, corpus, data, former):
-        given = kind_of_learning(self.learn_priors), self._alpha, self.topic_word_prior
-        priors, learning = prior_settings(*given, None, self.n_components, corpus)
-        learner = None if learning is None else VariationalLearner(learning.m_step, priors)
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Counts, y: Any = None) -> Self:
+        """Find topics in a corpus.
 
-        def run(plan, seed, progress):
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts: non-negative whole numbers of any dtype, as from `CountVectorizer`. Documents may be empty.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : CollapsedVariationalLDA
+            The fitted estimator. If an error or Ctrl-C ends the fit, the estimator is as it was before.
+
+        Raises
+        ------
+        ValueError
+            If X has a negative, missing, infinite or fractional count (the message names the first one), if X has no
+            token, or if a parameter is out of range.
+        TypeError
+            If a parameter has the wrong type.
+        """
+        self._validate_params()
+        corpus = self._training_corpus(X)
+        with FitRun(self, corpus, X) as run:
+            kind = kind_of_learning(self.learn_priors)
+            priors, learning = prior_settings(kind, self._alpha, self.topic_word_prior, None, self.n_components, corpus)
+            learner = None if learning is None else VariationalLearner(learning.m_step, priors)
+            run.begin(partial(self._fitted_attributes, run.fold_in_seed))
             if self.learning_method == "batch":
-                model = Batch(corpus, priors, random.child(seed, 0), learner)
+                model = Batch(corpus, priors, random.child(run.seed, 0), learner)
                 if self.verbose:
                     print(f"[{type(self).__name__}] the distributions of topics take {model.n_bytes / 1e6:.1f} MB")
             else:
-                counts = initial_counts(corpus, priors, corpus.n_documents, random.child(seed, 0))
+                counts = initial_counts(corpus, priors, corpus.n_documents, random.child(run.seed, 0))
                 stream = self._stream(counts, priors, learner, total_samples=corpus.n_documents)
-                model = OnlinePasses(corpus, stream, self.batch_size, random.child(seed, 2))
-            options = {"evaluate_every": self.evaluate_every, "tolerance": self.perp_tol, "progress": progress}
-            n_threads = min(effective_n_jobs(self.n_jobs), cpu_count())
-            with_team(n_threads, lambda team: make_passes(model, self.max_iter, team, **options))
-            return model
+                model = OnlinePasses(corpus, stream, self.batch_size, random.child(run.seed, 2))
 
-        return Plan({}, self.n_jobs, run=run)
+            def passes(team):
+                make_passes(
+                    model,
+                    self.max_iter,
+                    team,
+                    evaluate_every=self.evaluate_every,
+                    tolerance=self.perp_tol,
+                    progress=run.progress,
+                )
 
-    def _chain_results(self, known, model):
-        return PassResults(model)
+            with_team(min(effective_n_jobs(self.n_jobs), cpu_count()), passes)
+            run.progress.end(model)
+            return run.take(self._fitted_attributes(run.fold_in_seed, model))
 
-    def _attributes(self, known, results):
-        return self._topics(results.model, results.model.position(self.batch_size))
+    def _fitted_attributes(self, fold_in_seed, model):
+        """The fitted attributes of a `Batch` or of `OnlinePasses` as it is now, a dict."""
+        theta = proportions(model, self.n_jobs)
+        return {
+            "doc_topic_": theta,
+            "bound_": perplexity(model.corpus, theta, topics(model)),
+            "perplexity_trace_": np.array(model.trace),
+            "n_iter_": model.n_sweeps,
+            "_documents_": model.corpus.fingerprint,
+            "_used_tokens_": model.corpus.lengths,
+            "_fold_in_seed_": fold_in_seed,
+            **self._topics(model, model.position(self.batch_size)),
+        }
 
     def _topics(self, model, position):
         """The fitted attributes of the topics, of the priors and of the place in the stream."""
@@ -377,7 +400,7 @@ class CollapsedVariationalLDA(BaseLDA):
         ValueError
             If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
         """
-        return self._proportions(X, normalize)
+        return super().transform(X, normalize=normalize)
 
     def _expected_counts(self, corpus, alpha):
         return infer(
@@ -395,7 +418,7 @@ class CollapsedVariationalLDA(BaseLDA):
                 "sample_posterior draws the topic proportions of the documents of fit, and partial_fit keeps no "
                 "documents. Call fit."
             )
-        sizes = self._used_tokens_ + self._doc_prior(None).sum()
+        sizes = self._used_tokens_ + self._doc_prior().sum()
         check_weights(components := self._components(), type(self).__name__)
         # A count that was set to zero since the fit is not a Dirichlet parameter.
         parameters = self.doc_topic_ * sizes[:, None], np.maximum(components, SMALLEST)

@@ -1,0 +1,147 @@
+"""`FitRun`, the one object that goes through a fit; and what a warm start needs of the fit before."""
+
+import copy
+import reprlib
+from functools import wraps
+
+import numpy as np
+
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._core.types import Method
+from sklda._models.checkpoints import saver_of, take
+from sklda._models.persistence import without_dask
+from sklda._models.progress import progress_of
+from sklda._sampling.prior_learning import kind_of_learning
+from sklda._sampling.run_chains import Run
+
+
+def all_or_nothing(fit: Method) -> Method:
+    """Decorator: if an error or Ctrl-C ends the fit, the estimator is as it was before."""
+
+    @wraps(fit)
+    def guarded(self, *args, **kwargs):
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            # A single assignment, because another interrupt may come at any function call.
+            self.__dict__ = before
+            raise
+
+    return guarded
+
+
+class FitRun(Run):
+    """A fit of an estimator: its seed, its progress, the results that it continues, and where it is saved.
+
+    It is a context: an error inside it ends what the fit has begun on a cluster, and closes the files.
+
+    Parameters
+    ----------
+    estimator : BaseLDA
+    corpus : Corpus or ClusterCorpus
+    X, y : object
+        As given. They are passed to callbacks.
+    **metadata : object
+        More arguments of `fit`, with which a saved fit can begin again.
+
+    Attributes
+    ----------
+    former : ChainResults or None
+        The results that a warm start continues.
+    seed : numpy.random.SeedSequence or None
+        None if there are former results.
+    fold_in_seed : int
+        From it, the seeds of documents in `transform` are derived.
+    progress : Progress
+        Silent before `begin`.
+    saver : Saver or None
+    """
+
+    def __init__(self, estimator, corpus, X, y=None, **metadata):
+        self.estimator, self.corpus, self.X, self.y, self.metadata = estimator, corpus, X, y, metadata
+        self.former = former_results(estimator, corpus)
+        if self.former is None:
+            self.seed = random.seed_sequence(estimator.random_state)
+            self.fold_in_seed = random.key(random.child(self.seed, 1))
+        else:
+            self.seed, self.fold_in_seed = None, estimator._fold_in_seed_
+
+    def __enter__(self):
+        self._errors = self.corpus.ended_by_errors()
+        self._errors.__enter__()
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if self.saver is not None:
+            self.saver.close(error)
+        return self._errors.__exit__(kind, error, traceback)
+
+    def begin(self, fitted_attributes, *, n_chains=None, n_sweeps=None, n_annealed=0):
+        """All is checked, and the work begins: it is shown and saved from here on.
+
+        Parameters
+        ----------
+        fitted_attributes : callable
+            Takes the chains as they are now, and returns the fitted attributes, for callbacks. It must be possible to
+            send it to other processes.
+        n_chains : int, default=None
+            None: the fit has stages of which nobody knows the number.
+        n_sweeps, n_annealed : int
+            Sweeps of each chain, and how many of them are annealed.
+        """
+        self.saver, saved_seed = saver_of(self.estimator, self.corpus, self.seed, self.y, self.metadata)
+        if saved_seed is not None:
+            self.seed, self.fold_in_seed = saved_seed, random.key(random.child(saved_seed, 1))
+        given = {"X": self.X, "y": self.y}
+        self.progress = progress_of(self.estimator, given, fitted_attributes, n_chains, n_sweeps, n_annealed)
+
+    def take(self, attributes):
+        """Save the fitted attributes, a dict, and give them to the estimator in place of those of an earlier fit."""
+        if self.saver is not None:
+            self.saver.finish(without_dask(attributes))
+        return take(self.estimator, attributes)
+
+
+def former_results(estimator, corpus):
+    """The results that a warm start continues, or None. Refuse other data and parameters."""
+    own = vars(estimator)
+    if not getattr(estimator, "warm_start", False) or "components_" not in own:
+        return None
+    if not isinstance(corpus, Corpus):
+        raise ValueError(
+            "warm_start=True cannot continue a fit if X is a Dask array on a cluster, because the workers do not keep "
+            "the chain. Fit with warm_start=False."
+        )
+    if "_results_" not in own:
+        raise ValueError(
+            "warm_start=True cannot continue the previous fit: it was on a Dask cluster, and the workers do not keep "
+            "its chain. Fit with warm_start=False to begin again."
+        )
+    if corpus.fingerprint != estimator._fingerprint_:
+        raise ValueError(
+            "warm_start=True continues the previous fit, but this X is different from the X of that fit. "
+            "Fit with warm_start=False, or clone the estimator, to begin again."
+        )
+    check_same_parameters(settings_of(estimator), estimator._settings_)
+    return estimator._results_
+
+
+def settings_of(estimator):
+    """A copy of the parameters that must not change before a warm start, because the draws depend on them."""
+    values = {name: getattr(estimator, name) for name in estimator._continued}
+    if "doc_topic_prior" in values:
+        # Its value at this number of topics: a copy of a function need not be equal to it.
+        values["doc_topic_prior"] = estimator._alpha
+    return copy.deepcopy(values | {"learn_priors": kind_of_learning(estimator.learn_priors)})
+
+
+def check_same_parameters(now, before, way="warm_start=True", instead="Fit with warm_start=False"):
+    """Raise a ValueError if a parameter differs from its value before; both are dicts by name."""
+    for name, value in before.items():
+        if not np.array_equal(now[name], value):
+            raise ValueError(
+                f"{way} continues a fit with {name}={reprlib.repr(value)}, but {name} is now "
+                f"{reprlib.repr(now[name])}. {instead} to begin again."
+            )
