@@ -13,19 +13,19 @@ from pathlib import Path
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda import GibbsLDA, TopicCountLDA
-from sklda._core import journal
+from sklda._checkpoints import saver
 from sklda.callbacks import Checkpoint
 from sklda.datasets import load_docstrings, make_lda_corpus
 
 
-class Pace(journal.Pace):
+class Pace(saver.Pace):
     """Counts the saves, their seconds, and the bytes of the largest state of a chain."""
 
     saves, folder, largest = [], None, 0
 
     def __exit__(self, *error):
         self.saves.append(time.monotonic() - self._begin)
-        sizes = [file.stat().st_size for file in self.folder.glob("fit/chain-?.?")]
+        sizes = [file.stat().st_size for file in self.folder.glob("fit/stage-*.chain-*")]
         Pace.largest = max(sizes, default=self.largest)
         super().__exit__(*error)
 
@@ -51,7 +51,7 @@ def main():
     parser.add_argument("--tokens", type=int, default=3_000_000)
     parser.add_argument("--sweeps", type=int, default=80)
     options = parser.parse_args()
-    journal.Pace = Pace
+    saver.Pace = Pace
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(f"{'fit':34} {'every':>6} {'seconds':>8} {'saves':>6} {'saving':>8} {'share':>8} {'longest':>9}", end="")
     print(f" {'state MB':>9} {'fitted MB':>9}")

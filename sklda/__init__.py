@@ -22,6 +22,7 @@ import each other (`tests/test_floors.py`)::
     _likelihood/held_out      of new documents: proportions, log-likelihood, comparisons
     _cluster                  one chain on Dask
     _sampling                 chains of z: samplers, steps, first states, draws, matching
+    _checkpoints              fits that are saved while they run
     _core                     corpus and counts, priors, random streams, parallel execution, Newton, diagnostics
     _kernels                  Cython, without the GIL: arrays in, arrays out
 """

@@ -5,8 +5,7 @@ import time
 import numpy as np
 
 from sklda import CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
-from sklda._core import journal
-from sklda._core.corpus import Corpus
+from sklda._checkpoints import files, saver
 from sklda.callbacks import Checkpoint
 
 
@@ -48,17 +47,17 @@ KILLED = {
 
 
 def fit_or_resume(case, folder, corpus):
-    journal.SHARE = np.inf
+    saver.SHARE = np.inf
     lda = KILLED[case]()
-    if (folder / "header").exists():
+    if (folder / "header.json").exists():
         type(lda).resume(folder, corpus)
     else:
         lda.set_callbacks(Checkpoint(folder, every=0)).fit(corpus)
 
 
-def hold(folder, corpus, ready):
+def hold(folder, ready):
     """Have the folder until the end of the process."""
-    held = journal.Journal(folder, Corpus.from_counts(corpus), 1)
+    held = files.Lock(folder)
     ready.set()
     time.sleep(60)
     held.close()

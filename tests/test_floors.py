@@ -18,8 +18,9 @@ MODELS, MERGING = "sklda._models", "sklda._models.merging"
 ALLOWED = {
     GROUND: set(),
     CORE: {GROUND},
-    "sklda._sampling": {CORE, GROUND},
-    "sklda._cluster": {"sklda._sampling", CORE, GROUND},
+    "sklda._checkpoints": {CORE},
+    "sklda._sampling": {"sklda._checkpoints", CORE, GROUND},
+    "sklda._cluster": {"sklda._checkpoints", "sklda._sampling", CORE, GROUND},
     "sklda._likelihood": {"sklda._sampling", CORE, GROUND},
     "sklda._mode_search": {"sklda._likelihood", "sklda._sampling", CORE},
     "sklda.datasets": {CORE},

@@ -14,7 +14,7 @@ from sklda._core.priors import Priors
 from sklda._models.empirical_bayes.chain_pool import learning
 from sklda._models.empirical_bayes.variational_em import variational_em
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.run_chains import run_chains
+from sklda._sampling.run_chains import Run
 from sklda.datasets import make_lda_corpus
 from sklda.metrics import leave_one_out_score
 
@@ -59,7 +59,7 @@ def gibbs_em(chains, options, paper=False):
     n_iter, n_sweeps = (50, options.em_sweeps) if paper else (options.em_sweeps * 5, 10)
     em = {"every": 1, "n_draws": n_sweeps, "n_last": n_sweeps if paper else n_iter * n_sweeps // 2}
     chains = [learning(c, n_iter * n_sweeps, MStep(EM_BOUNDS), **em) for c in chains]
-    return [np.exp(c.steps[0].log_h).tolist() for c in run_chains(chains, n_iter * n_sweeps)]
+    return [np.exp(c.steps[0].log_h).tolist() for c in Run().sweep(chains, n_iter * n_sweeps)]
 
 
 def variational_estimates(chains):

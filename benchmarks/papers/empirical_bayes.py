@@ -45,7 +45,7 @@ from sklda._core.gibbs_em import MStep
 from sklda._core.priors import Priors
 from sklda._models.empirical_bayes.chain_pool import learning
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.run_chains import run_chains
+from sklda._sampling.run_chains import Run
 from sklda.datasets import make_lda_corpus
 
 # Share of the sweeps of the paper's chains that is run; times are those of all sweeps.
@@ -175,7 +175,7 @@ def measure_rate(options):
     chains = [learning(chain, 100 * 110, MStep(EM_BOUNDS), **em) for chain in chains]
     before, distance = 0, {}
     for n in (10, 25, 50, 100):
-        chains = run_chains(chains, (n - before) * 110)
+        chains = Run().sweep(chains, (n - before) * 110)
         before, own = n, np.array([chain.steps[0].log_h for chain in chains])
         distance[n] = (own - h).mean(axis=0), own.std(axis=0, ddof=1) / 2
     n_sweeps = 8000 if options.quick else 100_000

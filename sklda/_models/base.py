@@ -24,7 +24,7 @@ from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._likelihood.held_out.fold_in import fold_in
 from sklda._likelihood.held_out.log_likelihoods import log_likelihoods
 from sklda._models.checkpoints import CheckpointMixin
-from sklda._models.parameters import HintsMixin, ParametersMixin
+from sklda._models.parameters import ParametersMixin
 from sklda._models.persistence import SavedMixin
 from sklda._models.progress import CallbackSupportMixin
 from sklda._models.topic_names import TopicNamesMixin
@@ -40,7 +40,6 @@ def check_tokens(corpus):
 
 
 class BaseLDA(
-    HintsMixin,
     ParametersMixin,
     CheckpointMixin,
     SavedMixin,

@@ -10,11 +10,6 @@ from sklearn.utils.validation import validate_data
 from sklda._models.results import RunResults, most_draws, share_attributes
 from sklda._sampling.annealed_start import NOT_ANNEALED, Annealing
 
-# Attributes of other fits that these do not have.
-DROPPED = {
-    name: "needs an X in the memory of this machine, as a scipy sparse matrix" for name in ("chains_", "_results_")
-}
-
 
 def client_of_cluster():
     """The present client of a Dask cluster, or None."""

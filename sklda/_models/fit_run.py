@@ -60,6 +60,7 @@ class FitRun(Run):
     """
 
     def __init__(self, estimator, corpus, X, y=None, **metadata):
+        super().__init__()
         self.estimator, self.corpus, self.X, self.y, self.metadata = estimator, corpus, X, y, metadata
         self.former = former_results(estimator, corpus)
         if self.former is None:

@@ -23,7 +23,6 @@ from sklda._mode_search.initialisation import INITS, initialise_chains, start_of
 from sklda._models.base import BaseLDA, check_tokens
 from sklda._models.checkpoints import take
 from sklda._models.dask_fits import (
-    DROPPED,
     ClusterResults,
     annealing_on_cluster,
     check_possible,
@@ -31,7 +30,7 @@ from sklda._models.dask_fits import (
     with_features,
 )
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
-from sklda._models.parameters import POSITIVE
+from sklda._models.parameters import POSITIVE, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults, prior_attributes
 from sklda._sampling.annealed_start import NOT_ANNEALED
@@ -251,12 +250,24 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     """
 
     _continued = ("n_components", "n_chains", "learn_priors")
-    _needed = {
-        **ChainAttributes._needed,
-        "snapshots_": "needs snapshot_every",
-        "snapshot_sweeps_": "needs snapshot_every",
-    }
     _parameter_constraints = {
+        **shared(
+            "n_components",
+            "learn_priors",
+            "doc_topic_prior",
+            "topic_word_prior",
+            "max_iter",
+            "burn_in",
+            "n_draws",
+            "draw_every",
+            "point_estimate",
+            "n_chains",
+            "fold_in_iter",
+            "warm_start",
+            "n_jobs",
+            "verbose",
+            "random_state",
+        ),
         "seed_words": [None, dict],
         "seed_strength": [Interval(Real, 0, None, closed="neither")],
         "vocabulary": [None, dict, "array-like"],
@@ -433,8 +444,6 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             "_settings_": settings_of(self),
             "_learning_": None if on_cluster or learning is None else astuple(learning),
         }
-        if on_cluster:
-            found["_dropped_"] = DROPPED
         if self.snapshot_every is not None:
             shape = -1, *found["components_"].shape
             topics = [phi for _, phi in results.snapshots]

@@ -32,8 +32,6 @@ from sklda._sampling.chain import ChainState, compact_topics
 from sklda._sampling.draws import variance_of_draws
 from sklda._sampling.matching import nearest_distances
 
-_REASON = "belongs to the topics before merge_topics"
-
 
 def merge_topics(model: Model, groups: Any) -> Model:
     """A fitted estimator in which groups of topics are one topic each.
@@ -113,9 +111,6 @@ def merge_topics(model: Model, groups: Any) -> Model:
     merged = merge(model, _Sums(place))
     if names is not None:
         merged.set_topic_names(names)
-    if not isinstance(merged, ConsensusTopics):
-        before = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
-        merged._dropped_ = dict.fromkeys(sorted(before - vars(merged).keys()), _REASON)
     return merged
 
 

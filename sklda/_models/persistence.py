@@ -6,17 +6,11 @@ from sklda._core.dask_arrays import is_dask
 
 # The form of saved states. Raise both numbers when fitted attributes change so that earlier states cannot answer.
 _FORMAT = _OLDEST = 3
-# Why a saved estimator does not have some attributes.
-_ON_WORKERS = "was a Dask array when the estimator was saved; save its values with `to_zarr` or `compute`"
 
 
 def without_dask(state):
-    """The attributes of a fit without those that are Dask arrays, and why these are missing."""
-    left = {name: _ON_WORKERS for name, value in state.items() if is_dask(value)}
-    if not left:
-        return state
-    kept = {name: value for name, value in state.items() if name not in left}
-    return kept | {"_dropped_": state.get("_dropped_", {}) | left}
+    """The attributes of a fit without those that are Dask arrays: the workers have their values."""
+    return {name: value for name, value in state.items() if not is_dask(value)}
 
 
 class SavedMixin:

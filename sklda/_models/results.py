@@ -302,8 +302,6 @@ class ChainAttributes:
     doc_topic_: np.ndarray
     _results_: ChainResults
 
-    _needed = dict.fromkeys(("topic_stability_", "topic_prevalence_"), "compares chains, so it needs n_chains > 1")
-
     @cached_property
     def doc_topic_std_(self) -> np.ndarray:
         """Posterior standard deviations of the topic proportions, (n_documents, n_components) float32."""

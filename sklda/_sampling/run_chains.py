@@ -88,11 +88,11 @@ def burn_in_of(burn_in, n_sweeps, n_annealed=0):
 class Run:
     """What goes through a fit from one stage to the next: who hears of its progress, and where it is saved.
 
-    This one is silent and saved nowhere. That of an estimator is a `FitRun`.
+    That of an estimator is a `FitRun`.
     """
 
-    progress = SILENT
-    saver: Saver | None = None
+    def __init__(self, progress=SILENT, saver: Saver | None = None):
+        self.progress, self.saver = progress, saver
 
     def sweep(self, chains, n_sweeps, *, schedule=None, n_jobs=None, numbers=None, reports=True):
         """Run chains in parallel for `n_sweeps` sweeps each, with their steps: a stage.

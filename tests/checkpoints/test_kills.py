@@ -9,7 +9,7 @@ from checkpoint_cases import KILLED, fit_or_resume, hold
 from workers import fast_context
 
 from sklda import GibbsLDA
-from sklda._core import checkpoint_folder
+from sklda._checkpoints import files
 from sklda.callbacks import Checkpoint
 
 # Seconds after which a fit that nothing disturbs has failed.
@@ -42,11 +42,11 @@ def test_two_processes(saves, corpus, tmp_path):
     saves.interrupt(20, partial(KILLED["collapsed"]().set_callbacks(Checkpoint(folder, every=0)).fit, corpus))
     context = fast_context()
     ready = context.Event()
-    process = context.Process(target=hold, args=(folder, corpus, ready))
+    process = context.Process(target=hold, args=(folder, ready))
     process.start()
     try:
         assert ready.wait(30)
-        if checkpoint_folder.fcntl is not None:
+        if files.fcntl is not None:
             with pytest.raises(ValueError, match="is in use: another process"):
                 GibbsLDA.resume(folder, corpus)
     finally:

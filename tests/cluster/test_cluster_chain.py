@@ -13,12 +13,12 @@ import dask
 import numpy as np
 import pytest
 
+from sklda._checkpoints.files import Damaged
 from sklda._cluster.actors import ClusterCorpus, _result_of
 from sklda._cluster.chain import ClusterChain
 from sklda._cluster.shard import Shard
 from sklda._cluster.shard_chain import Cells, ShardChain
 from sklda._core.corpus import Corpus
-from sklda._core.frames import Damaged
 from sklda._core.gibbs_em import MStep
 from sklda._core.priors import Priors
 from sklda._sampling.draws import doc_topic_std, posterior_means

@@ -142,8 +142,7 @@ def test_blocks_of_columns(counts, processes):
 def test_a_saved_estimator_has_no_arrays_of_the_cluster(fitted, counts):
     loaded = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(loaded.transform(counts), fitted.transform(counts))
-    with pytest.raises(AttributeError, match="was a Dask array when the estimator was saved"):
-        _ = loaded.doc_topic_
+    assert not hasattr(loaded, "doc_topic_")
 
 
 @pytest.mark.parametrize("sampler", ["collapsed", "grouped"])
@@ -317,15 +316,15 @@ class _Killed(Exception):
     pass
 
 
-@pytest.mark.parametrize("n_sweeps", [3, 19])
+@pytest.mark.parametrize(("n_sweeps", "is_damaged"), [(3, True), (19, False)])
 def test_a_fit_on_a_cluster_continues_from_its_checkpoint(
-    fitted, counts, blocks, processes, n_sweeps, tmp_path, monkeypatch, after_sweep
+    fitted, counts, blocks, processes, n_sweeps, is_damaged, tmp_path, monkeypatch, after_sweep
 ):
     def kill():
         raise _Killed
 
     # A save after every sweep.
-    monkeypatch.setattr("sklda._core.journal.SHARE", np.inf)
+    monkeypatch.setattr("sklda._checkpoints.saver.SHARE", np.inf)
     X, folder = blocks(counts, 5), tmp_path / "checkpoint"
     lda = gibbs(snapshot_every=10).set_callbacks(Checkpoint(folder, every=0))
     after_sweep(n_sweeps, kill)
@@ -334,9 +333,12 @@ def test_a_fit_on_a_cluster_continues_from_its_checkpoint(
     with pytest.raises(ValueError, match="another X"):
         GibbsLDA.resume(folder, blocks(counts[:, ::-1], 5))
     folder = folder.rename(tmp_path / "moved")
-    before, last = sorted(folder.glob("chain-0.?"), key=lambda file: file.stat().st_mtime_ns)
-    (folder / f"{last.name}-2.npz").write_bytes(b"damaged")
-    with pytest.warns(UserWarning, match=f"{last.name}-2.npz in .* continues from {before.name}"):
+    if is_damaged:
+        last = max(folder.glob("stage-1.chain-0.?-2.npz"), key=lambda file: file.stat().st_mtime_ns)
+        last.write_bytes(b"damaged")
+        with pytest.warns(UserWarning, match=f"{last.name} in .* the chain begins again"):
+            again = GibbsLDA.resume(folder, X)
+    else:
         again = GibbsLDA.resume(folder, X)
     np.testing.assert_array_equal(again.topic_assignments_.compute(), fitted.topic_assignments_.compute())
     np.testing.assert_array_equal(again.components_, fitted.components_)
@@ -344,5 +346,4 @@ def test_a_fit_on_a_cluster_continues_from_its_checkpoint(
     # The fit has ended, and its folder has what can be saved.
     finished = GibbsLDA.resume(folder, X)
     np.testing.assert_array_equal(finished.components_, fitted.components_)
-    with pytest.raises(AttributeError, match="was a Dask array"):
-        _ = finished.doc_topic_
+    assert not hasattr(finished, "doc_topic_")

@@ -127,7 +127,7 @@ def test_slices(fitted, axis, kind):
 def test_models_without_a_curve(draw):
     """Gibbs-EM finds the maximum alone; other models have none."""
     X = make_lda_corpus(10, 8, 2, doc_length=10, random_state=0).data
-    with pytest.raises(NotFittedError, match=r"does not estimate the marginal likelihood .* method='skeleton'"):
+    with pytest.raises(ValueError, match=r"does not estimate the marginal likelihood .* method='skeleton'"):
         draw(EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=2, max_iter=2, n_chains=1, random_state=0).fit(X))
     with pytest.raises(TypeError, match="GibbsLDA has no marginal likelihood: give a fitted EmpiricalBayesLDA"):
         draw(GibbsLDA(2, max_iter=1).fit(X))

@@ -190,7 +190,7 @@ def test_same_seed_same_answer_for_any_n_jobs(X, method, same):
     copy = pickle.loads(pickle.dumps(lda))
     assert same(copy.transform(X), lda.transform(X))
     if method in ("gibbs_em", "variational_em"):
-        with pytest.raises(NotFittedError, match="does not estimate the marginal likelihood"):
+        with pytest.raises(ValueError, match="does not estimate the marginal likelihood"):
             lda.log_marginal_likelihood(1, 1)
     else:
         assert copy.log_marginal_likelihood(0.4, 0.4) == lda.log_marginal_likelihood(0.4, 0.4)

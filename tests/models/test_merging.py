@@ -217,15 +217,13 @@ def test_pipelines_and_searches():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_attributes_that_cannot_be_merged_say_so(lda):
+def test_attributes_that_cannot_be_merged_are_absent(lda):
     merged = merge_topics(lda, [[1, 3]])
-    with pytest.raises(AttributeError, match="no attribute 'traces_': it belongs to the topics before merge_topics"):
-        merged.traces_  # noqa: B018
+    assert not hasattr(merged, "traces_")
     learnt = clone(MODELS["empirical"]).fit(X)
-    with pytest.raises(AttributeError, match="no attribute 'r_hat_': it belongs to the topics before merge_topics"):
-        merge_topics(learnt, [[0, 1]]).r_hat_  # noqa: B018
+    assert not hasattr(merge_topics(learnt, [[0, 1]]), "r_hat_")
     merged.fit(X)
-    assert "traces_" in vars(merged) and "_dropped_" not in vars(merged)
+    assert "traces_" in vars(merged)
 
 
 @pytest.mark.parametrize(

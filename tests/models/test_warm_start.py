@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 
@@ -135,7 +134,7 @@ def test_an_empirical_bayes_fit_does_not_answer_for_another(counts):
         lda.confidence_region,
         lambda: lda.posterior_expectation("first", 1.0, 1.0),
     ):
-        with pytest.raises(NotFittedError, match="does not estimate the marginal likelihood"):
+        with pytest.raises(ValueError, match="does not estimate the marginal likelihood"):
             ask()
 
 

@@ -1,26 +1,25 @@
 """Warnings point at the caller's line; labels of collections are kept as they are."""
 
-from inspect import getdoc, signature
+from inspect import getdoc, signature, unwrap
 
 import pytest
 from refusals import GOOD
 from sklearn.pipeline import make_pipeline
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
-from sklda._models.base import BaseLDA
 
 
 @pytest.mark.parametrize("wrapped", [True, False])
 def test_warnings_point_at_the_caller(wrapped, monkeypatch):
     """With the wrapper of scikit-learn's callbacks around `fit`, and without."""
     if not wrapped:
-        for cls in (BaseLDA, CompoundLDA):
-            monkeypatch.setattr(cls, "fit", lambda self, X, y=None, **options: self._find_topics(X, y, **options))
+        for cls in (TopicCountLDA, CompoundLDA):
+            monkeypatch.setattr(cls, "fit", unwrap(cls.fit))
     count = TopicCountLDA(1, 2, n_temperatures=2, max_sweeps=300, evidence="chib")
     for fit in (
         lambda: count.fit(GOOD),
         lambda: make_pipeline(count).fit(GOOD),
-        lambda: CompoundLDA(2, max_iter=2).fit(GOOD, [0, 1], **({} if wrapped else {"collections": None})),
+        lambda: CompoundLDA(2, max_iter=2).fit(GOOD, [0, 1]),
         lambda: metrics.log_evidence(GOOD, 2, method="chib", n_temperatures=2, n_chains=1),
     ):
         with pytest.warns(UserWarning) as caught:
@@ -61,13 +60,3 @@ def test_methods_name_the_metadata_that_they_take(cls, name, method):
         getattr(lda, method)(GOOD, metadata=[0, 1])
     with pytest.raises(ValueError, match=rf"{name} has 3 .*(X has|there are) 2 documents"):
         getattr(lda, method)(GOOD, **{name: [0, 1, 0]})
-
-
-def test_a_missing_attribute_says_what_it_needs():
-    lda = GibbsLDA(2, max_iter=4).fit([[1, 2], [2, 0]])
-    for name, need in [("topic_stability_", "n_chains > 1"), ("snapshots_", "snapshot_every")]:
-        assert not hasattr(lda, name)
-        with pytest.raises(AttributeError, match=f"GibbsLDA has no attribute '{name}': it .*needs {need}"):
-            getattr(lda, name)
-    with pytest.raises(AttributeError, match=r"GibbsLDA has no attribute 'topics'\."):
-        lda.topics  # noqa: B018

@@ -10,7 +10,7 @@ from sklda._core.progress import Progress
 from sklda._sampling.annealed_start import Annealing
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.run_chains import Schedule, run_chains
+from sklda._sampling.run_chains import Run, Schedule
 from sklda._sampling.word_major import WordMajorChain
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -72,7 +72,7 @@ def test_draws_after_an_annealed_start_have_the_posterior_at_the_given_priors(sa
 
     def p_value(left_at):
         chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(5))
-        (chain,) = run_chains([chain], 40, schedule=Schedule(annealing=Annealing(20)))
+        (chain,) = Run().sweep([chain], 40, schedule=Schedule(annealing=Annealing(20)))
         chain.priors = chain.priors.scaled(left_at, left_at)
         draws = []
         for _ in range(800):
@@ -109,7 +109,7 @@ def test_between_sweeps_a_chain_has_its_own_priors(sampler, monkeypatch):
     kind = kind_of(sampler, corpus, priors)
     seen = Sweeps(kind, monkeypatch)
     chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(5))
-    (chain,) = run_chains([chain], 10, progress=seen, schedule=Schedule(annealing=Annealing(4, 8.0)))
+    (chain,) = Run(seen).sweep([chain], 10, schedule=Schedule(annealing=Annealing(4, 8.0)))
     assert all(each is priors for each in seen.between)
     np.testing.assert_allclose(factors(seen.during, priors), np.outer([8, 4, 2, 1] + 6 * [1], [1, 1]), rtol=1e-6)
     assert (chain.n_annealed, chain.n_burn_in, chain.n_sweeps) == (4, 7, 10)

@@ -25,7 +25,7 @@ from sklda._sampling.chain import KeptDraws
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.prior_learning import missing_information, prior_settings
-from sklda._sampling.run_chains import Schedule, run_chains
+from sklda._sampling.run_chains import Run, Schedule
 from sklda._sampling.steps import Draw
 from sklda._sampling.word_major import WordMajorChain
 from sklda.datasets import make_lda_corpus
@@ -177,7 +177,7 @@ def test_learnt_priors_are_the_optimum_over_the_stored_draws(learn, kind):
     priors, learning = prior_settings(learn, None, None, None, n_components, corpus)
     chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
     seen = Collector()
-    (chain,) = run_chains([chain], 200, progress=seen, schedule=Schedule(learning=learning))
+    (chain,) = Run(seen).sweep([chain], 200, schedule=Schedule(learning=learning))
     # M-steps are after sweeps 20, 30, ..., 100. The last one uses all nine draws.
     n_dk, m_kv = (
         np.array(each)
@@ -208,7 +208,7 @@ def test_draws_after_the_burn_in_have_the_posterior_at_the_learnt_priors(sampler
     priors, learning = prior_settings("asymmetric", None, None, None, K, truth.corpus)
     kind = WordMajorChain if sampler == "sparse" else chain_class(sampler, truth.corpus, priors)
     chain = kind.initialise_randomly(truth.corpus, priors, np.random.SeedSequence(2))
-    (chain,) = run_chains([chain], 60, schedule=Schedule(learning=learning))
+    (chain,) = Run().sweep([chain], 60, schedule=Schedule(learning=learning))
     learnt = Enumeration(DOCS, V, K, chain.priors.doc[0], chain.priors.word)
     draws = []
     for _ in range(800):

@@ -26,7 +26,6 @@ from sklda._models.compound.hdp import show_in_common
 from sklda._models.compound.model import METHODS, Model
 from sklda._models.compound.priors import CompoundHyperparameters, document_prior
 from sklda._models.compound.results import (
-    NEEDED,
     AscentResults,
     check_same_collections,
     compound_attributes,
@@ -37,7 +36,7 @@ from sklda._models.compound.results import (
 )
 from sklda._models.compound.variational import maximise_bounds
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
-from sklda._models.parameters import POSITIVE
+from sklda._models.parameters import POSITIVE, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults, eta_attribute
 from sklda._sampling.point_estimates import check_memory_of_results
@@ -255,8 +254,22 @@ class CompoundLDA(ChainAttributes, BaseLDA):
         *("n_components", "collection_topic_prior", "doc_concentration", "topic_word_prior", "topic_concentration"),
         *("collection_concentration", "method", "learn_priors", "burn_in", "n_chains"),
     )
-    _needed = ChainAttributes._needed | NEEDED
     _parameter_constraints = {
+        **shared(
+            "n_components",
+            "topic_word_prior",
+            "learn_priors",
+            "max_iter",
+            "burn_in",
+            "n_draws",
+            "draw_every",
+            "point_estimate",
+            "fold_in_iter",
+            "warm_start",
+            "n_jobs",
+            "verbose",
+            "random_state",
+        ),
         "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple, StrOptions({"hdp"})],
         "doc_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
         "topic_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],

@@ -19,27 +19,6 @@ from sklda._sampling.run_chains import best_chain, in_rows
 _LARGE_R_HAT, _FEWEST_SWEEPS = 1.5, 50
 # Tail probabilities of credible intervals.
 _TAILS = 0.025, 0.975
-NEEDED = {
-    "prior_trace_": "needs learn_priors, and a prior that is None",
-    "acceptance_rate_": "needs method='langevin'",
-    "collection_concentration_": "needs collection_topic_prior='hdp' and several collections",
-    **dict.fromkeys(
-        ("doc_topic_std_", "topic_share_std_", "n_draws_", "chains_", "traces_", "diagnostics_", "n_burn_in_"),
-        "needs draws, and method='variational' makes none",
-    ),
-} | dict.fromkeys(
-    (
-        "topic_count_draws_",
-        "topic_count_mean_",
-        "topic_count_interval_",
-        "large_topic_count_draws_",
-        "large_topic_count_mean_",
-        "large_topic_count_interval_",
-        "topic_concentration_",
-        "concentration_draws_",
-    ),
-    "needs collection_topic_prior='hdp'",
-)
 
 
 def record_of_mixtures(chain):

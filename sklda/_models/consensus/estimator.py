@@ -43,7 +43,7 @@ from sklda._models.consensus.fits import (
 )
 from sklda._models.fit_run import all_or_nothing
 from sklda._models.gibbs import GibbsLDA
-from sklda._models.parameters import HintsMixin
+from sklda._models.parameters import ParametersMixin
 from sklda._models.persistence import SavedMixin
 from sklda._models.topic_names import TopicNamesMixin
 from sklda.metrics._models import topic_proportions
@@ -51,7 +51,9 @@ from sklda.metrics._models import topic_proportions
 _KEPT = "n_features_in_", "feature_names_in_"
 
 
-class ConsensusTopics(HintsMixin, SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):
+class ConsensusTopics(
+    ParametersMixin, SavedMixin, TopicNamesMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator
+):
     """The topics that several fits of a topic model have in common, and how often each is found.
 
     A topic model ends in another mode of its posterior at every seed. This estimator fits clones with seeds of their

@@ -24,6 +24,7 @@ from sklda._models.base import BaseLDA
 from sklda._models.covariates.coefficients import Coefficients, chain_with_coefficients, continued
 from sklda._models.covariates.model import Columns, Model, check_size, prior_of
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
+from sklda._models.parameters import shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults, eta_attribute, normalised, total_variance
 from sklda._sampling.annealed_start import Annealing
@@ -208,6 +209,23 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         *("burn_in", "n_chains"),
     )
     _parameter_constraints = {
+        **shared(
+            "n_components",
+            "doc_topic_prior",
+            "topic_word_prior",
+            "learn_priors",
+            "max_iter",
+            "burn_in",
+            "n_draws",
+            "draw_every",
+            "point_estimate",
+            "n_chains",
+            "fold_in_iter",
+            "warm_start",
+            "n_jobs",
+            "verbose",
+            "random_state",
+        ),
         "formula": [None, str],
         "transformer": [None, HasMethods(["fit", "transform"])],
         "coef_scale": [None, Interval(Real, 0, None, closed="neither")],

@@ -30,7 +30,7 @@ from sklda._models.empirical_bayes.settings import (
     run_lengths,
 )
 from sklda._models.fit_run import FitRun, all_or_nothing
-from sklda._models.parameters import POSITIVE
+from sklda._models.parameters import POSITIVE, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults
 from sklda._sampling.point_estimates import check_memory_of_results
@@ -209,6 +209,17 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     """
 
     _parameter_constraints = {
+        **shared(
+            "n_components",
+            "doc_topic_prior",
+            "topic_word_prior",
+            "n_draws",
+            "point_estimate",
+            "fold_in_iter",
+            "n_jobs",
+            "verbose",
+            "random_state",
+        ),
         "method": [StrOptions({*METHODS, *EM_METHODS})],
         "n_tuning": [None, POSITIVE],
         "max_iter": [None, POSITIVE],

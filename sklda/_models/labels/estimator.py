@@ -29,7 +29,7 @@ from sklda._models.labels.label_topics import label_prior
 from sklda._models.labels.open_topics import LabelPriors, OpenTopics
 from sklda._models.labels.results import LabelResults
 from sklda._models.labels.targets import read_targets
-from sklda._models.parameters import POSITIVE
+from sklda._models.parameters import POSITIVE, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import eta_attribute
 from sklda._models.topic_names import label_attributes
@@ -202,6 +202,19 @@ class LabeledLDA(LabelClassifier):
     """
 
     _parameter_constraints = {
+        **shared(
+            "doc_topic_prior",
+            "max_iter",
+            "burn_in",
+            "n_draws",
+            "draw_every",
+            "n_chains",
+            "point_estimate",
+            "fold_in_iter",
+            "n_jobs",
+            "verbose",
+            "random_state",
+        ),
         "topic_word_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
         "n_shared": [Interval(Integral, 0, None, closed="left")],
         "label_prior": [StrOptions(set(_LABEL_PRIORS))],

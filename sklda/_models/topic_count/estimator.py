@@ -20,7 +20,7 @@ from sklda._core.word_information import dependence_on_documents
 from sklda._likelihood.evidence.estimates import METHODS, UNBIASED, EvidenceSettings
 from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, all_or_nothing
-from sklda._models.parameters import POSITIVE
+from sklda._models.parameters import POSITIVE, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults, prior_attributes
 from sklda._models.topic_count.count_prior import LARGEST, CountPrior
@@ -213,6 +213,7 @@ sampler_
     """
 
     _parameter_constraints = {
+        **shared("point_estimate", "fold_in_iter", "n_jobs", "verbose", "random_state"),
         "min_components": [POSITIVE],
         "max_components": [None, POSITIVE],
         "topic_count_prior": [None, "array-like", HasMethods("pmf")],

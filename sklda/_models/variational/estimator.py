@@ -21,7 +21,7 @@ from sklda._core.priors import SMALLEST, Priors
 from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, all_or_nothing, check_same_parameters
-from sklda._models.parameters import POSITIVE
+from sklda._models.parameters import POSITIVE, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import prior_attributes
 from sklda._models.variational.batch import Batch
@@ -154,10 +154,17 @@ class CollapsedVariationalLDA(BaseLDA):
     """
 
     _samples = False
-    _needed = dict.fromkeys(
-        ("doc_topic_", "bound_", "perplexity_trace_", "n_iter_"), "belongs to the documents of fit, not to partial_fit"
-    )
     _parameter_constraints = {
+        **shared(
+            "n_components",
+            "learn_priors",
+            "doc_topic_prior",
+            "topic_word_prior",
+            "max_iter",
+            "n_jobs",
+            "verbose",
+            "random_state",
+        ),
         "learning_method": [StrOptions({"batch", "online"})],
         "learning_decay": [Interval(Real, 0, 1, closed="both")],
         "learning_offset": [Interval(Real, 1, None, closed="left")],

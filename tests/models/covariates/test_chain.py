@@ -17,7 +17,7 @@ from sklda._models.covariates.model import INTERCEPT_SCALE, Model, distinct_rows
 from sklda._sampling.annealed_start import Annealing
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.run_chains import Schedule, run_chains
+from sklda._sampling.run_chains import Run, Schedule
 from sklda._sampling.steps import advance
 
 # Two-sided p-values, times the number of statistics.
@@ -276,9 +276,9 @@ def test_the_coefficients_stay_in_the_annealed_sweeps():
     chain = make_chain(corpus, [[1.0], [0.0], [-1.0]], 0.5, 2, 0.3, 0.6)
     schedule = Schedule(annealing=Annealing(4), burn_in=6)
     for _ in range(4):
-        (chain,) = run_chains([chain], 1, schedule=schedule)
+        (chain,) = Run().sweep([chain], 1, schedule=schedule)
         assert (chain.steps[0].coefficients == [[0.3, 0], [0.3, 0]]).all() and len(chain.priors.doc) == 1
-    (chain,) = run_chains([chain], 5, schedule=schedule)
+    (chain,) = Run().sweep([chain], 5, schedule=schedule)
     assert len(chain.steps[0].path) == 3 and len(chain.priors.doc) == 3
 
 

@@ -10,6 +10,7 @@ from sklda._models.empirical_bayes.chain_pool import ChainPool
 from sklda._models.empirical_bayes.prior_steps import trace_of
 from sklda._models.empirical_bayes.serial_tempering import continue_on_grid
 from sklda._models.empirical_bayes.settings import Settings, Tempering, wider
+from sklda._sampling.run_chains import Run
 
 REGION = ((0.1, 10.0), (0.05, 5.0))
 
@@ -37,7 +38,7 @@ def make_pool(progress=SILENT, n_chains=3, **settings):
         settings,
         np.random.SeedSequence(0),
         n_chains=n_chains,
-        progress=progress,
+        run=Run(progress),
     )
     pool.initialise(pool.seed)
     return pool

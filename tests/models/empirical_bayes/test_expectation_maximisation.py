@@ -19,7 +19,7 @@ from sklda._models.empirical_bayes import variational_em as variational
 from sklda._models.empirical_bayes.prior_steps import with_step
 from sklda._models.empirical_bayes.variational_em import variational_em
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.run_chains import run_chains
+from sklda._sampling.run_chains import Run
 from sklda._sampling.steps import advance
 from sklda.datasets import make_lda_corpus
 
@@ -86,7 +86,7 @@ def first_m_steps(n_seeds=10, n_draws=400):
         )
         for seed in range(n_seeds)
     ]
-    return np.array([chain.steps[0].log_h for chain in run_chains(chains, n_draws)])
+    return np.array([chain.steps[0].log_h for chain in Run().sweep(chains, n_draws)])
 
 
 @pytest.mark.mutation("test_draws_at_another_prior_are_found")
@@ -111,16 +111,16 @@ def test_gibbs_em_finds_the_priors_of_a_corpus():
     """Over ten corpora log h had standard deviations .055 and .15; the tolerance is five of them."""
     X = make_lda_corpus(400, 40, 4, doc_length=100, doc_topic_prior=0.3, topic_word_prior=0.5, random_state=1).data
     chain = learning(chain_on(X, 5.0, 5.0, 4), 800, n_draws=10, n_last=400, m_step=MStep(BOX))
-    chain = run_chains([chain], 800)[0]
+    chain = Run().sweep([chain], 800)[0]
     assert (np.abs(chain.steps[0].log_h - np.log([0.3, 0.5])) < [0.28, 0.75]).all()
 
 
 @pytest.mark.parametrize("per_topic", [False, True])
 def test_chains_pickle_and_go_on(burnt, same, per_topic):
     chain = learning(burnt, 17, n_draws=3, m_step=MStep(BOX, per_topic))
-    chain = run_chains([chain], 8)[0]
+    chain = Run().sweep([chain], 8)[0]
     copy = pickle.loads(pickle.dumps(chain))
-    a, b = run_chains([chain, copy], 9, n_jobs=2)
+    a, b = Run().sweep([chain, copy], 9, n_jobs=2)
     (one, trace), (other, same_trace) = a.steps, b.steps
     assert same(one.log_h, other.log_h) and len(np.unique(trace.path, axis=0)) == 1 + 16 // 3
     assert same(a.topics, b.topics) and trace.path == same_trace.path
@@ -131,12 +131,12 @@ def test_the_prior_path_has_the_priors_of_every_sweep(burnt):
     chain, expected = learning(burnt, 10, n_draws=3, m_step=MStep(BOX, per_topic=True)), []
     for _ in range(7):
         expected.append((chain.priors.doc[0].mean(), chain.priors.word[0]))
-        chain = run_chains([chain], 1)[0]
+        chain = Run().sweep([chain], 1)[0]
     np.testing.assert_allclose(chain.steps[1].path, expected)
     assert len(np.unique(expected, axis=0)) == 3
     fixed = with_step(chain)
     MStep().set(fixed, np.log([0.7, 0.2]))
-    fixed = run_chains([fixed], 2)[0]
+    fixed = Run().sweep([fixed], 2)[0]
     np.testing.assert_allclose(fixed.steps[0].path, [*expected, (0.7, 0.2), (0.7, 0.2)])
 
 
@@ -221,7 +221,7 @@ def test_bad_starts_and_odd_corpora_end_within_the_box(name, factor):
     ended = [variational_em(chain, BOX, n_iter=20).log_h()]
     for per_topic in (False, True):
         em = learning(chain, 30, n_draws=2, m_step=MStep(BOX, per_topic))
-        ended.append(run_chains([em], 30)[0].steps[0].log_h)
+        ended.append(Run().sweep([em], 30)[0].steps[0].log_h)
     for log_h in ended:
         wide = np.concatenate([np.repeat(edges[:, :1], len(log_h) - 1, axis=1), edges[:, 1:]], axis=1)
         assert (wide[0] <= log_h).all() and (log_h <= wide[1]).all()
