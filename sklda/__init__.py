@@ -1,8 +1,8 @@
 """Latent Dirichlet allocation with measured uncertainty: scikit-learn estimators that use exact Gibbs samplers.
 
-Who looks for a thing of one model finds it in the folder of that model: the estimator, its algorithm, its results. What
-several models share is below them. A module imports only from its own folder and from folders further down; models do
-not import each other (`tests/test_floors.py`)::
+Each model has a folder, with its estimator, its algorithm and its results. The folders below the models have the parts
+that several of them share. A module imports only from its own folder and from folders further down; models do not
+import each other (`tests/test_floors.py`)::
 
     inspection                what people look at: tables, plots, the page of the explorer
     _models/merging           one model of two or more topics that are the same, of any kind of model

@@ -12,13 +12,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FAST = (
-    "compound/test_priors.py",
+    "models/compound/test_priors.py",
     "datasets/test_datasets.py",
     "models/test_pipelines.py",
-    "evidence/test_permanent.py",
-    "held_out/test_log_likelihoods.py",
+    "likelihood/evidence/test_permanent.py",
+    "likelihood/held_out/test_log_likelihoods.py",
     "inspection/test_tables.py",
-    "labels/test_prediction.py",
+    "models/labels/test_prediction.py",
     "metrics/test_held_out.py",
     "sampling/test_exact.py",
     "sampling/test_word_major.py",
