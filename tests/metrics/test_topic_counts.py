@@ -223,6 +223,8 @@ def test_a_consensus_that_finds_no_topic():
 
 
 def test_copies_of_a_checkpoint_are_refused(tmp_path):
+    # Earlier versions of scikit-learn do not copy callbacks.
+    pytest.importorskip("sklearn.callback")
     lda = GibbsLDA(max_iter=2).set_callbacks(Checkpoint(tmp_path / "fit"))
     for model in (lda, make_pipeline(lda), ConsensusTopics(lda, n_fits=2)):
         with pytest.raises(ValueError, match="is a copy of an estimator with a Checkpoint"):

@@ -193,7 +193,7 @@ def test_fixed_topics_as_in_a_plain_version(n_updates):
 
 def test_the_distance_to_the_mean_given_the_topics():
     """Exact means as in test_fold_in.py. CVB0 is exact for one token; the largest distance here is 0.129."""
-    from held_out.test_fold_in import EXACT
+    from likelihood.held_out.test_fold_in import EXACT
 
     distances = []
     for words, alpha, exact in EXACT:
