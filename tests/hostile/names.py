@@ -132,7 +132,8 @@ def _same(a, b):
     if isinstance(a, str):
         # The page of the frame has the names of the words; both have one of them for each feature.
         return len(a) > 0 and len(b) > 0
-    return np.array_equal(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
+    # As text, in which NaN is NaN.
+    return repr(np.asarray(a, dtype=object).tolist()) == repr(np.asarray(b, dtype=object).tolist())
 
 
 CASES = {"column names": column_names}

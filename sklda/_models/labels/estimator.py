@@ -400,14 +400,16 @@ class LabeledLDA(LabelClassifier):
     def doc_topic_(self) -> np.ndarray:
         """Proportions of the training documents, given their labels, as a dense array; see `doc_label_`."""
         theta = self.doc_label_.toarray()
-        theta[self._left_out()] = self.doc_topic_prior_ / self.doc_topic_prior_.sum()
+        alpha = self._doc_prior()[0]
+        theta[self._left_out()] = alpha / alpha.sum()
         return theta
 
     @property
     def doc_topic_std_(self) -> np.ndarray:
         """Posterior standard deviations of the proportions given the labels, (n_documents, n_labels + n_shared)."""
-        std, total = self._results_.doc_label_std.toarray(), self.doc_topic_prior_.sum()
-        mean = self.doc_topic_prior_ / total
+        std, alpha = self._results_.doc_label_std.toarray(), self._doc_prior()[0]
+        total = alpha.sum()
+        mean = alpha / total
         std[self._left_out()] = np.sqrt(mean * (1 - mean) / (total + 1))
         return std
 
@@ -419,7 +421,7 @@ class LabeledLDA(LabelClassifier):
     def _sample_posterior(self, n_samples, seed):
         theta, phi = self._results_.sample(self.topic_word_prior_, n_samples, seed)
         left_out, rng = self._left_out(), np.random.default_rng(random.child(seed, 2))
-        theta[:, left_out] = rng.dirichlet(self.doc_topic_prior_, (n_samples, left_out.sum()))
+        theta[:, left_out] = rng.dirichlet(self._doc_prior()[0], (n_samples, left_out.sum()))
         return theta, phi
 
     def _left_out(self):
