@@ -55,7 +55,7 @@ def in_a_process(tmp_path):
 @POSIX
 @pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.exhaustive), 2])
 def test_a_few_interrupts_of_every_estimator_and_score(n_jobs):
-    latencies, error = interrupts.run(list(interrupts.CASES), n_jobs, 1, 0.03)
+    latencies, error, _ = interrupts.run(list(interrupts.CASES), n_jobs, 1, 0.03)
     assert not error
     assert len(latencies) == len(interrupts.CASES)
 
