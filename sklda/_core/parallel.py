@@ -1,28 +1,21 @@
 """Parallel execution in threads, which end after an interrupt or an error, or in the processes of a joblib backend.
 
-Python raises KeyboardInterrupt only in the main thread, but there it can be raised between any two instructions. So the
-calling thread only puts tasks into a queue and reads results from another queue; both queues are consistent after every
-instruction. A separate thread, the leader, starts the worker threads and waits until they have ended. All threads read
-one flag, and setting it is enough to end them.
+Python raises KeyboardInterrupt only in the main thread. There it leaves `with_team`, which sets a flag that all threads
+read, also in long kernels, and waits until they have ended.
 """
 
-import sys
-import time
-from _thread import interrupt_main, start_new_thread
-from functools import wraps
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from numbers import Integral
 from queue import Empty, SimpleQueue
-from threading import Thread, current_thread, main_thread
 
 import numpy as np
 from joblib.parallel import get_active_backend
-from sklearn import config_context, get_config
+from sklearn import get_config, set_config
 from sklearn.utils.parallel import Parallel, delayed
 
-# Seconds between two checks of the flag: an interrupt is noticed after at most this time.
-_FLAG_INTERVAL = 0.05
-# Seconds between two checks whether the worker threads have ended.
-_END_INTERVAL = 1e-4
+# Seconds that a thread waits before it looks for interrupts (the main thread) or at the flag (the others).
+_WAIT = 0.05
 
 
 class Stopped(BaseException):
@@ -48,49 +41,6 @@ class Stop:
 
 # For work in the calling thread, where KeyboardInterrupt is raised directly. Its flag is never set.
 NEVER_STOP = Stop()
-
-
-def no_interrupt_lost(function):
-    """Decorator: while `function` runs in the main thread, no KeyboardInterrupt is lost.
-
-    Python only prints exceptions that are raised inside a finaliser or the callback of a weak reference, and continues.
-    Such code can run at any time. If a KeyboardInterrupt is raised in it, the interrupt is sent again.
-    """
-
-    @wraps(function)
-    def guarded(*args, **kwargs):
-        if current_thread() is not main_thread():
-            return function(*args, **kwargs)
-        before = sys.unraisablehook
-
-        def hook(unraisable):
-            if issubclass(unraisable.exc_type, KeyboardInterrupt):
-                start_new_thread(_interrupt_after, (sys._getframe(),))
-            else:
-                before(unraisable)
-
-        sys.unraisablehook = hook
-        try:
-            return function(*args, **kwargs)
-        finally:
-            sys.unraisablehook = before
-
-    return guarded
-
-
-def _interrupt_after(hook):
-    """Interrupt the main thread when the frame `hook` has returned: inside it, the interrupt would be lost again."""
-    while hook in _frames_of_main_thread():
-        time.sleep(0.001)
-    interrupt_main()
-
-
-def _frames_of_main_thread():
-    frame, found = sys._current_frames()[main_thread().ident], []
-    while frame is not None:
-        found.append(frame)
-        frame = frame.f_back
-    return found
 
 
 class Aligned:
@@ -135,22 +85,27 @@ def results_of(parallel, tasks):
 
 
 class Team:
-    """Worker threads that take tasks from a queue. `with_team` creates and ends it."""
+    """Threads that share the tasks of many calls of `run`. `with_team` starts and ends them."""
 
     def __init__(self, n_threads):
         self.n_threads, self.stop = n_threads, Stop()
-        self._tasks, self._results, self._end_call = SimpleQueue(), SimpleQueue(), SimpleQueue()
-        self._started, self._ended, self._config = False, False, get_config()
+        # Queues rather than futures: an interrupt in the main thread may leave a future locked, and `run` costs less.
+        self._tasks, self._results = SimpleQueue(), SimpleQueue()
 
-    def start(self):
-        """Start the threads. Afterwards `n_threads` is the number of threads that could be started."""
-        self._started = True
-        try:
-            start_new_thread(self._lead, ())
-        except RuntimeError:
-            self._started = False
-            raise
-        self.n_threads = self._next_result()[0]
+    def start(self, pool):
+        """Give each thread of a pool its work. Afterwards `n_threads` is how many could be started."""
+        for n_started in range(self.n_threads):
+            try:
+                pool.submit(self._work)
+            except RuntimeError as error:
+                # An interrupt inside a lock of the pool comes out as an error of that lock.
+                if isinstance(error.__context__, KeyboardInterrupt):
+                    raise error.__context__ from None
+                # Memory or permissions allow only fewer threads: those that have started are used.
+                if n_started == 0:
+                    raise
+                self.n_threads = n_started
+                break
 
     def run(self, function, tasks):
         """``[function(*task) for task in tasks]``. After an error, the threads of the team end."""
@@ -159,90 +114,56 @@ class Team:
             self._tasks.put((n_tasks - 1, function, task))
         results = [None] * n_tasks
         for _ in range(n_tasks):
-            index, result = self._next_result()
+            while (found := _get(self._results)) is None:
+                pass
+            index, result, error = found
+            if error is not None:
+                raise error
             results[index] = result
         return results
 
-    def wait(self):
-        """Return when all threads have ended. The flag must be set. An interrupt is raised after that."""
-        interrupt = None
-        self._end_call.put(None)
-        while True:
-            try:
-                while self._started and not self._ended:
-                    _get(self._results)
-                break
-            except BaseException as error:
-                interrupt = error
-        if interrupt is not None:
-            raise interrupt
-
-    def _next_result(self):
-        while (result := _get(self._results)) is None:
-            pass
-        if isinstance(result[-1], BaseException):
-            raise result[-1]
-        return result[:-1]
-
-    def _lead(self):
-        """The leader: start the workers and wait until they have ended. No interrupt is raised in this thread."""
-        threads, error = [], None
-        try:
-            for _ in range(self.n_threads):
-                thread = Thread(target=self._work, daemon=True)
-                thread.start()
-                threads.append(thread)
-        except Exception as failure:
-            # If memory or permissions allow only fewer threads, those that have started are used.
-            error = None if threads else failure
-        self._results.put((len(threads), error))
-        while not self.stop.flag[0]:
-            _get(self._end_call)
-        for _ in threads:
+    def wake(self):
+        """End the waits for a task, so that the threads see the flag at once."""
+        for _ in range(self.n_threads):
             self._tasks.put(None)
-        while any(thread.is_alive() for thread in threads):
-            time.sleep(_END_INTERVAL)
-        self._ended = True
-        self._results.put(None)
 
     def _work(self):
-        with config_context(**self._config):
-            while (item := self._tasks.get()) is not None and not self.stop.flag[0]:
-                index, function, task = item
-                try:
-                    result = (index, function(*task), None)
-                except BaseException as error:
-                    # The error is put into the queue before the flag stops the other threads.
-                    self._results.put((index, None, error))
-                    self.stop.flag[0] = 1
-                else:
-                    self._results.put(result)
-                # No reference to a large array is kept while the thread waits for the next task.
-                item = task = result = None
+        while not self.stop.flag[0]:
+            if (item := _get(self._tasks)) is None:
+                continue
+            index, function, task = item
+            try:
+                result = function(*task)
+            except BaseException as error:
+                # The error is put into the queue before the flag stops the other threads.
+                self._results.put((index, None, error))
+                self.stop.flag[0] = 1
+            else:
+                self._results.put((index, result, None))
+            # No reference to a large array is kept while the thread waits for the next task.
+            item = task = result = None
 
 
 def _get(queue):
-    """The next entry, or None after 0.05 seconds.
-
-    Without the time limit, the main thread would not react to a signal that the system sends to another thread.
-    """
+    """The next entry, or None after a while: a wait without end would not react to a signal on some systems."""
     try:
-        return queue.get(timeout=_FLAG_INTERVAL)
+        return queue.get(timeout=_WAIT)
     except Empty:
         return None
 
 
-@no_interrupt_lost
 def with_team(n_threads, work):
     """Return ``work(team)`` with a `Team` of `n_threads` threads. They have ended when this returns or raises."""
     team = Team(n_threads)
+    pool = ThreadPoolExecutor(n_threads, initializer=partial(set_config, **get_config()))
     try:
-        team.start()
+        team.start(pool)
         return work(team)
     finally:
         # Before any function call, because a call may be interrupted. This store is enough to end the threads.
         team.stop.flag[0] = 1
-        team.wait()
+        team.wake()
+        pool.shutdown()
 
 
 def in_parallel(function, tasks, n_jobs=None, *, always_in_threads=True):

@@ -4,16 +4,15 @@ import contextlib
 import io
 import json
 import pickle
-import signal
 import sys
 import threading
 import time
-import weakref
 from functools import partial
 
 import interrupts
 import numpy as np
 import pytest
+from sklearn import config_context, get_config
 from workers import run_program
 
 from sklda import GibbsLDA
@@ -55,7 +54,7 @@ def in_a_process(tmp_path):
 @POSIX
 @pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.exhaustive), 2])
 def test_a_few_interrupts_of_every_estimator_and_score(n_jobs):
-    latencies, error = interrupts.run(list(interrupts.CASES), n_jobs, 1, 0.03)
+    latencies, error, _ = interrupts.run(list(interrupts.CASES), n_jobs, 1, 0.03)
     assert not error
     assert len(latencies) == len(interrupts.CASES)
 
@@ -309,71 +308,77 @@ def test_no_more_threads_than_can_be_had(monkeypatch):
     assert with_team(8, lambda team: (team.n_threads, team.run(abs, [(-1,), (-2,)]))) == (2, [1, 2])
     with pytest.raises(RuntimeError, match="can't start"):
         with_team(8, lambda team: None)
-    assert not [thread for thread in threading.enumerate() if "_work" in thread.name]
-
-
-def test_the_wait_for_threads_outlasts_a_second_interrupt(monkeypatch):
-    """The first ends the work, the second comes while its threads are waited for."""
-    get, interrupt, here = parallel._get, [False, True, True], threading.get_ident()
-
-    def interrupted(queue):
-        if threading.get_ident() == here and interrupt and interrupt.pop(0):
-            raise KeyboardInterrupt
-        return get(queue)
-
-    monkeypatch.setattr(parallel, "_get", interrupted)
-    threads = set(threading.enumerate())
-    with pytest.raises(KeyboardInterrupt):
-        with_team(2, lambda team: team.run(lambda: [team.stop() for _ in iter(int, 1)], [()] * 2))
-    assert not interrupt
-    assert set(threading.enumerate()) == threads
+    assert not [thread for thread in threading.enumerate() if "ThreadPoolExecutor" in thread.name]
 
 
 @POSIX
-@pytest.mark.parametrize("busy", [False, True])
-def test_an_interrupt_that_a_finaliser_swallows_is_heard(counts, monkeypatch, busy):
-    start = parallel.start_new_thread
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_ends_threads_at_once(in_a_process, n_jobs):
+    late, still_there = in_a_process(
+        f"""
+        import json, os, random, signal, threading, time
+        from sklda._core.parallel import in_parallel
 
-    def slow(function, arguments):
-        # On a busy machine the hook that starts the thread returns late.
-        started = start(function, arguments)
-        for _ in range(20):
-            time.sleep(0.01)
-        return started
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        late = []
 
-    if busy:
-        monkeypatch.setattr(parallel, "start_new_thread", slow)
-    before, hook = signal.signal(signal.SIGINT, signal.default_int_handler), sys.unraisablehook
+        def interrupt():
+            time.sleep(random.uniform(0.02, 0.2))
+            late.append(-time.perf_counter())
+            os.kill(os.getpid(), signal.SIGINT)
 
-    class Finalised:
-        pass
+        def endless(stop):
+            while True:
+                stop()
 
-    def finalise(_):
-        signal.raise_signal(signal.SIGINT)
+        for _ in range(5):
+            sender = threading.Thread(target=interrupt)
+            sender.start()
+            try:
+                in_parallel(endless, [()] * 3, {n_jobs})
+            except KeyboardInterrupt:
+                late[-1] += time.perf_counter()
+            sender.join()
+        print(json.dumps([late, threading.active_count() - 1]))
+        """
+    )
+    assert len(late) == 5
+    assert 0 < min(late) <= max(late) < 0.4
+    assert still_there == 0
 
-    class Listener:
-        sweeps = 0
 
-        def write(self, text):
-            self.sweeps += 1
-            if self.sweeps == 3:
-                dying = Finalised()
-                reference = weakref.ref(dying, finalise)
-                del dying
-                assert reference() is None
+def test_threads_end_after_a_second_interrupt(monkeypatch):
+    """The first ends the work, the second comes before its threads are waited for."""
 
-        def flush(self):
-            pass
+    def interrupted(pool):
+        raise KeyboardInterrupt("second")
 
-    listener = Listener()
-    monkeypatch.setattr(sys, "stdout", listener)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            GibbsLDA(4, max_iter=5000, verbose=2).fit(counts)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert 3 <= listener.sweeps < 5000
-    assert sys.unraisablehook is hook
+    def work(team):
+        raise KeyboardInterrupt("first")
+
+    threads = set(threading.enumerate())
+    monkeypatch.setattr(parallel.ThreadPoolExecutor, "shutdown", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="second"):
+        with_team(2, work)
+    assert threads_end(threads)
+
+
+def test_an_interrupt_in_a_lock_of_the_pool_comes_out(monkeypatch):
+    def submit(pool, work):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            threading.Lock().release()
+
+    monkeypatch.setattr(parallel.ThreadPoolExecutor, "submit", submit)
+    with pytest.raises(KeyboardInterrupt):
+        with_team(2, lambda team: None)
+
+
+def test_threads_have_the_configuration_of_the_caller():
+    with config_context(assume_finite=True, working_memory=7):
+        found = in_parallel(lambda stop: get_config(), [()] * 2, 2)
+        assert found == [get_config()] * 2
 
 
 # Work that is cut so that Python may look in
@@ -400,7 +405,7 @@ def test_one_worker_has_a_thread_if_its_tasks_are_long(counts, monkeypatch, same
     expected, teams = fit(), []
     monkeypatch.setattr(partitioned, "BLOCK_WEIGHTS", 1)
     start = parallel.Team.start
-    monkeypatch.setattr(parallel.Team, "start", lambda team: (teams.append(team.n_threads), start(team)))
+    monkeypatch.setattr(parallel.Team, "start", lambda team, pool: (teams.append(team.n_threads), start(team, pool)))
     assert same(fit().log_joint_trace_, expected.log_joint_trace_)
     assert teams == [1]
     assert collapsed.BLOCK_WEIGHTS > 1
