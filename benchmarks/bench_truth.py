@@ -244,9 +244,9 @@ def found_again(seed, options):
             X = np.array([rng.multinomial(n, each @ topics) for n, each in zip(lengths, theta, strict=True)])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            rows = compare_topic_counts(X, GibbsLDA(max_iter=80), numbers, random_state=seed)
-        for row in rows:
-            found[f"{name}, fitted {row['n_components']}"] = dict(row)
+            table = compare_topic_counts(X, GibbsLDA(max_iter=80), numbers, random_state=seed)
+        for row in table.to_dict("records"):
+            found[f"{name}, fitted {row['n_components']}"] = row
     return found
 
 

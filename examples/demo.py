@@ -56,9 +56,9 @@ def show_topics(corpus):
     )
     for k in np.argsort(-model.topic_share_):
         print(
-            f"   {model.topic_share_[k]:5.1%}     {model.topic_stability_[k]:.2f}    {' '.join(words[k]['words'])}"
+            f"   {model.topic_share_[k]:5.1%}     {model.topic_stability_[k]:.2f}    {' '.join(words['words'][k])}"
         )
-        print(f"{'':21}({documents[k]['documents'][0]})")
+        print(f"{'':21}({documents['documents'][k][0]})")
     say(
         f"Agreement: {N_CHAINS} chains looked for topics independently. 1 means that all of them found this topic, 0 "
         "that only this chain did."
@@ -89,7 +89,7 @@ def show_new_documents(model, words, corpus):
     for text, theta in zip(NEW_TEXTS, model.transform(counts), strict=True):
         print(f"   {text}")
         for k in np.argsort(-theta)[:2]:
-            print(f"      {theta[k]:4.0%}  {' '.join(words[k]['words'])}")
+            print(f"      {theta[k]:4.0%}  {' '.join(words['words'][k])}")
 
 
 def show_priors(model, X):

@@ -26,8 +26,8 @@ first, second = (
     for seed in (0, 1)
 )
 table = top_words(first, 4, feature_names=docstrings.feature_names)
-for part, row in zip(first.prevalence_, table, strict=True):
-    print(f"{8 * part:.0f} of 8:", *row["words"])
+for part, top in zip(first.prevalence_, table["words"], strict=True):
+    print(f"{8 * part:.0f} of 8:", *top)
 
 # %%
 # Match of a topic: one less the smallest Jensen-Shannon distance from a
@@ -77,6 +77,12 @@ report = topic_report(
     feature_names=docstrings.feature_names,
     document_names=docstrings.document_names,
 )
-for row in report:
-    if row["prevalence"] == 1:
-        print(report[row["topic"] : row["topic"] + 1])
+columns = [
+    "name",
+    "share",
+    "share_std",
+    "stability",
+    "coherence",
+    "document",
+]
+report.loc[report["prevalence"] == 1, columns].round(3)

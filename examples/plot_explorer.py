@@ -68,7 +68,7 @@ plt.show()
 
 # %%
 
-largest = max(top_words(lda, X=X), key=lambda row: row["share"])["topic"]
+largest = top_words(lda, X=X)["share"].idxmax()
 TopicDocumentsDisplay.from_estimator(
     lda, X, topic=largest, feature_names=words, document_names=names
 )

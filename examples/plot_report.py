@@ -16,7 +16,6 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda import GibbsLDA, merge_topics
@@ -59,16 +58,14 @@ report = topic_report(
     feature_names=words,
     document_names=names[test],
 )
-print(report)
+report.round(3)
 
 # %%
-# In a notebook it is a table. As a data frame it can be sorted: here the
-# topics that most chains have and whose words occur together in new
-# documents.
+# It is a data frame. Here are the topics that most chains have and whose
+# words occur together in new documents.
 
-table = pd.DataFrame(report)
 columns = ["name", "share", "stability", "found_in", "coherence"]
-good = table[(table["prevalence"] >= 0.75) & (table["coherence"] > 0.1)]
+good = report[(report["prevalence"] >= 0.75) & (report["coherence"] > 0.1)]
 good[columns].sort_values("share", ascending=False).round(3)
 
 # %%

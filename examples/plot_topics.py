@@ -59,7 +59,7 @@ groups = np.array(
         for g in range(len(docstrings.target_names))
     ]
 )
-order = sorted(range(12), key=lambda k: -words[k]["share"])
+order = sorted(range(12), key=lambda k: -words["share"][k])
 groups = groups[:, order]
 rows = np.argsort(groups.argmax(axis=1), kind="stable")
 

@@ -1,4 +1,4 @@
-"""Write the pickles that `test_persistence.py` loads: ``python tests/make_pickles.py``.
+"""Write the pickles of a release, which `test_persistence.py` loads: ``python tests/make_pickles.py``.
 
 A release adds a folder ``tests/pickles/VERSION``, and later versions must load it. It has one file for each estimator,
 with the fitted estimator, new documents, and its answers for them.

@@ -92,7 +92,7 @@ def test_skops_keeps_names(lda):
 def test_all_estimators_have_names(model):
     names = [f"n{k}" for k in range(model.fit(X)._n_features_out)]
     assert model.set_topic_names(names).get_feature_names_out().tolist() == names
-    assert [row["name"] for row in top_words(model)] == names
+    assert top_words(model)["name"].tolist() == names
     if hasattr(model, "partial_fit"):
         assert model.partial_fit(X).topic_names_.tolist() == names
     assert not hasattr(model.fit(X), "topic_names_")
@@ -130,8 +130,8 @@ def test_names_that_were_replaced_are_checked(lda):
 
 
 def test_tables_show_names(lda):
-    assert [row["name"] for row in top_words(lda)] == NAMES
-    assert [row["name"] for row in top_documents(lda)] == NAMES
+    assert top_words(lda)["name"].tolist() == NAMES
+    assert top_documents(lda)["name"].tolist() == NAMES
     assert set(topic_table(lda)["name"]) == set(NAMES)
     table = document_table(lda, X=X)
     # A topic must not take the place of another column.
@@ -148,14 +148,14 @@ def test_tables_show_names(lda):
 
 def test_given_names_come_first(lda):
     other = ["x", "y", "topic"]
-    assert [row["name"] for row in top_words(lda, topic_names=other)] == other
+    assert top_words(lda, topic_names=other)["name"].tolist() == other
     assert list(similarity_table(lda, topic_names=other).columns)[-1] == "topic (2)"
     assert "x" in document_table(lda, topic_names=other)
     nmf = NMF(3, random_state=0, max_iter=400).fit(X)
-    assert [row["name"] for row in top_words(nmf, topic_names=other)] == other
+    assert top_words(nmf, topic_names=other)["name"].tolist() == other
     arrays = lda.topic_word_, lda.doc_topic_
-    assert [row["name"] for row in top_words(arrays, topic_names=other)] == other
-    assert "name" not in top_words(arrays)[0]
+    assert top_words(arrays, topic_names=other)["name"].tolist() == other
+    assert "name" not in top_words(arrays)
 
 
 def test_plots_show_names(lda):
@@ -189,7 +189,7 @@ def test_labels_are_names():
     lda = LabeledLDA(n_shared=2, max_iter=5, n_draws=1, random_state=0).fit(X, labels)
     names = ["money", "shared 0", "sport", "shared 0 (2)", "shared 1"]
     assert lda.topic_names_.tolist() == lda.get_feature_names_out().tolist() == names
-    assert [row["name"] for row in top_words(lda)] == names
+    assert top_words(lda)["name"].tolist() == names
     assert set(names) <= set(document_table(lda, X=X))
     assert TopicExplorer.from_estimator(lda, X).data["topics"]["name"] == names
     assert set(label_words(lda, labels=["money"])["label"]) == {"money"}

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 # The names that pages use.
-PROSE = {"numpy": "NumPy", "scipy": "SciPy", "scikit-learn": "scikit-learn", "joblib": "joblib"}
+PROSE = {"numpy": "NumPy", "scipy": "SciPy", "scikit-learn": "scikit-learn", "joblib": "joblib", "pandas": "pandas"}
 # Tools of the suite: nothing of the package depends on their versions.
 TOOLS = {"pytest", "pytest-xdist", "hypothesis"}
 

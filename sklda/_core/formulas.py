@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 import scipy.sparse as sp
+from pandas import DataFrame
 from sklearn.base import clone
 
 from sklda._core.arguments import real_numbers
@@ -356,9 +357,6 @@ def _as_frame(covariates):
     """A dict of columns as the data frame that formulaic takes. Columns with an index stay in their order."""
     if not isinstance(covariates, dict):
         return covariates
-    # formulaic needs it.
-    from pandas import DataFrame
-
     return DataFrame({name: getattr(values, "array", values) for name, values in covariates.items()})
 
 

@@ -132,10 +132,6 @@ class Priors(Aligned):
     totals: np.ndarray
     row_of: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
 
-    def __setstate__(self, state):
-        # Earlier states have no `row_of`: all documents share alpha.
-        super().__setstate__({"row_of": np.empty(0, np.int32)} | state)
-
     def __post_init__(self):
         # The kernels do not check the rows that they read.
         last = int(self.row_of.max(initial=0))

@@ -20,7 +20,5 @@ Topics: TypeAlias = ArrayLike | Sequence[ArrayLike]
 # alpha: a number, one for each topic, a text such as "50/K", or a function of the number of topics.
 TopicPrior: TypeAlias = ArrayLike | str | Callable[[int], ArrayLike]
 Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
-# A pandas.DataFrame, or a list of dict if pandas is not installed.
-Table: TypeAlias = Any
 # A method, which a decorator returns with the same arguments and result.
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -4,8 +4,8 @@ from importlib.metadata import version
 
 from sklda._core.dask_arrays import is_dask
 
-# The form of saved states. Raise both numbers when fitted attributes change so that earlier states cannot answer.
-_FORMAT = _OLDEST = 3
+# The form of saved states. Raise it when fitted attributes change so that earlier states cannot answer.
+_FORMAT = 1
 
 
 def without_dask(state):
@@ -21,9 +21,8 @@ class SavedMixin:
 
     def __setstate__(self, state):
         saved, name = dict(state), type(self).__name__
-        # The first states had no number.
-        form, saved_by = saved.pop("_saved_by", [1, "0.1.0"])
-        if not _OLDEST <= form <= _FORMAT:
+        form, saved_by = saved.pop("_saved_by")
+        if form != _FORMAT:
             raise ValueError(
                 f"this {name} was saved by sklda {saved_by}, and sklda {version('sklda')} cannot load it: load it with "
                 f"sklda {saved_by}, or fit again."

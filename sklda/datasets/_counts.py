@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import time
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -25,8 +24,9 @@ from sklda._core.names import read_words
 from sklda._core.types import Counts
 
 _FORMAT = 1
-# The files of a folder, and their types.
-_TYPES = {"lengths": "<i4", "words": "<i4", "counts": "<i4"}
+_DESCRIPTION = "counts.json"
+# The files of a folder are the arrays of a CSR matrix: NAME.npy.
+_TYPES = {"indptr": np.dtype("<i8"), "indices": np.dtype("<i4"), "data": np.dtype("<i4")}
 # Entries of a chunk of a matrix.
 _CHUNK = 2**22
 
@@ -42,12 +42,10 @@ def save_counts(
 ) -> None:
     """Write word counts, or the counts of the words of texts, to a folder.
 
-    The corpus can be larger than the memory: chunks of documents are written one after the other. The folder has three
-    arrays of little-endian 32-bit integers, without a header. ``lengths.i4`` has the number of entries of every
-    document. ``words.i4`` has the columns of all entries, document by document and in ascending order within a
-    document. ``counts.i4`` has their counts. ``counts.json`` has the shape and the names of the
-    columns. For each chunk, it has the numbers of documents and entries, and the CRC-32 of its part of the three files.
-    It is written last, so a folder without it is not complete.
+    The corpus can be larger than the memory: chunks of documents are written one after the other. The folder has the
+    three arrays of a CSR matrix, ``indptr.npy``, ``indices.npy`` and ``data.npy``, which `numpy.load` reads too.
+    ``counts.json`` has the number of columns, their names, and the number of documents of each chunk. It is written
+    last, so a folder without it is not complete.
 
     Parameters
     ----------
@@ -94,13 +92,11 @@ def save_counts(
     if any(folder.iterdir()):
         raise ValueError(f"the folder {folder} is not empty: give another one, or delete its files.")
     try:
-        chunks, n_features, names = _write_all(folder, parts, feature_names, _known_names(X, vectorizer), verbose)
-        described = {"format": _FORMAT, "n_features": n_features, "feature_names": names, "chunks": chunks}
-        (folder / "counts.json.part").write_text(json.dumps(described), encoding="utf-8")
-        os.replace(folder / "counts.json.part", folder / "counts.json")
+        described = _write_arrays(folder, parts, feature_names, _known_names(X, vectorizer), verbose)
+        (folder / _DESCRIPTION).write_text(json.dumps({"format": _FORMAT} | described), encoding="utf-8")
     except BaseException:
         # Also Ctrl-C: what is left could not be used, and the next call needs an empty folder.
-        for name in (*(f"{each}.i4" for each in _TYPES), "counts.json.part"):
+        for name in (*(f"{each}.npy" for each in _TYPES), _DESCRIPTION):
             (folder / name).unlink(missing_ok=True)
         if is_new:
             with suppress(OSError):
@@ -115,31 +111,61 @@ def _known_names(X, vectorizer):
     return vectorizer.get_feature_names_out() if hasattr(vectorizer, "get_feature_names_out") else None
 
 
-def _write_all(folder, parts, names, known, verbose):
-    """Write the arrays of all documents; the description of their chunks, the number of columns and their names."""
-    chunks, first, n_features, begin = [], 0, None, time.perf_counter()
-    said = begin
+class _ArrayFile:
+    """A .npy file with an array of one dimension, which is written in parts."""
+
+    def __init__(self, path, dtype):
+        self.file, self.dtype, self.length = open(path, "wb"), dtype, 0
+        self._write_header()
+
+    def _write_header(self):
+        # NumPy leaves room in the header, so that a larger length has as many bytes.
+        header = {"descr": self.dtype.str, "fortran_order": False, "shape": (self.length,)}
+        np.lib.format.write_array_header_1_0(self.file, header)
+
+    def append(self, values):
+        self.file.write(values.astype(self.dtype).tobytes())
+        self.length += len(values)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.file.seek(0)
+        self._write_header()
+        self.file.close()
+
+
+def _write_arrays(folder, parts, names, known, verbose):
+    """Write the arrays of all documents; what the description says of them, a dict."""
+    chunks, n_documents, n_features = [], 0, None
+    begin = said = time.perf_counter()
     with ExitStack() as stack:
-        files = {name: stack.enter_context(open(folder / f"{name}.i4", "wb")) for name in _TYPES}
+        indptr, indices, data = (
+            stack.enter_context(_ArrayFile(folder / f"{name}.npy", dtype)) for name, dtype in _TYPES.items()
+        )
+        indptr.append(np.zeros(1))
         for part in parts:
-            counts = read_counts(part, first_row=first)
-            if n_features is not None and counts.shape[1] != n_features:
-                raise ValueError(f"document {first} has {counts.shape[1]} columns, those before it {n_features}.")
+            counts = read_counts(part, first_row=n_documents)
             if n_features is None:
                 n_features = counts.shape[1]
                 known = None if known is None else read_words(known, "the names of the columns of X", n_features)
                 names = known if names is None else read_words(names, "feature_names", n_features, known)
-            chunks.append(_write(counts, files))
-            first += counts.shape[0]
+            if counts.shape[1] != n_features:
+                raise ValueError(f"document {n_documents} has {counts.shape[1]} columns, those before it {n_features}.")
+            if counts.data.max(initial=0) > LARGEST_COUNT:
+                raise ValueError(f"a count is larger than {LARGEST_COUNT}.")
+            indptr.append(data.length + counts.indptr[1:].astype(np.int64))
+            indices.append(counts.indices)
+            data.append(counts.data)
+            chunks.append(int(counts.shape[0]))
+            n_documents += chunks[-1]
             if verbose and time.perf_counter() > said + 10:
                 said = time.perf_counter()
-                print(f"[save_counts] {first} documents, {said - begin:.0f} s", flush=True)
-        for file in files.values():
-            file.flush()
-            os.fsync(file.fileno())
-    if not first:
+                print(f"[save_counts] {n_documents} documents, {said - begin:.0f} s", flush=True)
+    if not n_documents:
         raise ValueError("there is no document to save.")
-    return chunks, n_features, names
+    return {"n_features": n_features, "feature_names": names, "chunks": chunks}
 
 
 def _parts(X, vectorizer, batch_size) -> Iterator[Any]:
@@ -176,20 +202,7 @@ def _batches(texts, vectorizer, batch_size):
         yield vectorizer.transform(batch)
 
 
-def _write(counts, files):
-    """Write one chunk; its entry in the description."""
-    parts = {"lengths": np.diff(counts.indptr), "words": counts.indices, "counts": counts.data}
-    if counts.data.max(initial=0) > LARGEST_COUNT:
-        raise ValueError(f"a count is larger than {LARGEST_COUNT}.")
-    checks = {}
-    for name, values in parts.items():
-        written = values.astype(_TYPES[name]).tobytes()
-        files[name].write(written)
-        checks[name] = zlib.crc32(written)
-    return {"n_documents": int(counts.shape[0]), "n_entries": int(counts.nnz), "crc32": checks}
-
-
-def load_counts(path: str | os.PathLike[str], *, check: bool = True, as_dask: bool = False) -> Bunch:
+def load_counts(path: str | os.PathLike[str], *, as_dask: bool = False) -> Bunch:
     """Read a folder that `save_counts` wrote.
 
     The matrix is on disk: its arrays are of type `numpy.memmap`, and estimators read it in blocks of documents. Its
@@ -199,8 +212,6 @@ def load_counts(path: str | os.PathLike[str], *, check: bool = True, as_dask: bo
     ----------
     path : str or path-like
         The folder.
-    check : bool, default=True
-        Whether all chunks are read and compared with their CRC-32.
     as_dask : bool, default=False
         Whether ``data`` is a Dask array with a block for each chunk. Needs Dask. On a cluster, the workers read the
         blocks, so all of them need the folder at this path.
@@ -214,7 +225,7 @@ def load_counts(path: str | os.PathLike[str], *, check: bool = True, as_dask: bo
     Raises
     ------
     ValueError
-        If the folder is not complete, was written by a later version, or was changed.
+        If the folder is not complete, was written by a later version, or has a file that does not belong to the others.
 
     Examples
     --------
@@ -228,90 +239,75 @@ def load_counts(path: str | os.PathLike[str], *, check: bool = True, as_dask: bo
     5 ['apple' 'banana' 'cherry']
     """
     folder = Path(path)
-    if not (folder / "counts.json").is_file():
-        raise ValueError(f"the folder {folder} has no counts.json: save_counts has not written all of it.")
-    chunks, n_features, names = _described(folder)
-    edges = {
-        "lengths": np.cumsum([0] + [chunk["n_documents"] for chunk in chunks]),
-        "words": np.cumsum([0] + [chunk["n_entries"] for chunk in chunks]),
-    }
-    edges["counts"] = edges["words"]
-    arrays = {name: _mapped(folder / f"{name}.i4", _TYPES[name], int(edges[name][-1])) for name in _TYPES}
-    if check:
-        for i, chunk in enumerate(chunks):
-            for name, values in arrays.items():
-                if zlib.crc32(values[edges[name][i] : edges[name][i + 1]].tobytes()) != chunk["crc32"][name]:
-                    raise ValueError(f"{folder / name}.i4 was changed: chunk {i} has another CRC-32. Write it again.")
+    chunks, n_features, names = _read_description(folder)
+    indptr, indices, data = _mapped_arrays(folder, sum(chunks))
     if as_dask:
-        data = _as_dask(folder, arrays, edges, n_features)
+        matrix = _as_dask(folder, chunks, n_features)
     else:
-        indptr = np.concatenate([[0], np.cumsum(arrays["lengths"], dtype=np.int64)])
-        if arrays["lengths"].min(initial=0) < 0 or indptr[-1] != len(arrays["words"]):
-            raise ValueError(f"{folder / 'lengths'}.i4 was changed: its sum is not the number of entries.")
-        data = _matrix(arrays["counts"], arrays["words"], indptr, n_features)
-    return Bunch(data=data, feature_names=None if names is None else np.array(names, dtype=object))
+        matrix = sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, n_features), copy=False)
+    return Bunch(data=matrix, feature_names=None if names is None else np.array(names, dtype=object))
 
 
-def _described(folder):
-    """The chunks, the number of columns and their names, from the description of a folder."""
+def _read_description(folder):
+    """Numbers of documents of the chunks, the number of columns and their names."""
+    path = folder / _DESCRIPTION
+    if not path.is_file():
+        raise ValueError(f"the folder {folder} has no {_DESCRIPTION}: save_counts has not written all of it.")
     try:
-        described = json.loads((folder / "counts.json").read_text(encoding="utf-8"))
-        if (form := described["format"]) == _FORMAT:
-            chunks, n_features, names = described["chunks"], described["n_features"], described["feature_names"]
-            numbers = [n_features, *(chunk[key] for chunk in chunks for key in ("n_documents", "n_entries"))]
-            checks = [chunk["crc32"][name] for chunk in chunks for name in _TYPES]
-            named = isinstance(names, list) and len(names) == n_features and all(type(each) is str for each in names)
-            if (
-                chunks
-                and (names is None or named)
-                and all(type(n) is int and 0 <= n <= LARGEST_COUNT for n in numbers)
-                and len(checks)
-            ):
-                return chunks, n_features, names
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
-        form = _FORMAT
+        described = json.loads(path.read_text(encoding="utf-8"))
+        form, chunks = described["format"], described["chunks"]
+        n_features, names = described["n_features"], described["feature_names"]
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is damaged, or save_counts has not written it: write the folder again.") from error
     if form != _FORMAT:
         raise ValueError(f"the folder {folder} has format {form}; this version reads {_FORMAT}.")
-    raise ValueError(f"{folder / 'counts.json'} was changed: write the folder again.")
+    has_numbers = isinstance(chunks, list) and all(type(n) is int and n >= 0 for n in [n_features, *chunks])
+    has_names = isinstance(names, list) and len(names) == n_features and all(isinstance(each, str) for each in names)
+    if not has_numbers or not (names is None or has_names):
+        raise ValueError(f"{path} is damaged, or save_counts has not written it: write the folder again.")
+    return chunks, n_features, names
 
 
-def _mapped(path, dtype, size):
-    """An array on disk, after a check of its size."""
-    found = path.stat().st_size if path.is_file() else -1
-    if found != size * 4:
-        raise ValueError(f"{path} has {max(found, 0)} bytes; {size * 4} are needed. Write the folder again.")
-    return np.memmap(path, dtype, "r", shape=size) if size else np.empty(0, dtype)
+def _mapped_arrays(folder, n_documents):
+    """The three arrays, which stay on disk."""
+    indptr = _mapped(folder, "indptr", n_documents + 1)
+    if indptr[0] != 0 or (np.diff(indptr) < 0).any():
+        raise ValueError(f"{folder / 'indptr.npy'} is damaged: its numbers do not rise from 0. Write the folder again.")
+    return indptr, _mapped(folder, "indices", int(indptr[-1])), _mapped(folder, "data", int(indptr[-1]))
 
 
-def _matrix(counts, words, indptr, n_features):
-    return sp.csr_matrix((counts, words, indptr), shape=(len(indptr) - 1, n_features), copy=False)
+def _mapped(folder, name, length):
+    """An array on disk, after a check of its type and its length."""
+    path = folder / f"{name}.npy"
+    try:
+        found = np.lib.format.open_memmap(path, mode="r")
+    except Exception as error:  # NumPy's parser of a damaged header may raise anything.
+        raise ValueError(f"{path} is missing or damaged ({error}): write the folder again.") from error
+    if found.dtype != _TYPES[name] or found.shape != (length,):
+        raise ValueError(
+            f"{path} has the type {found.dtype} and the shape {found.shape}; {_TYPES[name]} and {(length,)} are "
+            "needed. Write the folder again."
+        )
+    return found
 
 
-def _as_dask(folder, arrays, edges, n_features):
+def _as_dask(folder, chunks, n_features):
     """A Dask array of the chunks, which are read where they are needed."""
     import dask
     import dask.array as da
 
+    read = dask.delayed(_documents)
+    ends = np.cumsum(chunks).tolist()
     blocks = [
-        da.from_delayed(
-            dask.delayed(_chunk)(
-                str(folder), edges["lengths"][i : i + 2].tolist(), edges["words"][i : i + 2].tolist(), n_features
-            ),
-            (int(edges["lengths"][i + 1] - edges["lengths"][i]), n_features),
-            np.int32,
-        )
-        for i in range(len(edges["lengths"]) - 1)
+        da.from_delayed(read(str(folder), end - n, end, ends[-1], n_features), (n, n_features), np.int32)
+        for n, end in zip(chunks, ends, strict=True)
     ]
     return da.concatenate(blocks)
 
 
-def _chunk(folder, documents, entries, n_features):
-    """The documents and the entries between two numbers, from the files of a folder."""
-    parts = {}
-    for name, (first, last) in (("lengths", documents), ("words", entries), ("counts", entries)):
-        path = Path(folder) / f"{name}.i4"
-        parts[name] = np.fromfile(path, _TYPES[name], last - first, offset=4 * first)
-        if len(parts[name]) < last - first:
-            raise ValueError(f"{path} was cut off after load_counts had opened it: write the folder again.")
-    indptr = np.concatenate([[0], np.cumsum(parts["lengths"], dtype=np.int64)])
-    return _matrix(parts["counts"], parts["words"], indptr, n_features)
+def _documents(folder, first, last, n_documents, n_features):
+    """The documents between two numbers, in memory."""
+    indptr, indices, data = _mapped_arrays(Path(folder), n_documents)
+    chosen = slice(*indptr[[first, last]])
+    arrays = np.array(data[chosen]), np.array(indices[chosen]), indptr[first : last + 1] - indptr[first]
+    return sp.csr_matrix(arrays, shape=(last - first, n_features))

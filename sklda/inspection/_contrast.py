@@ -8,12 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pandas import DataFrame
 from scipy.special import rel_entr
 
 from sklda._core.arguments import check_int
 from sklda._core.names import read_once
-from sklda._core.records import frame
-from sklda._core.types import Data, Model, Seed, Table, Values
+from sklda._core.types import Data, Model, Seed, Values
 from sklda.inspection._axes import BLUE, ORANGE, Display, plain_text
 from sklda.inspection._group_words import GroupSample
 from sklda.inspection._parameters import described
@@ -31,7 +31,7 @@ def contrast_topics(
     n_words: int = 10,
     feature_names: ArrayLike | None = None,
     topic_names: Values | None = None,
-) -> Table:
+) -> DataFrame:
     """The words by which two topics differ most: two of one model, or one of each of two models.
 
     The order is that of the parts of words in the Jensen-Shannon divergence of the topics, so a word comes first if it
@@ -48,7 +48,7 @@ def contrast_topics(
 
     Returns
     -------
-    pandas.DataFrame, or list of dict if pandas is not installed
+    pandas.DataFrame
         A row for each topic and word, first the words that are more probable in `topic`, then those in `other_topic`:
 
         - ``side``: the topic in which the word is more probable, its number with its name or words
@@ -84,7 +84,7 @@ def contrast_topics(
     first, second = found.probabilities[:, v]
     with np.errstate(divide="ignore"):
         ratio = np.log(first) - np.log(second)
-    return frame(
+    return DataFrame(
         {
             "side": [found.names[side] for side, words in enumerate(sides) for _ in words],
             "word": [found.words[each] for each in v],

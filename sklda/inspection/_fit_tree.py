@@ -14,7 +14,7 @@ _ROOM = 0.02
 
 def has_fit_tree(model):
     """Whether a model has the tree of several fits. Merged topics are no nodes of it."""
-    return hasattr(model, "hierarchy_") and hasattr(model, "levels_")
+    return hasattr(model, "hierarchy_") and hasattr(model, "_levels_")
 
 
 def fit_tree(model):
@@ -28,7 +28,7 @@ def fit_tree(model):
     labels = np.full(n, -1)
     for c, node in enumerate(found.chosen):
         labels[leaves_below(found.linkage, node)] = c
-    rows, joins = _Rows(found, [row["node"] for row in model.levels_]).of(2 * n - 2)
+    rows, joins = _Rows(found, [row["node"] for row in model._levels_]).of(2 * n - 2)
     return Bunch(**found, labels=labels, rows=np.array(rows, int), joins=joins, n_fits=len(model.estimators_))
 
 
@@ -110,9 +110,9 @@ def finer_topics(view, n_words=5):
     if not has_fit_tree(model):
         return None
     n_fits, tree, found = len(model.estimators_), model.hierarchy_, [[] for _ in range(view.n_topics)]
-    nodes = [node for row in model.levels_ for node in row["parts"]]
+    nodes = [node for row in model._levels_ for node in row["parts"]]
     words = dict(zip(nodes, node_words(model, view.words, nodes, n_words), strict=True)) if nodes else {}
-    for row in model.levels_:
+    for row in model._levels_:
         parts = [f"{' '.join(words[i])} (in {round(n_fits * tree.prevalence[i])})" for i in row["parts"]]
         n_dividing = round(n_fits * row["divided_by"])
         found[row["topic"]].append(f"{n_dividing} of {n_fits} fits divide it: {parts[0]} against {parts[1]}")

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pandas import DataFrame
 
 from sklda._core import random
 from sklda._core.arguments import check_int, check_level, check_memory
-from sklda._core.records import frame
-from sklda._core.types import Data, Model, Seed, Table, Values
+from sklda._core.types import Data, Model, Seed, Values
 from sklda._sampling.group_words import sample_group_counts
 from sklda.inspection._groups import groups_to_compare
 from sklda.inspection._parameters import described
@@ -44,7 +44,7 @@ def group_words(
     topic_names: Values | None = None,
     collections: ArrayLike | None = None,
     random_state: Seed = None,
-) -> Table:
+) -> DataFrame:
     """The words that each group of documents uses more than the others within a topic.
 
     A word has a log ratio: that of its probability in the topic in a group, by that in all other groups. The prior of
@@ -73,7 +73,7 @@ def group_words(
 
     Returns
     -------
-    pandas.DataFrame, or list of dict if pandas is not installed
+    pandas.DataFrame
         A row for each topic, group and word, with these columns:
 
         - ``topic``, ``name`` if topics have names, ``group`` and ``word``
@@ -146,7 +146,7 @@ def group_words(
     whole = {name: np.concatenate([each[name] for each in parts]) for name in parts[0] if name != "group"}
     words = [found.words[v] for v in whole.pop("word")]
     labels = [label for each in parts for label in each["group"]]
-    return frame(found.rows(whole.pop("topic")) | {"group": labels, "word": words} | whole)
+    return DataFrame(found.rows(whole.pop("topic")) | {"group": labels, "word": words} | whole)
 
 
 @dataclass

@@ -9,11 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pandas import DataFrame
 
 from sklda._core.arguments import check_int
 from sklda._core.names import is_hashable, listed, python_value, read_column
-from sklda._core.records import frame
-from sklda._core.types import Data, Model, Table, Values
+from sklda._core.types import Data, Model, Values
 from sklda._models.topic_names import label_topics
 from sklda.inspection._axes import Display, plain_text
 from sklda.inspection._parameters import described
@@ -29,7 +29,7 @@ def label_words(
     n_words: int = 10,
     feature_names: ArrayLike | None = None,
     topic_names: Values | None = None,
-) -> Table:
+) -> DataFrame:
     """The words that speak for each label.
 
     Words are ordered by the expected number of their tokens with the label, times the logarithm of phi_kv / p(v). So a
@@ -50,7 +50,7 @@ def label_words(
 
     Returns
     -------
-    pandas.DataFrame, or list of dict if pandas is not installed
+    pandas.DataFrame
         A row for each label and word, with columns ``label`` and ``word``. ``count`` is the expected number of tokens
         of the word that have the label. ``share`` is this number divided by that of all tokens of the word.
         ``probability`` is phi_kv. A label has fewer rows if fewer words were seen with it.
@@ -79,7 +79,7 @@ def label_words(
         gain = counts[k, seen] * (np.log(found.topic_word[k, seen]) - np.log(totals[seen] / totals.sum()))
         rows += [(k, v) for v in seen[largest(gain, min(n_words, len(seen)))]]
     k, v = np.array(rows, dtype=int).reshape(-1, 2).T
-    return frame(
+    return DataFrame(
         {
             "label": [found.names[each] for each in k],
             "word": [found.words[each] for each in v],

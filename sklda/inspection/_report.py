@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import numpy as np
 from numpy.typing import ArrayLike
+from pandas import DataFrame
 
 from sklda._core.arguments import check_int
-from sklda._core.records import Table, clean, records
 from sklda._core.types import Data, Model, Values
 from sklda.inspection._fit_tree import finer_topics
 from sklda.inspection._names import suggested_names
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking
-from sklda.inspection._view import NO_TOPIC, view
+from sklda.inspection._view import view
 from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity
-
-# Characters of a printed line.
-_WIDTH = 76
-
-
-class TopicReport(Table):
-    """A list of dicts, one for each topic, that prints as paragraphs in a terminal and as a table in a notebook."""
-
-    def __repr__(self):
-        return "\n".join("\n".join(_paragraph(row)) for row in self) if self else "TopicReport([])"
 
 
 @described
@@ -39,7 +27,7 @@ def topic_report(
     topic_names: Values | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
-) -> TopicReport:
+) -> DataFrame:
     """All about the topics of a model, one row for each: words, share, stability, coherence, documents.
 
     Parameters
@@ -54,9 +42,8 @@ def topic_report(
 
     Returns
     -------
-    TopicReport
-        A list of dict, in the order of the model, that prints itself. ``pandas.DataFrame(report)`` makes a data frame,
-        ``report.to_csv(path)`` writes a file. Entries of a topic:
+    pandas.DataFrame
+        A row for every topic, in the order of the model. Columns:
 
         - ``topic`` and ``name``
         - ``words`` and ``exclusive_words``: lists of str, by probability and by FREX (see `topic_table`)
@@ -88,15 +75,10 @@ def topic_report(
     >>> topics = [[0.5, 0.5, 0, 0], [0, 0.1, 0.5, 0.4]], [[1, 0], [0.5, 0.5], [0, 1]]
     >>> X = [[2, 1, 0, 0], [1, 1, 1, 1], [0, 0, 3, 2]]
     >>> report = topic_report(X, topics, n_words=2, feature_names=["cat", "the", "bank", "rate"])
-    >>> print(report)
-    0  the, cat                                                            41.7%
-       words      cat the
-       exclusive  cat the
-       coherence 1.00, exclusivity 0.92, 2.0 documents, such as document 0
-    1  bank, rate, the                                                     58.3%
-       words      bank rate
-       exclusive  bank rate
-       coherence 1.00, exclusivity 1.00, 1.8 documents, such as document 2
+    >>> report[["topic", "name", "share", "coherence", "document"]].round(2)
+       topic             name  share  coherence  document
+    0      0         the, cat   0.42        1.0         0
+    1      1  bank, rate, the   0.58        1.0         2
     """
     check_int(n_words, "n_words", 1)
     names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
@@ -127,7 +109,7 @@ def topic_report(
         "document": [found.document_names[d] for d in typical],
         "proportion": found.doc_topic[typical, topics],
     }
-    return TopicReport(records({name: column for name, column in columns.items() if column is not None}))
+    return DataFrame({name: column for name, column in columns.items() if column is not None})
 
 
 def effective_documents(lengths, doc_topic):
@@ -137,35 +119,3 @@ def effective_documents(lengths, doc_topic):
     parts = weights / np.where(sums > 0, sums, 1)
     logs = np.log(np.where(parts > 0, parts, 1))
     return np.where(sums > 0, np.exp(-(parts * logs).sum(axis=0)), 0.0)
-
-
-def _paragraph(row):
-    """The lines of a topic."""
-    number = f"{row['topic']}  "
-    share = f"{100 * row['share']:.1f}%" + (f" ± {100 * row['share_std']:.1f}" if "share_std" in row else "")
-    room = _WIDTH - len(number) - len(share) - 2
-    name = clean(row["name"])
-    name = name if len(name) <= room else name[: room - 1] + "…"
-    yield f"{number}{name.ljust(room)}  {share}".rstrip()
-    indent = " " * len(number)
-    for title, key in (("words", "words"), ("exclusive", "exclusive_words")):
-        yield from textwrap.wrap(
-            clean(" ".join(row[key]), 1000),
-            _WIDTH,
-            initial_indent=f"{indent}{title:<11}",
-            subsequent_indent=indent + " " * 11,
-        ) or [f"{indent}{title}"]
-    for line in row.get("finer", ()):
-        yield from textwrap.wrap(clean(line, 1000), _WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
-    parts = [f"stability {row['stability']:.2f}"] if "stability" in row else []
-    parts += [f"in {row['found_in']}"] if "found_in" in row else []
-    parts = [NO_TOPIC] if np.isnan(row.get("stability", 0)) else parts
-    parts += [f"coherence {row['coherence']:.2f}", f"exclusivity {row['exclusivity']:.2f}"]
-    document = row["document"]
-    typical = f"document {document}" if isinstance(document, int) else clean(document)
-    parts += [f"{_amount(row['effective_documents'])} documents, such as {typical}"]
-    yield from textwrap.wrap(", ".join(parts), _WIDTH, initial_indent=indent, subsequent_indent=indent)
-
-
-def _amount(x):
-    return f"{x:.1f}" if x < 10 else f"{x:,.0f}"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pandas import DataFrame
 
 from sklda._core.arguments import check_int
 from sklda._core.distances import jensen_shannon
-from sklda._core.records import Table, frame, records
 from sklda._core.types import Data, Model, Values
 from sklda._models.topic_names import distinct
 from sklda.inspection._parameters import described
@@ -28,7 +28,7 @@ def top_words(
     feature_names: ArrayLike | None = None,
     topic_names: Values | None = None,
     collections: ArrayLike | None = None,
-) -> list[dict[str, Any]]:
+) -> DataFrame:
     """The top words of every topic.
 
     Parameters
@@ -40,9 +40,9 @@ def top_words(
 
     Returns
     -------
-    list of dict
-        For every topic, in the order of the model: ``topic`` (its number), ``name`` if it has one, ``share`` (its part
-        of the tokens) and ``words`` (list of str). The list prints as a table in terminals and notebooks.
+    pandas.DataFrame
+        A row for every topic, in the order of the model. Columns ``topic`` (its number), ``name`` if topics have names,
+        ``share`` (its part of the tokens) and ``words`` (lists of str).
 
     Examples
     --------
@@ -53,7 +53,7 @@ def top_words(
     >>> texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
     >>> lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=50, random_state=0)
     >>> pipeline = make_pipeline(CountVectorizer(), lda).fit(texts)
-    >>> sorted(row["words"][0] for row in top_words(pipeline, n_words=2))
+    >>> sorted(words[0] for words in top_words(pipeline, n_words=2)["words"])
     ['apple', 'wheel']
     """
     n_words = check_n(n_words, "n_words", "feature_names")
@@ -61,10 +61,10 @@ def top_words(
     ranking = Ranking(found, by, weight)
     topics = range(found.n_topics)
     columns = found.rows(topics) | {
-        "share": found.share.tolist(),
+        "share": found.share,
         "words": [[found.words[v] for v in ranking.top(k, n_words)] for k in topics],
     }
-    return records(columns)
+    return DataFrame(columns)
 
 
 @described
@@ -78,7 +78,7 @@ def topic_table(
     feature_names: ArrayLike | None = None,
     topic_names: Values | None = None,
     collections: ArrayLike | None = None,
-) -> Table:
+) -> DataFrame:
     """The top words of every topic with their probabilities and scores, one row for each word of a topic.
 
     Parameters
@@ -98,7 +98,7 @@ def topic_table(
 
     Returns
     -------
-    pandas.DataFrame, or list of dict if pandas is not installed
+    pandas.DataFrame
         Columns ``topic``, ``name`` if topics have names, ``rank`` (from 1), ``word``, ``probability``, ``word_share``
         (p(v)) and, for relevance (nats) and FREX, ``score``.
 
@@ -131,7 +131,7 @@ def topic_table(
     }
     if by != "probability":
         columns["score"] = np.concatenate([ranking.scores(k)[row] for k, row in enumerate(top)])
-    return frame(columns)
+    return DataFrame(columns)
 
 
 @described
@@ -143,7 +143,7 @@ def top_documents(
     topic_names: Values | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
-) -> list[dict[str, Any]]:
+) -> DataFrame:
     """The documents with the largest proportion of every topic.
 
     Documents without words, or that the fit left out, are not among them.
@@ -155,16 +155,15 @@ def top_documents(
 
     Returns
     -------
-    list of dict
-        For every topic, in the order of the model: ``topic``, ``name`` if it has one, ``documents`` (list of names),
-        ``rows`` (list of int) and ``proportions`` (list of float). The list prints as a table in terminals and
-        notebooks.
+    pandas.DataFrame
+        A row for every topic, in the order of the model. Columns ``topic``, ``name`` if topics have names,
+        ``documents`` (lists of names), ``rows`` (lists of int) and ``proportions`` (lists of float).
 
     Examples
     --------
     >>> from sklda.inspection import top_documents
     >>> topics = [[0.5, 0.5], [0.1, 0.9]], [[0.2, 0.8], [0.9, 0.1], [0.7, 0.3]]
-    >>> top_documents(topics, n_documents=2, document_names=["a", "b", "c"])[0]["documents"]
+    >>> top_documents(topics, n_documents=2, document_names=["a", "b", "c"])["documents"][0]
     ['b', 'c']
     """
     n_documents = check_n(n_documents, "n_documents", "document_names")
@@ -176,7 +175,7 @@ def top_documents(
         "rows": [top.tolist() for top in rows],
         "proportions": [found.doc_topic[top, k].tolist() for k, top in enumerate(rows)],
     }
-    return records(columns)
+    return DataFrame(columns)
 
 
 @described
@@ -187,12 +186,12 @@ def document_table(
     topic_names: Values | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
-) -> Table:
+) -> DataFrame:
     """The topic proportions of documents, one row for each document.
 
     Returns
     -------
-    pandas.DataFrame, or list of dict if pandas is not installed
+    pandas.DataFrame
         Columns ``document``, ``tokens`` (only with X), ``main_topic``, and ``topic_0``, ``topic_1``, ...: proportions.
         If the model has standard deviations of the proportions of these documents, also ``topic_0_std``, ... If topics
         have names, these take the place of ``topic_0``, ... and of the numbers in ``main_topic``. A name that another
@@ -219,18 +218,18 @@ def document_table(
     if found.doc_topic_std is not None:
         titles = distinct([f"{title}_std" for title in titles], columns)
         columns |= dict(zip(titles, found.doc_topic_std.T, strict=True))
-    return frame(columns)
+    return DataFrame(columns)
 
 
 @described
-def similarity_table(model: Model, *, topic_names: Values | None = None) -> Table:
+def similarity_table(model: Model, *, topic_names: Values | None = None) -> DataFrame:
     """Similarity of topics: one minus the Jensen-Shannon distance of their distributions over words.
 
     The distance is the square root of the Jensen-Shannon divergence in bits. It lies between 0 and 1.
 
     Returns
     -------
-    pandas.DataFrame, or list of dict if pandas is not installed
+    pandas.DataFrame
         A row for every topic. Columns ``topic``, and ``topic_0``, ``topic_1``, ...: 1 for equal topics, 0 for topics
         that have no word in common. If topics have names, also ``name``, and the columns have these names.
 
@@ -244,4 +243,4 @@ def similarity_table(model: Model, *, topic_names: Values | None = None) -> Tabl
     found = view(model, topic_names=topic_names)
     columns = found.rows(np.arange(found.n_topics))
     similarity = 1 - jensen_shannon(found.topic_word)
-    return frame(columns | dict(zip(found.titles(columns), similarity, strict=True)))
+    return DataFrame(columns | dict(zip(found.titles(columns), similarity, strict=True)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pandas import DataFrame
 
 from sklda._core import random
-from sklda._core.records import frame
-from sklda._core.types import Data, Model, Table, Values
+from sklda._core.types import Data, Model, Values
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda.inspection._parameters import described
 from sklda.inspection._view import lacks, view
@@ -31,7 +31,7 @@ def token_topics(
     topic_names: Values | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
-) -> Table:
+) -> DataFrame:
     """Document, word and topic of every token; for one document also the probability of every topic given the rest.
 
     Parameters
@@ -43,7 +43,7 @@ def token_topics(
 
     Returns
     -------
-    pandas.DataFrame, or list of dict if pandas is not installed
+    pandas.DataFrame
         A row for every token, document by document, in ascending order of columns of X. Columns ``document``, ``word``
         and ``topic``; -1 for a word that no topic has. If topics have names, such as the labels of `LabeledLDA`, also
         ``name``. With `document` also ``topic_0``, ``topic_1``, ... or the names: the probability of each topic given
@@ -98,7 +98,7 @@ def token_topics(
         columns["name"] = [[*found.names, ""][k] for k in columns["topic"]]
     if probability is not None:
         columns |= dict(zip(found.titles(columns), probability.T, strict=True))
-    return frame(columns)
+    return DataFrame(columns)
 
 
 class Tokens:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pandas import DataFrame
 
 from sklda._core import random
 from sklda._core.arguments import check_int
-from sklda._core.records import frame
-from sklda._core.types import Data, Model, Seed, Table, Values
+from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.word_information import TopicDocuments, TopicTokens, deviations
 from sklda.inspection._groups import groups_to_compare
 from sklda.inspection._parameters import described
@@ -32,7 +32,7 @@ def topic_check(
     topic_names: Values | None = None,
     collections: ArrayLike | None = None,
     random_state: Seed = None,
-) -> Table:
+) -> DataFrame:
     """Whether the words of every topic depend on the documents, or on groups of documents.
 
     In the model, the words of the tokens of a topic are independent of everything else. So their mutual information
@@ -54,7 +54,7 @@ def topic_check(
 
     Returns
     -------
-    pandas.DataFrame, or list of dict if pandas is not installed
+    pandas.DataFrame
         A row for every topic, the worst first, with these columns:
 
         - ``topic``, and ``name``: the number with the name or the words
@@ -154,4 +154,4 @@ def topic_check(
         columns |= zip(keys, deviations(of_documents, signs_drawn), strict=True)
     by = columns["excess" if groups is None else "z_documents"]
     worst = np.argsort(-np.nan_to_num(by, nan=-np.inf), kind="stable")
-    return frame({name: column[worst] for name, column in columns.items()})
+    return DataFrame({name: column[worst] for name, column in columns.items()})

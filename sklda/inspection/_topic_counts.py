@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
+from pandas import DataFrame
 from scipy.special import stdtrit
 
 from sklda._core.types import Data, Model, Seed
@@ -33,7 +33,7 @@ class TopicCountComparisonDisplay(PanelsDisplay):
 
     Parameters
     ----------
-    comparison : list of dict
+    comparison : pandas.DataFrame
         As from `compare_topic_counts`.
 
     Attributes
@@ -53,7 +53,7 @@ class TopicCountComparisonDisplay(PanelsDisplay):
     (5,)
     """
 
-    comparison: Sequence[dict[str, Any]]
+    comparison: DataFrame
 
     @classmethod
     @described
@@ -85,8 +85,8 @@ class TopicCountComparisonDisplay(PanelsDisplay):
 
     def _rows(self):
         """The rows by number of topics, and the measures that they have."""
-        rows = sorted(self.comparison, key=lambda row: row["n_components"])
-        return rows, [name for name in _TITLES if name in rows[0]]
+        rows = self.comparison.sort_values("n_components")
+        return rows, [name for name in _TITLES if name in rows]
 
     def _panels(self):
         n = len(self._rows()[1])
@@ -98,11 +98,11 @@ class TopicCountComparisonDisplay(PanelsDisplay):
 
     def _draw(self, axes):
         rows, names = self._rows()
-        counts = [row["n_components"] for row in rows]
+        counts = rows["n_components"].to_numpy()
         # Of two fits no error is known.
-        reach = stdtrit(np.array([row["n_fits"] - 1 for row in rows]), 0.975)
+        reach = stdtrit(rows["n_fits"].to_numpy() - 1, 0.975)
         for axis, name in zip(axes, names, strict=True):
-            values, errors = (np.array([row[key] for row in rows]) for key in (name, f"{name}_std"))
+            values, errors = rows[name].to_numpy(), rows[f"{name}_std"].to_numpy()
             axis.errorbar(counts, values, reach * errors, color="steelblue", marker="o", markersize=4, capsize=2)
             axis.set_xscale("log")
             axis.set_xticks(counts, counts)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pandas import DataFrame
 
-from sklda._core.records import frame
-from sklda._core.types import Data, Model, Seed, Table, Values
+from sklda._core.types import Data, Model, Seed, Values
 from sklda.inspection._effects import Effects
 from sklda.inspection._parameters import described
 
@@ -29,7 +29,7 @@ def topic_effects(
     feature_names: ArrayLike | None = None,
     topic_names: Values | None = None,
     random_state: Seed = None,
-) -> Table:
+) -> DataFrame:
     """How the proportions of topics depend on covariates, with errors that contain the uncertainty of the proportions.
 
     For each draw of the topic proportions theta, a linear model of the proportion of each topic is fitted by least
@@ -66,7 +66,7 @@ def topic_effects(
 
     Returns
     -------
-    pandas.DataFrame, or list of dict if pandas is not installed
+    pandas.DataFrame
         A row for every topic and term, with the columns
 
         - ``topic``, ``name`` (its number, with its name or its words) and ``term``;
@@ -161,7 +161,7 @@ def topic_effects(
     found = effects.summary(np.eye(len(terms)))
     found["t"] = found["estimate"] / found["standard_error"]
     columns = "estimate", "standard_error", "low", "high", "t", "p_value", "df"
-    return frame(
+    return DataFrame(
         {
             "topic": np.repeat(shown, len(terms)),
             "name": np.repeat(effects.view.labels(shown, n_words), len(terms)),

@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pandas import DataFrame
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklda._core import random
 from sklda._core.names import read_once
 from sklda._core.parallel import jobs_for
-from sklda._core.records import Table
 from sklda._core.types import Data, Model, Seed
 from sklda.inspection._axes import Display, pyplot
 from sklda.inspection._parameters import described
@@ -29,7 +29,7 @@ _LABELLED = 0.014
 
 
 @described
-def topic_flows(models: Sequence[Model], *, X: Data | None = None) -> Table:
+def topic_flows(models: Sequence[Model], *, X: Data | None = None) -> DataFrame:
     """The tokens that topics of one model share with the topics of the next one.
 
     Parameters
@@ -41,10 +41,10 @@ def topic_flows(models: Sequence[Model], *, X: Data | None = None) -> Table:
 
     Returns
     -------
-    list of dict
+    pandas.DataFrame
         Rows with tokens, in the order of the models and by falling share. ``model`` is the index of the first of the
         two, ``topic`` and ``next_topic`` are their topics. ``share`` is a part of all tokens, ``of_topic`` and
-        ``of_next`` are parts of the tokens of the two topics. The list prints as a table.
+        ``of_next`` are parts of the tokens of the two topics.
 
     Raises
     ------
@@ -75,17 +75,26 @@ def topic_flows(models: Sequence[Model], *, X: Data | None = None) -> Table:
     >>> X = make_lda_corpus(80, 60, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
     >>> models = [GibbsLDA(K, max_iter=50, random_state=0).fit(X) for K in (2, 4)]
     >>> rows = topic_flows(models)
-    >>> round(sum(row["share"] for row in rows), 6)
+    >>> float(rows["share"].sum().round(6))
     1.0
     """
-    rows = []
+    parts = []
     for m, flow in enumerate(_flows(_views(models, X))):
-        sums = [np.where(flow.sum(axis=a) > 0, flow.sum(axis=a), 1) for a in (1, 0)]
-        for k, j in zip(*np.unravel_index(np.argsort(-flow, axis=None, kind="stable"), flow.shape), strict=True):
-            if flow[k, j] > 0:
-                parts = {"of_topic": float(flow[k, j] / sums[0][k]), "of_next": float(flow[k, j] / sums[1][j])}
-                rows.append({"model": m, "topic": int(k), "next_topic": int(j), "share": float(flow[k, j]), **parts})
-    return Table(rows)
+        of_topic, of_next = (np.where(sums > 0, sums, 1) for sums in (flow.sum(axis=1), flow.sum(axis=0)))
+        order = np.argsort(-flow, axis=None, kind="stable")[: np.count_nonzero(flow)]
+        k, j = np.unravel_index(order, flow.shape)
+        share = flow[k, j]
+        parts.append(
+            {
+                "model": np.full(len(order), m),
+                "topic": k,
+                "next_topic": j,
+                "share": share,
+                "of_topic": share / of_topic[k],
+                "of_next": share / of_next[j],
+            }
+        )
+    return DataFrame({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
 
 def _views(models, X, **names):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from pandas import DataFrame
 from sklearn.base import clone
 from sklearn.model_selection import KFold, check_cv
 from sklearn.pipeline import Pipeline
@@ -22,7 +23,6 @@ from sklda._core.consensus import SAME_TOPIC
 from sklda._core.counts import read_sparse
 from sklda._core.distances import jensen_shannon
 from sklda._core.parallel import jobs_for
-from sklda._core.records import TableOfErrors
 from sklda._core.types import Data, Model, Seed
 from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity
@@ -47,7 +47,7 @@ def compare_topic_counts(
     n_words: int = 10,
     n_jobs: int | None = None,
     random_state: Seed = None,
-) -> list[dict[str, Any]]:
+) -> DataFrame:
     """Fit a model with several numbers of topics, and compare them: what users of stm know as searchK.
 
     Each number of topics has a fit to all folds but one, for every fold. Held-out score and coherence are those of the
@@ -77,10 +77,9 @@ def compare_topic_counts(
 
     Returns
     -------
-    list of dict
-        A row for each number of topics, in the order of `n_components`. The list prints as a table, and
-        ``pandas.DataFrame(rows)`` makes a data frame. Each entry but the first and the last has a standard error with
-        the ending ``_std``, from the differences between folds.
+    pandas.DataFrame
+        A row for each number of topics, in the order of `n_components`. Each column but the first and the last has one
+        with the ending ``_std`` behind it: standard errors, from the differences between folds.
 
         - ``n_components``
         - ``score``: held-out log-likelihood per token, in nats, see `make_held_out_scorer`; absent if the model has no
@@ -142,9 +141,11 @@ def compare_topic_counts(
     >>> from sklda.datasets import make_lda_corpus
     >>> from sklda.metrics import compare_topic_counts
     >>> X = make_lda_corpus(120, 60, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
-    >>> rows = compare_topic_counts(X, GibbsLDA(max_iter=50), [2, 4], cv=3, random_state=0)
-    >>> [round(row["found_again"], 1) for row in rows], rows[1]["gain"] > 5 * rows[1]["gain_std"]
-    ([1.3, 3.7], True)
+    >>> table = compare_topic_counts(X, GibbsLDA(max_iter=50), [2, 4], cv=3, random_state=0)
+    >>> table[["n_components", "score", "gain", "gain_std", "found_again"]].round(2)
+       n_components  score  gain  gain_std  found_again
+    0             2  -2.73   NaN       NaN         1.33
+    1             4  -2.31  0.41      0.07         3.67
     """
     check_order(X, estimator)
     counts = _checked_counts(n_components)
@@ -276,7 +277,7 @@ def _rows(counts, measured, shared):
 
     `shared` is the number of documents that are left out by those of a fit.
     """
-    rows, columns = TableOfErrors(), _of_folds(measured)
+    rows, columns = [], _of_folds(measured)
     variances = {name: np.array([each.var(ddof=1) for each in values]) for name, values in columns.items()}
     for i, (K, fits) in enumerate(zip(counts, measured, strict=True)):
         n, row = len(fits), {"n_components": K}
@@ -288,7 +289,7 @@ def _rows(counts, measured, shared):
             row[name] = float(values[i].mean())
             row[f"{name}_std"] = _moderated(factor * variances[name][i], factor * usual, n)
         rows.append(row | _found_again(fits) | {"n_fits": n})
-    return rows
+    return DataFrame(rows)
 
 
 def _of_folds(measured):

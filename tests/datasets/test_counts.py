@@ -118,18 +118,60 @@ def test_progress(tmp_path, capsys, monkeypatch):
     assert "[save_counts] 16 documents" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["lengths", "words", "counts"])
-def test_a_changed_file_is_found(counts, tmp_path, name, small_chunks):
+@pytest.mark.parametrize("name", ["indptr", "indices", "data"])
+def test_a_damaged_file_is_found(counts, tmp_path, name):
     save_counts(tmp_path, counts)
-    path = tmp_path / f"{name}.i4"
-    content = bytearray(path.read_bytes())
-    content[-4] ^= 1
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=f"{name}.i4 was changed: chunk"):
+    path = tmp_path / f"{name}.npy"
+    content = path.read_bytes()
+    for damaged in (content[:-4], content[:100], content[:3], b"", b"x" + content[1:], b"PK" + content[2:]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=rf"{name}\.npy is missing or damaged"):
+            load_counts(tmp_path)
+    path.unlink()
+    with pytest.raises(ValueError, match=rf"{name}\.npy is missing or damaged"):
         load_counts(tmp_path)
-    path.write_bytes(content[:-1])
-    with pytest.raises(ValueError, match=r"bytes; .* are needed"):
-        load_counts(tmp_path, check=False)
+
+
+@pytest.mark.parametrize("name", ["indptr", "indices", "data"])
+def test_an_array_of_another_folder_is_found(counts, tmp_path, name):
+    save_counts(tmp_path, counts)
+    path = tmp_path / f"{name}.npy"
+    array = np.load(path)
+    for other in (array[:-1], np.append(array, array[-1:]), array.astype(float), array[None]):
+        np.save(path, other)
+        with pytest.raises(ValueError, match=rf"{name}\.npy has the type .* are needed"):
+            load_counts(tmp_path)
+
+
+def test_numbers_of_entries_that_do_not_rise(counts, tmp_path):
+    save_counts(tmp_path, counts)
+    indptr = np.load(tmp_path / "indptr.npy")
+    for place, value in ((0, 1), (3, -1), (3, 10**9)):
+        changed = indptr.copy()
+        changed[place] = value
+        np.save(tmp_path / "indptr.npy", changed)
+        with pytest.raises(ValueError, match="do not rise from 0"):
+            load_counts(tmp_path)
+
+
+def test_columns_that_are_damaged_are_refused_by_estimators(counts, tmp_path, small_chunks):
+    save_counts(tmp_path, counts)
+    indices = np.load(tmp_path / "indices.npy")
+    indices[100] = 10**6
+    np.save(tmp_path / "indices.npy", indices)
+    with pytest.raises(ValueError, match="malformed"):
+        GibbsLDA(2, max_iter=1).fit(load_counts(tmp_path).data)
+
+
+def test_numpy_reads_the_arrays(counts, tmp_path):
+    save_counts(tmp_path, counts)
+    data, indices, indptr = (np.load(tmp_path / f"{name}.npy") for name in ("data", "indices", "indptr"))
+    assert (sp.csr_array((data, indices, indptr), shape=counts.shape) != counts).nnz == 0
+
+
+def test_documents_without_words(tmp_path):
+    save_counts(tmp_path, np.zeros((3, 2), int))
+    assert load_counts(tmp_path).data.shape == (3, 2) and load_counts(tmp_path).data.nnz == 0
 
 
 def test_bad_folders(counts, tmp_path):
@@ -211,7 +253,7 @@ def test_a_changed_description_of_the_names(tmp_path, names):
     save_counts(tmp_path, TEXTS, vectorizer=CountVectorizer().fit(TEXTS))
     described = json.loads((tmp_path / "counts.json").read_text())
     (tmp_path / "counts.json").write_text(json.dumps(described | {"feature_names": names}))
-    with pytest.raises(ValueError, match=r"counts\.json was changed: write the folder again"):
+    with pytest.raises(ValueError, match=r"counts\.json is damaged, or .*: write the folder again"):
         load_counts(tmp_path)
 
 
@@ -219,7 +261,7 @@ def test_a_changed_description_of_the_names(tmp_path, names):
 def test_a_damaged_description(tmp_path, text):
     save_counts(tmp_path, TEXTS, vectorizer=CountVectorizer().fit(TEXTS))
     (tmp_path / "counts.json").write_text(text)
-    with pytest.raises(ValueError, match=r"counts\.json was changed: write the folder again"):
+    with pytest.raises(ValueError, match=r"counts\.json is damaged, or .*: write the folder again"):
         load_counts(tmp_path)
 
 
@@ -244,7 +286,7 @@ indptr[:] = on_disk.indptr
 by_hand = sp.csr_array((np.array(on_disk.data), np.array(on_disk.indices), indptr), shape=X.shape)
 whole = lda.score_samples(X[:50])
 assert (lda.score_samples(dense[:50]) == whole).all() and (lda.score_samples(on_disk[:50]) == whole).all()
-for name in ("c/counts.i4", "X.npy", "indptr"):
+for name in ("c/data.npy", "X.npy", "indptr"):
     os.truncate(folder + "/" + name, 4096)
 for each in (on_disk, dense, by_hand):
     for call in (lda.fit, lda.transform, lambda X: save_counts(folder + "/d", X)):
@@ -268,6 +310,6 @@ def test_a_block_that_was_cut_off(counts, tmp_path, small_chunks):
     pytest.importorskip("dask.array")
     save_counts(tmp_path, counts)
     X = load_counts(tmp_path, as_dask=True).data
-    (tmp_path / "words.i4").write_bytes((tmp_path / "words.i4").read_bytes()[:-8])
-    with pytest.raises(ValueError, match=r"words\.i4 was cut off after load_counts had opened it"):
+    (tmp_path / "indices.npy").write_bytes((tmp_path / "indices.npy").read_bytes()[:-8])
+    with pytest.raises(ValueError, match=r"indices\.npy is missing or damaged"):
         X.compute()

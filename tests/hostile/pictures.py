@@ -171,7 +171,7 @@ def _tables(draw, session, model, X, refuse, K):
     given = draw.pick([X, X, SimpleNamespace(given=None)]).given
     words = session.call(inspection.top_words, model, n, X=given, by=by, feature_names=names)
     if words is not None:
-        session.require(len(words) == K and all(row["words"] for row in words), "every topic has its words")
+        session.require(len(words) == K and all(words["words"]), "every topic has its words")
     found = session.call(inspection.token_topics, X.given, model, feature_names=names, refuse=refuse)
     if found is not None and X.clean is not None:
         session.require(len(found) == X.clean.sum(), "every token has a row")

@@ -140,7 +140,7 @@ def test_collections_belong_to_documents():
     # Of new documents they change the proportions, and so the shares.
     other = X[::-1]
     alpha = lda.transform(other, collections=labels)
-    shares = [row["share"] for row in top_words(lda, X=other, collections=labels)]
+    shares = top_words(lda, X=other, collections=labels)["share"].tolist()
     np.testing.assert_allclose(shares, other.sum(axis=1) @ alpha / X.sum())
 
 

@@ -108,11 +108,11 @@ def test_quality(corpus, lda):
     display = TopicQualityDisplay.from_estimator(lda, corpus.data, n_top=5)
     report = topic_report(corpus.data, lda, n_words=5)
     x, y = display.points_.get_offsets().T
-    np.testing.assert_allclose(x, [row["coherence"] for row in report])
-    np.testing.assert_allclose(y, [row["exclusivity"] for row in report])
+    np.testing.assert_allclose(x, report["coherence"].tolist())
+    np.testing.assert_allclose(y, report["exclusivity"].tolist())
     sizes = display.points_.get_sizes()
-    np.testing.assert_allclose(sizes / sizes.sum(), [row["share"] for row in report])
-    np.testing.assert_allclose(display.points_.get_array(), [row["prevalence"] for row in report])
+    np.testing.assert_allclose(sizes / sizes.sum(), report["share"].tolist())
+    np.testing.assert_allclose(display.points_.get_array(), report["prevalence"].tolist())
     display.figure_.canvas.draw()
     arrays = corpus.topic_word, corpus.doc_topic
     assert TopicQualityDisplay.from_estimator(arrays, corpus.data).prevalence is None

@@ -90,11 +90,11 @@ def test_every_panel_is_there_and_nothing_is_fetched(page, fitted, docstrings, n
     assert found["topics"] == order.tolist()
     assert [value.partition(" ")[0] for value in found["values"]] == [f"{100 * share[k]:.1f}%" for k in order]
     top = top_words(fitted, 4, **names)
-    assert found["labels"] == [" ".join(top[k]["words"]) for k in order]
+    assert found["labels"] == [" ".join(top["words"][k]) for k in order]
     assert found["current"] == [order[0]] and found["lambda"] == "0.60"
     assert found["words"] == words_at(fitted, docstrings, names, order[0], 0.6)
     closest = top_documents(fitted, n_documents=10, X=docstrings.data, document_names=docstrings.document_names)
-    assert found["documents"] == closest[order[0]]["documents"]
+    assert found["documents"] == closest["documents"][order[0]]
     assert found["tokens"] > 10 and found["drawn"] > 10 and found["unnamed"] == 0
     assert found["groups"] == ["numpy", "scipy", "sklearn"]
     assert found["summary"] == "6 topics, 2,533 words, 1,638 documents, 112,716 tokens"
@@ -145,7 +145,7 @@ def test_clicks_slider_and_search_show_the_right_things(page, fitted, docstrings
     ]
     assert found["topic"][4] == [str(j) for j in order]
     np.testing.assert_allclose(np.array(found["topic"][5], float), similar[order], atol=0.0101)
-    closest = top_documents(fitted, n_documents=10, X=docstrings.data)[2]["rows"]
+    closest = top_documents(fitted, n_documents=10, X=docstrings.data)["rows"][2]
     assert found["closest"] == closest
     d = closest[3]
     n = int(docstrings.data[d].sum())

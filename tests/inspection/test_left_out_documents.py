@@ -222,7 +222,7 @@ def test_their_rows_have_no_main_topic(case):
     table = document_table(model, X=counts)
     assert table["main_topic"].isna().tolist() == [False] * N + [True] * ADDED
     assert table.loc[N:, "topic_0"].isna().all() and table.loc[: N - 1, "topic_0"].notna().all()
-    assert all(row["rows"] and max(row["rows"]) < N for row in top_documents(model, 100, X=counts))
+    assert all(rows and max(rows) < N for rows in top_documents(model, 100, X=counts)["rows"])
 
 
 def test_a_group_of_such_documents_is_unknown():
@@ -263,5 +263,5 @@ def test_tokens_of_documents_that_a_fit_left_out_do_not_flow():
         rows = topic_flows([labelled, other])
     known = labelled.topic_assignments_ >= 0
     shares = np.bincount(labelled.topic_assignments_[known]) / known.sum()
-    found = [sum(row["share"] for row in rows if row["topic"] == k) for k in range(3)]
+    found = [rows["share"][rows["topic"] == k].sum() for k in range(3)]
     np.testing.assert_allclose(found, shares)

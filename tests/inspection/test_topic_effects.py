@@ -35,7 +35,7 @@ TOPIC = int(LDA.topic_word_[:, 0].argmax())
 
 
 def column(table, name):
-    return list(table[name]) if hasattr(table, "columns") else [row[name] for row in table]
+    return table[name].tolist()
 
 
 def test_the_effect_of_a_number_is_found_and_all_chains_have_it():

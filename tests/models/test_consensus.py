@@ -57,7 +57,7 @@ def test_clear_topics_are_found_by_every_fit(corpus, found):
     assert distances.min(axis=1).max() < 0.2
     np.testing.assert_allclose(found.doc_topic_.sum(axis=1), 1, rtol=1e-6)
     np.testing.assert_allclose(found.unassigned_, 0, atol=1e-6)
-    assert found.relations_ == []
+    assert found.relations_.empty
 
 
 def test_topics_of_noise_are_not_found_again():
@@ -70,7 +70,7 @@ def test_topics_of_noise_are_not_found_again():
     assert model.n_topics_ == 0 and model.transform(noise).shape == (150, 0)
     assert model.components_.shape == (0, 100) and model.get_feature_names_out().shape == (0,)
     np.testing.assert_array_equal(model.unassigned_, 1)
-    assert model.score(noise) == 0 and model.relations_ == []
+    assert model.score(noise) == 0 and model.relations_.empty
 
 
 def words_of_one_distribution(seed):
@@ -258,7 +258,7 @@ def test_inspection_takes_it(corpus, found):
     table = document_table(found, X=X)
     np.testing.assert_array_equal(np.stack([table[f"topic_{k}"] for k in range(4)], axis=1), found.doc_topic_)
     np.testing.assert_array_equal(table["topic_1_std"], found.doc_topic_std_[:, 1])
-    assert [row["share"] for row in top_words(found)] == found.topic_share_.tolist()
+    assert top_words(found)["share"].tolist() == found.topic_share_.tolist()
     data = page_data(view(found, X, needs="proportions"))
     assert data["topics"]["found_in"] == ["4 of 4 fits"] * 4
     assert data["topics"]["stability"] == found.similarity_.tolist()

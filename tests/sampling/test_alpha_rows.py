@@ -14,7 +14,6 @@ from sklda._likelihood.evidence.annealing import Guide
 from sklda._likelihood.evidence.cgs_transition import log_transition
 from sklda._models.compound.driver import chain_with_mixtures
 from sklda._models.covariates.coefficients import chain_with_coefficients
-from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.draws import draw_doc_topic
 from sklda._sampling.grouped import GroupedChain
@@ -143,13 +142,3 @@ def test_a_sweep_does_not_need_memory_for_alpha_of_every_document(kind):
         assert tracemalloc.get_traced_memory()[1] < 2e7
     finally:
         tracemalloc.stop()
-
-
-def test_a_state_without_rows_is_one_of_documents_that_share_alpha():
-    priors = Priors.make(0.1, 0.1, K, 5)
-    state = {name: value for name, value in vars(priors).items() if name != "row_of"}
-    loaded = Priors.__new__(Priors)
-    loaded.__setstate__(state)
-    assert loaded.equal(priors)
-    assert loaded.shared
-    assert GibbsChain(Corpus.from_counts([[1] * 5]), loaded, ChainState([0] * 5, np.ones(4))).log_joint() < 0

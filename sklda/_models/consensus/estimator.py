@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pandas import DataFrame
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from sklearn.utils import Bunch, check_scalar, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -100,10 +101,10 @@ class ConsensusTopics(
         splits: at least 0.4, and at most 1. Only with `n_splits` and two documents.
     members_ : list of n_topics ndarray of shape (n_members, 2)
         For each topic pairs of a fit and the number of its topic. A fit can have several members.
-    relations_ : list of dict
+    relations_ : pandas.DataFrame
         Splits and merges, computed at the first access, closest first. ``fit``, ``topics`` (of this fit), ``covers``
         (consensus topics that these cover together) and ``similarity``. The fit splits a topic or merges several.
-    levels_ : list of dict
+    levels_ : pandas.DataFrame
         The finer topics inside consensus topics, coarsest first. ``topic``, ``divided_by`` (part of the fits that have
         its two parts as different topics; at least two fits), ``node`` and ``parts`` (nodes of `hierarchy_`).
     hierarchy_ : sklearn.utils.Bunch
@@ -410,9 +411,19 @@ class ConsensusTopics(
         """The rest of each document of the fit: ndarray of shape (n_documents,)."""
         return np.maximum(1 - self.doc_topic_.sum(axis=1), 0)
 
+    # skops does not store data frames.
+    @property
+    def levels_(self) -> DataFrame:
+        """The finer topics inside consensus topics."""
+        return DataFrame(self._levels_, columns=["topic", "divided_by", "node", "parts"])
+
+    @property
+    def relations_(self) -> DataFrame:
+        """Splits and merges between fits and consensus topics."""
+        return DataFrame(self._relations_, columns=["fit", "topics", "covers", "similarity"])
+
     @cached_property
-    def relations_(self) -> list[dict[str, Any]]:
-        """Splits and merges between fits and consensus topics, a list of dict."""
+    def _relations_(self):
         return relations_of(self.estimators_, self._topic_shares_, self.components_, self.topic_share_)
 
     def _counts(self, X, *, reset):

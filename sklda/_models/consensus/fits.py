@@ -23,7 +23,6 @@ from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
 from sklda._core.names import check_same_order, read_labels
 from sklda._core.parallel import jobs_for
 from sklda._core.priors import Priors
-from sklda._core.records import Table
 from sklda._core.warn import warn
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda._sampling.chain import KeptDraws, compact_topics
@@ -183,14 +182,14 @@ def training_proportions(estimator, X, metadata, is_whole):
 
 
 def relations_of(estimators, shares, topic_word, topic_share):
-    """Splits and merges between fits and consensus topics, a `Table`, closest first."""
+    """Splits and merges between fits and consensus topics, a list of dict, closest first."""
     found = []
     for f, (estimator, own_shares) in enumerate(zip(estimators, shares, strict=True)):
         own = topics_of(estimator)
         distances = jensen_shannon(own, topic_word, dtype=np.float32)
         for topics, covered, distance in splits_and_merges(own, topic_word, own_shares, topic_share, distances):
             found.append({"fit": f, "topics": topics, "covers": covered, "similarity": 1 - distance})
-    return Table(sorted(found, key=lambda row: -row["similarity"]))
+    return sorted(found, key=lambda row: -row["similarity"])
 
 
 def topics_of(estimator):
@@ -225,7 +224,7 @@ def hierarchy_of(tree, n_fits):
         {"topic": topic, "divided_by": n_dividing / n_fits, "node": node, "parts": [left, right]}
         for topic, node, left, right, n_dividing in tree["levels"]
     ]
-    return {"hierarchy_": hierarchy, "levels_": Table(levels)}
+    return {"hierarchy_": hierarchy, "_levels_": levels}
 
 
 def topics_of_nodes(consensus, nodes):
