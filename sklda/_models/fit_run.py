@@ -3,6 +3,7 @@
 import copy
 import reprlib
 from functools import wraps
+from typing import cast
 
 import numpy as np
 
@@ -29,7 +30,7 @@ def all_or_nothing(fit: Method) -> Method:
             self.__dict__ = before
             raise
 
-    return guarded
+    return cast(Method, guarded)
 
 
 class FitRun(Run):

@@ -193,7 +193,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     snapshots_ : ndarray of shape (n_snapshots, n_components, n_features), float32
         Topics during the sweeps of the best chain, computed from the counts. Only with `snapshot_every`.
     snapshot_sweeps_ : ndarray of shape (n_snapshots,), int
-        The numbers of the sweeps after which the snapshots were taken.
+        The numbers of the sweeps after which the snapshots were taken. Only with `snapshot_every`.
     n_iter_ : int
         Number of sweeps of the longest chain, including those before a warm start.
     best_chain_ : int
@@ -356,7 +356,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         on_cluster = isinstance(corpus, ClusterCorpus)
         if on_cluster:
             check_possible(self)
-        with FitRun(self, corpus, X) as run:
+        with FitRun(self, corpus, X, y) as run:
             n_before = min(state.n_sweeps for state in run.former.states) if run.former else 0
             burn_in_of(self.burn_in, n_before + self.max_iter)
             priors, learning = self._priors_and_learning(corpus)

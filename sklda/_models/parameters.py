@@ -42,6 +42,7 @@ def shared(*names: str) -> dict[str, list[Any]]:
 class ParametersMixin:
     """Estimators whose parameters are validated, and whose alpha may follow the number of topics."""
 
+    _parameter_constraints: dict[str, Any] = {}
     doc_topic_prior: Any
     n_components: int
 

@@ -55,9 +55,10 @@ class Schedule:
             # The records of `from_assignments`.
             chain.trace, chain.label_free, chain.n_annealed = [], [], 0
         chain.n_annealed = max(chain.n_annealed, self.annealing.n_sweeps)
-        # Learnt priors stay when a chain is continued, and so does the burn-in in which they were learnt.
+        # When a chain is continued, learnt priors stay, and the burn-in in which they were learnt stays too.
         if chain.n_sweeps == 0 or self.learning is None:
-            chain.n_burn_in = burn_in_of(self.burn_in, chain.n_sweeps + n_sweeps, chain.n_annealed)
+            half = burn_in_of(None, chain.n_sweeps + n_sweeps, chain.n_annealed)
+            chain.n_burn_in = half if self.burn_in is None else self.burn_in
         learns = self.learning is not None and chain.n_sweeps < chain.n_burn_in
         learner = Learner(self.learning.m_step) if learns else None
         last = [Trace()] if learner is None else [learner, Trace()]

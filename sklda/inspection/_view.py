@@ -262,9 +262,9 @@ class View:
     @cached_property
     def alpha(self):
         """alpha of the documents X under an estimator of this package, (1 or n_documents, n_components)."""
-        if self.collections is not None:
+        if self.collections is not None and not self.is_training:
             return self.model.document_prior(self.collections)
-        return self.model._prior_of_training() if self.is_training else self.model._doc_prior(self.corpus)
+        return self.model._prior_of_training() if self.is_training else self.model._doc_prior()
 
     def document(self, d):
         """`d` as a row number, after checks."""
@@ -339,6 +339,7 @@ def view(
 def _of_model(model, X, feature_names, collections, groups):
     known, pipelines = models.feature_names_of(model), models.unwrap(model)[1]
     model, documents = models.inner_model(model, X, advice=_ADVICE)
+    given_collections = collections
     if collections is not None and not hasattr(model, "collections_"):
         raise TypeError(f"{type(model).__name__} has no collections: do not give any.")
     if groups is not None and hasattr(model, "collections_"):
@@ -357,6 +358,9 @@ def _of_model(model, X, feature_names, collections, groups):
     # The documents of the fit have tokens with the same hash.
     stored = getattr(model, "_fingerprint_", None)
     found.is_training = stored is not None and found.has_counts and found.corpus.fingerprint == stored
+    if found.is_training and given_collections is not None:
+        # The documents of the fit in other collections are other documents.
+        found.is_training = list(given_collections) == model._collections_of_fit
     if found.is_training and getattr(model, "doc_topic_", None) is not None:
         found.doc_topic = model.doc_topic_
         return found

@@ -119,7 +119,11 @@ def pictures(draw, session):
         LabeledLDA: ["DocumentLabelsDisplay"],
     }
     others = {each for kind, names in own.items() if not isinstance(model, kind) for each in names}
-    name = draw.pick([each for each in calls if not draw.careful or each not in others])
+    mine = [each for kind, names in own.items() if isinstance(model, kind) for each in names]
+    if mine and draw.chance(0.5):
+        name = draw.pick(mine)
+    else:
+        name = draw.pick([each for each in calls if not draw.careful or each not in others])
     args, options = calls[name]
     display = getattr(inspection, name)
     found = session.call(display.from_estimator, model, *args, **options)

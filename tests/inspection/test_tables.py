@@ -209,3 +209,13 @@ def test_every_name_can_be_in_a_table():
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_the_documents_of_the_fit_in_other_collections(corpus):
+    """They are other documents: both theta and its prior are those of the collections that are given."""
+    labels = ["a", "b"] * (corpus.shape[0] // 2)
+    lda = CompoundLDA(2, max_iter=20, random_state=0).fit(corpus, collections=labels)
+    columns = ["topic_0", "topic_1"]
+    np.testing.assert_array_equal(document_table(lda, X=corpus, collections=labels)[columns], lda.doc_topic_)
+    other = document_table(lda, X=corpus, collections=labels[::-1])[columns]
+    np.testing.assert_array_equal(other, lda.transform(corpus, collections=labels[::-1]))

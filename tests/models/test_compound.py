@@ -325,15 +325,13 @@ def test_a_prior_that_is_given_stays_fixed(corpus, labels, method):
     assert (other.prior_trace_[..., 0] == 2.5).all()
     assert other.topic_word_prior_ != 1 / 3
     fixed = make(max_iter=3, method=method, learn_priors=False).fit(corpus.data, collections=labels)
-    with pytest.raises(AttributeError, match="prior_trace_': it needs learn_priors"):
-        fixed.prior_trace_  # noqa: B018
+    assert not hasattr(fixed, "prior_trace_")
 
 
 def test_the_share_of_langevin_steps(corpus, labels):
     lda = make(method="langevin", max_iter=200).fit(corpus.data, collections=labels)
     assert 0.4 < lda.acceptance_rate_ < 0.75
-    with pytest.raises(AttributeError, match="acceptance_rate_': it needs method='langevin'"):
-        make(max_iter=3).fit(corpus.data, collections=labels).acceptance_rate_  # noqa: B018
+    assert not hasattr(make(max_iter=3).fit(corpus.data, collections=labels), "acceptance_rate_")
 
 
 def test_pipeline_without_routing(corpus, labels):

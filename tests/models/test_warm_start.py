@@ -229,3 +229,40 @@ def test_what_may_not_change(counts, same, change, value, message):
     assert same(vars(lda), before)
     lda.set_params(n_components=4, n_chains=2).fit(counts)
     assert same(vars(lda), vars(expected))
+
+
+@pytest.mark.parametrize("changed", [{"burn_in": 70}, {"tol": 1e-9}, {"tol": 10.0}])
+def test_learnt_priors_stay(tokens, changed):
+    """Also with a longer burn-in than that of the first fit, and if `tol` has ended or will end it."""
+    for first in ({}, {"tol": 10.0}):
+        lda = GibbsLDA(3, max_iter=90, warm_start=True, random_state=0, **first).fit(tokens)
+        alpha, eta, n_burn_in = lda.doc_topic_prior_.copy(), lda.topic_word_prior_, lda.n_burn_in_
+        assert len(set(alpha)) == 3
+        lda.set_params(max_iter=60, **changed).fit(tokens)
+        np.testing.assert_array_equal(lda.doc_topic_prior_, alpha)
+        assert (lda.topic_word_prior_, lda.n_burn_in_) == (eta, n_burn_in)
+
+
+def test_the_burn_in_ends_before_the_last_sweep_of_the_shortest_chain(counts):
+    pytest.importorskip("sklearn.callback")
+    lda = make(n_chains=2, warm_start=True).set_callbacks(EndFirstChain()).fit(counts)
+    lda.set_callbacks()
+    assert [len(trace[~np.isnan(trace)]) for trace in lda.log_joint_trace_] == [2, 5]
+    with pytest.raises(ValueError, match="burn_in=5 leaves none of 5 sweeps"):
+        lda.set_params(max_iter=3, burn_in=5).fit(counts)
+    lda.set_params(burn_in=4).fit(counts)
+
+
+class EndFirstChain:
+    """Ends the first chain after two sweeps."""
+
+    n_left = 2
+
+    def setup(self, estimator, context):
+        pass
+
+    teardown = on_fit_task_begin = setup
+
+    def on_fit_task_end(self, estimator, context):
+        self.n_left -= context.task_name == "sweep"
+        return context.task_name == "sweep" and self.n_left == 0

@@ -4,6 +4,7 @@ from inspect import getdoc, signature, unwrap
 
 import pytest
 from refusals import GOOD
+from sklearn import config_context
 from sklearn.pipeline import make_pipeline
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, GibbsLDA, LabeledLDA, TopicCountLDA, metrics
@@ -60,3 +61,13 @@ def test_methods_name_the_metadata_that_they_take(cls, name, method):
         getattr(lda, method)(GOOD, metadata=[0, 1])
     with pytest.raises(ValueError, match=rf"{name} has 3 .*(X has|there are) 2 documents"):
         getattr(lda, method)(GOOD, **{name: [0, 1, 0]})
+
+
+def test_parameters_are_not_validated_if_scikit_learn_says_so():
+    lda = GibbsLDA(2, max_iter=2, verbose="loud")
+    with pytest.raises(ValueError, match="verbose"):
+        lda.fit(GOOD)
+    with config_context(skip_parameter_validation=True):
+        lda.set_params(verbose=0, warm_start=0).fit(GOOD)
+    with pytest.raises(ValueError, match="warm_start"):
+        lda.transform(GOOD)

@@ -157,7 +157,7 @@ class CompoundLDA(ChainAttributes, BaseLDA):
         ``"topic_concentration"``, ``"collection_concentration"`` with several collections, and
         ``"doc_concentration"`` after the same sweeps.
     topic_concentration_, collection_concentration_ : float
-        Posterior means of a and b, or the values that were given.
+        Posterior means of a and b, or the values that were given; b only with several collections.
     doc_concentration_ : float
         gamma, as given or learnt; with ``"hdp"`` its posterior mean.
     topic_word_prior_ : float or ndarray
@@ -627,6 +627,11 @@ class CompoundLDA(ChainAttributes, BaseLDA):
         """
         check_is_fitted(self)
         return document_prior(self.doc_concentration_, mixtures_of(self, collections))
+
+    @property
+    def _collections_of_fit(self):
+        """The labels of the documents of the fit, a list."""
+        return self.collections_[self._model_.collections].tolist()
 
     def _prior_of_training(self):
         return document_prior(self.doc_concentration_, self.collection_topic_)[self._model_.collections]

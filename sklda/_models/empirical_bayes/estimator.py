@@ -299,7 +299,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         """
         self._validate_params()
         corpus = self._training_corpus(X)
-        with FitRun(self, corpus, X) as run:
+        with FitRun(self, corpus, X, y) as run:
             per_topic = self._checked_per_topic()
             priors = Priors.make(self._alpha, self.topic_word_prior, self.n_components, corpus.n_features)
             functionals = self._checked_functionals()

@@ -298,7 +298,7 @@ sampler_
         """
         self._validate_params()
         corpus = self._training_corpus(X)
-        with FitRun(self, corpus, X) as run:
+        with FitRun(self, corpus, X, y) as run:
             prior = CountPrior(self.topic_count_prior, self.min_components, self.max_components)
             rule = self._prior_rule(corpus)
             if self.evidence not in UNBIASED:

@@ -242,11 +242,12 @@ class CollapsedVariationalLDA(BaseLDA):
         """
         self._validate_params()
         corpus = self._training_corpus(X)
-        with FitRun(self, corpus, X) as run:
+        with FitRun(self, corpus, X, y) as run:
             kind = kind_of_learning(self.learn_priors)
             priors, learning = prior_settings(kind, self._alpha, self.topic_word_prior, None, self.n_components, corpus)
             learner = None if learning is None else VariationalLearner(learning.m_step, priors)
             run.begin(partial(self._fitted_attributes, run.fold_in_seed))
+            model: Batch | OnlinePasses
             if self.learning_method == "batch":
                 model = Batch(corpus, priors, random.child(run.seed, 0), learner)
                 if self.verbose:

@@ -23,6 +23,7 @@ from sklda._models.empirical_bayes.settings import Settings
 from sklda._models.empirical_bayes.skeleton import Visits, find_maximum
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.run_chains import Run
 
 SEED = np.random.SeedSequence(0)
 MEANS, SCALES = np.array([0.0, 0.7, 1.5]), np.array([1.0, 0.8, 1.3])
@@ -314,8 +315,8 @@ def test_a_callback_may_end_the_chains_at_any_sweep(method, n_sweeps):
     """In learning, in the first visit, and at the beginning of the second round."""
     corpus, _ = three_kinds()
     settings = Settings(n_tuning=20, max_iter=3000, tol=0.01, functionals=(lambda theta, phi: 0.5,))
-    options = {"n_chains": 2, "progress": EndsAll(n_sweeps)}
-    pool = ChainPool(corpus, Priors.make(0.5, 0.5, 2, 12), settings, SEED, **options)
+    progress = EndsAll(n_sweeps)
+    pool = ChainPool(corpus, Priors.make(0.5, 0.5, 2, 12), settings, SEED, n_chains=2, run=Run(progress))
     found = estimate(pool, method)
     assert np.isfinite(found.maximum.log_h).all()
-    assert max(options["progress"].made.values()) == n_sweeps
+    assert max(progress.made.values()) == n_sweeps
