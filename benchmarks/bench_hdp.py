@@ -23,9 +23,8 @@ from sklda import CompoundLDA, TopicCountLDA
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._models.compound.concentrations import Concentration, Concentrations
-from sklda._models.compound.driver import chain_with_mixtures
-from sklda._models.compound.model import Model
+from sklda._models.compound.chains import chain_with_mixtures
+from sklda._models.compound.model import Concentration, Concentrations, Model
 from sklda._sampling.choice import chain_class
 from sklda._sampling.steps import advance
 from sklda.datasets import load_docstrings, make_lda_corpus

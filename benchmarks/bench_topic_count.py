@@ -32,14 +32,13 @@ from sklda._likelihood.evidence import combining
 from sklda._likelihood.evidence.bennett import Runs
 from sklda._likelihood.evidence.combining import CountEvidence, EvidenceTable
 from sklda._likelihood.evidence.estimates import EvidenceSettings
-from sklda._models.topic_count import cost, count_prior, curve, runs, scan
+from sklda._models.topic_count import count_prior, curve, runs, scan
 from sklda._models.topic_count.count_prior import CountPrior
-from sklda._models.topic_count.prior_rules import PriorRule
-from sklda._models.topic_count.runs import run_chain
+from sklda._models.topic_count.runs import PriorRule, run_chain
 from sklda._sampling.chain import ChainState
 from sklda.datasets import load_docstrings, make_lda_corpus
 
-MODULES = combining, cost, count_prior, curve, runs, scan
+MODULES = combining, count_prior, curve, runs, scan
 CONSTANTS = [
     (scan, "_FIRST_SHARE"),
     (scan, "_LARGEST_ERROR"),
@@ -55,8 +54,8 @@ CONSTANTS = [
     (combining, "_MIDDLE_ERROR"),
     (combining, "_FREEDOM_OF_NEIGHBOURS"),
     (combining, "MUCH_WORSE"),
-    (cost, "_ROOT_SWEEPS"),
-    (cost, "_LEAST_TOKENS"),
+    (runs, "_ROOT_SWEEPS"),
+    (runs, "_LEAST_TOKENS"),
     (count_prior, "LARGEST"),
 ]
 

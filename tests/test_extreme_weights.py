@@ -248,7 +248,7 @@ FLUSHED = """
     import ctypes, math, struct, sys
     import numpy as np
     from sklda import CollapsedVariationalLDA, CompoundLDA
-    from sklda._sampling.grouped import GroupedChain
+    from sklda._sampling.blocked import GroupedChain
     from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
     from sklda._sampling.collapsed import GibbsChain
     from sklda._core.corpus import Corpus

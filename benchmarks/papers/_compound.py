@@ -10,7 +10,7 @@ from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._likelihood.held_out.document_completion import split_tokens
-from sklda._models.compound.driver import chain_with_mixtures
+from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.compound.model import Model
 from sklda._models.compound.variational import VariationalAscent
 from sklda._sampling.collapsed import GibbsChain

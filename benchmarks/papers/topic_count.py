@@ -26,7 +26,7 @@ from scipy.special import logsumexp
 from sklda import GibbsLDA, TopicCountLDA
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._likelihood.evidence.cgs_transition import cgs_transition
+from sklda._likelihood.evidence.without_annealing import cgs_transition
 from sklda._sampling.collapsed import GibbsChain
 from sklda.datasets import make_lda_corpus
 from sklda.metrics import leave_one_out_score, log_evidence

@@ -7,9 +7,9 @@ import numpy as np
 from sklda._core.parallel import Aligned, with_team
 from sklda._kernels import _tokens
 from sklda._sampling import log_joint
+from sklda._sampling.blocked import run_tasks
 from sklda._sampling.count_rows import CountRows
 from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
-from sklda._sampling.threaded import run_tasks
 
 
 @dataclass(frozen=True, eq=False)

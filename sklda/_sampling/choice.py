@@ -3,8 +3,8 @@
 import numpy as np
 
 from sklda._core.priors import padded
+from sklda._sampling.blocked import GroupedChain
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.grouped import GroupedChain
 from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._sampling.partitioned import PartitionedChain
 from sklda._sampling.word_major import WordMajorChain

@@ -4,9 +4,9 @@ import numpy as np
 
 from sklda._core.parallel import NEVER_STOP
 from sklda._kernels import _partitioned
+from sklda._sampling.blocked import ThreadedChain, run_tasks
 from sklda._sampling.collapsed import BLOCK_WEIGHTS
 from sklda._sampling.count_rows import aligned_zeros
-from sklda._sampling.threaded import ThreadedChain, run_tasks
 
 # Number of workers: one for each `TOKENS_PER_WORKER` tokens, within these bounds. Up to two million tokens, two workers
 # reject fewer steps than four and open a document half as often.

@@ -25,8 +25,7 @@ from sklda.inspection._tokens import token_topics
 from sklda.inspection._topic_check import topic_check
 from sklda.inspection._topic_count import TopicCountDisplay
 from sklda.inspection._topic_counts import TopicCountComparisonDisplay
-from sklda.inspection._topic_effects import topic_effects
-from sklda.inspection._topic_effects_display import TopicEffectsDisplay
+from sklda.inspection._topic_effects import TopicEffectsDisplay, topic_effects
 from sklda.inspection._topic_flows import TopicFlowDisplay, topic_flows
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from pandas import DataFrame
 
+from sklda._core.design import covariate_of, read_columns
 from sklda._core.types import Data, Model, Seed, Values
+from sklda.inspection._axes import MUTED, Display, distinct_colours, legend_label, plain_text, style_shares
 from sklda.inspection._effects import Effects
 from sklda.inspection._parameters import described
+
+# --- Effects of covariates on topic proportions, by the method of composition: a table --------------------------------
 
 
 @described
@@ -172,3 +178,257 @@ def topic_effects(
             "attenuation": found["attenuation"][:, shown].T.ravel(),
         }
     )
+
+
+# --- Effects of covariates on topic proportions, by the method of composition: a display ------------------------------
+
+
+# Points of a curve.
+_POINTS = 41
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TopicEffectsDisplay(Display):
+    """Mean topic proportions as a function of one covariate, with intervals.
+
+    A category is shown as points with intervals, a number as a curve with a band. All other covariates have the values
+    of the documents, or given ones: a proportion is the mean over all documents if they had this value of the
+    covariate. Curves can belong to groups, and differences can be shown. The models are linear, so intervals can go
+    beyond 0 and 100 %; the axis shows little of that. Use `from_estimator` to make one.
+
+    Parameters
+    ----------
+    name : str
+        Name of the covariate.
+    values : sequence of length n_values
+        Values of the covariate: numbers of a curve, or levels. Numbers that are levels, as by ``C(name)`` in a formula,
+        are an array of objects.
+    estimate, low, high : ndarray of shape (n_values, n_curves)
+        Mean proportions, or their differences, and their intervals. NaN: not shown.
+    topics : list of str of length n_curves
+        Names of the topics shown; with `by`, a name for each topic and level.
+    attenuation : float or ndarray of shape (n_curves,), default=1.0
+        See `topic_effects`.
+    difference : str, default=""
+        The two values whose difference is shown, if there is one.
+
+    See Also
+    --------
+    topic_effects : The coefficients as a table, and what the intervals do not contain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.inspection import TopicEffectsDisplay
+    >>> X = make_lda_corpus(60, 30, 2, random_state=0).data
+    >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
+    >>> TopicEffectsDisplay.from_estimator(lda, X, np.arange(60), random_state=0).ax_.get_xlabel()
+    'x0'
+    """
+
+    name: str
+    values: Sequence[Any] | np.ndarray
+    estimate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    topics: Sequence[str]
+    attenuation: float | np.ndarray = 1.0
+    difference: str = ""
+
+    @classmethod
+    @described
+    def from_estimator(
+        cls,
+        estimator: Model,
+        X: Data,
+        covariates: Any,
+        *,
+        covariate: str | None = None,
+        topics: Values | None = None,
+        by: str | None = None,
+        at: Mapping[str, Any] | None = None,
+        difference: Sequence[Any] | None = None,
+        formula: str | None = None,
+        transformer: Any = None,
+        clusters: Any = None,
+        n_draws: int = 50,
+        level: float = 0.95,
+        n_words: int = 3,
+        feature_names: ArrayLike | None = None,
+        topic_names: Values | None = None,
+        random_state: Seed = None,
+        ax: Any = None,
+    ) -> Self:
+        """Compute the effects, and plot them along one covariate.
+
+        Parameters
+        ----------
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic_prior)
+            See `topic_effects`.
+        X : array-like, sparse matrix, or whatever a pipeline takes
+            Documents.
+        covariates : array-like, sparse matrix or data frame with n_documents rows
+            See `topic_effects`.
+        covariate : str, default=None
+            Name of the covariate of the horizontal axis, ``x0`` for the first column of an array. None: the first.
+        topics : sequence of int or str, default=None
+            Topics to show; None: the five largest, and with `by` the largest.
+        by : str, default=None
+            Name of a category. There is a curve for each of its levels, which differ in shape if the formula has the
+            product of both covariates, as in ``"rating * bs(day, df=5)"``. A curve ends where its level has no
+            documents.
+        at : dict, default=None
+            Values of other covariates, by name, that all documents are given.
+        difference : pair of values, default=None
+            The first minus the second: of the levels of `by`, along the covariate; without `by`, of the covariate.
+        formula, transformer, clusters, n_draws, level
+            See `topic_effects`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `topic_effects`; also if there is no covariate of this name, or `by` is no category.
+        """
+        effects = Effects.of(
+            X,
+            estimator,
+            covariates,
+            formula=formula,
+            transformer=transformer,
+            clusters=clusters,
+            n_draws=n_draws,
+            level=level,
+            random_state=random_state,
+            feature_names=feature_names,
+            topic_names=topic_names,
+        )
+        found = effects.view
+        columns = dict(read_columns(effects.covariates, len(effects.matrix), effects.design.variables))
+        name = _checked(next(iter(columns)) if covariate is None else covariate, columns, "covariate")
+        at = {_checked(key, columns, "a key of at"): value for key, value in dict(at or {}).items()}
+        if name in at:
+            raise ValueError(f"at has the covariate of the axis, {name!r}: give values of other covariates.")
+        if difference is not None and len(difference) != 2:
+            raise ValueError(f"difference must be a pair of values, got {difference!r}.")
+        groups = _groups(by, columns, {name, *at}, difference)
+        values = _values(name, columns[name], effects.design, effects.covariates)
+        if difference is not None and by is None:
+            by, groups, values = name, list(difference), [_minus(difference)]
+        # With a difference of the covariate itself, `by` takes its place.
+        own = [{by: group} for group in groups] if groups else [{}]
+        rows = np.array([[effects.row({**at, name: value, **each}) for value in values] for each in own])
+        known = np.array([_in_range(values, columns, name, {**at, **each}) for each in own])
+        if difference is not None:
+            rows, known, groups = rows[:1] - rows[1:], known[:1] & known[1:], []
+        summary = effects.summary(np.concatenate(rows))
+        # A group without documents, or with one, has a curve over all values.
+        known = np.where(known.any(axis=1, keepdims=True), known, True)
+        for key in ("estimate", "low", "high"):
+            summary[key] = np.where(known.reshape(-1, 1), summary[key], np.nan)
+        labels = [f", {by} = {group}" for group in groups] or [""]
+        share = found.share if difference is not None else np.nanmean(summary["estimate"], axis=0)
+        shown = found.chosen(topics, 1 if groups else 5, share)
+
+        def curves(each):
+            """(n_values, n_topics * n_groups) of (n_groups * n_values, n_topics)."""
+            each = each[:, shown].reshape(len(rows), len(values), len(shown))
+            return each.transpose(1, 2, 0).reshape(len(values), -1)
+
+        return cls(
+            name=name,
+            values=values,
+            estimate=curves(summary["estimate"]),
+            low=curves(summary["low"]),
+            high=curves(summary["high"]),
+            topics=[topic + label for topic in found.labels(shown, n_words) for label in labels],
+            attenuation=curves(summary["attenuation"])[0],
+            difference="" if difference is None else _minus(difference),
+        ).plot(ax)
+
+    def _figsize(self):
+        return 9, 5
+
+    def _draw(self, ax):
+        n_topics = len(self.topics)
+        colors = distinct_colours(n_topics)
+        is_number = np.asarray(self.values).dtype.kind in "iuf"
+        for k in range(n_topics):
+            label = legend_label(self.topics[k])
+            if is_number:
+                ax.plot(self.values, self.estimate[:, k], color=colors[k], label=label)
+                ax.fill_between(self.values, self.low[:, k], self.high[:, k], color=colors[k], alpha=0.2, linewidth=0)
+                continue
+            # A shift for each topic keeps the intervals apart.
+            places = np.arange(len(self.values)) + 0.6 * ((k + 0.5) / n_topics - 0.5)
+            errors = [self.estimate[:, k] - self.low[:, k], self.high[:, k] - self.estimate[:, k]]
+            ax.errorbar(
+                places, self.estimate[:, k], np.maximum(errors, 0), color=colors[k], fmt="o", capsize=3, label=label
+            )
+        if not is_number:
+            ax.set_xticks(np.arange(len(self.values)), [plain_text(value) for value in self.values])
+        ax.set_xlabel(plain_text(self.name))
+        parts = [f"{part:.0%}" for part in (np.min(self.attenuation), np.max(self.attenuation))]
+        shrunk = f",\neffects shrunk to about {' to '.join(dict.fromkeys(parts))}" if parts[0] != "100%" else ""
+        if self.difference:
+            ax.axhline(0, color=MUTED, linewidth=0.8)
+            ax.set_ylabel(f"difference of mean topic proportions,\n{plain_text(self.difference)}{shrunk}")
+        else:
+            ax.set_ylabel(f"mean topic proportion{shrunk}")
+        style_shares(ax)
+        # Bands of a linear model go far beyond all possible values where there are few documents.
+        bottom, top = ax.get_ylim()
+        ax.set_ylim(max(bottom, -1.05 if self.difference else -0.1), min(top, 1.05))
+
+
+def _checked(name, columns, what):
+    if name not in columns:
+        raise ValueError(f"{what} must be one of {', '.join(map(repr, columns))}, got {name!r}.")
+    return name
+
+
+def _groups(by, columns, taken, difference):
+    """The levels of `by` for which there are curves, or that are subtracted."""
+    if by is None:
+        return []
+    if _checked(by, columns, "by") in taken:
+        raise ValueError(f"by = {by!r} is the covariate of the axis or in at: give another one.")
+    levels = covariate_of(by, columns[by]).levels
+    if difference is not None:
+        return list(difference)
+    if levels is None:
+        raise ValueError(f"by = {by!r} is a number: give a category, or difference= with two of its values.")
+    return list(levels)
+
+
+def _in_range(values, columns, name, given):
+    """Which values of a curve lie between those of the documents that have the given levels."""
+    if np.asarray(values).dtype.kind not in "iuf":
+        return np.ones(len(values), bool)
+    column = np.asarray(columns[name], dtype=np.float64)
+    same = np.ones(len(column), bool)
+    for key, value in given.items():
+        if key != name and covariate_of(key, columns[key]).levels is not None:
+            same &= np.array([each == value for each in columns[key]])
+    own = column[same]
+    return (values >= own.min(initial=np.inf)) & (values <= own.max(initial=-np.inf))
+
+
+def _minus(difference):
+    return f"{difference[0]} − {difference[1]}"
+
+
+def _values(name, column, design, covariates):
+    """The values of a covariate at which a display shows proportions: levels, or a grid of numbers."""
+    levels = covariate_of(name, column).levels
+    if levels is not None:
+        return list(levels)
+    distinct = np.unique(np.asarray(column, dtype=np.float64))
+    if len(distinct) <= 2:
+        return distinct
+    if design.has_steps(covariates, name, distinct):
+        # As objects, they are shown as levels.
+        kept = np.unique(np.asarray(column))
+        return kept.astype(object)
+    return np.linspace(distinct[0], distinct[-1], _POINTS)

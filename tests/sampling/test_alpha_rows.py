@@ -11,18 +11,17 @@ from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._likelihood.evidence.annealing import Guide
-from sklda._likelihood.evidence.cgs_transition import log_transition
-from sklda._models.compound.driver import chain_with_mixtures
+from sklda._likelihood.evidence.without_annealing import log_transition
+from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.covariates.coefficients import chain_with_coefficients
+from sklda._sampling.blocked import GroupedChain, ThreadedChain
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.draws import draw_doc_topic
-from sklda._sampling.grouped import GroupedChain
 from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._sampling.partitioned import PartitionedChain
 from sklda._sampling.point_estimates import estimate_counts
 from sklda._sampling.prior_path import PriorPath
 from sklda._sampling.steps import advance
-from sklda._sampling.threaded import ThreadedChain
 from sklda._sampling.word_major import WordMajorChain
 from sklda.datasets import make_compound_lda_corpus
 
@@ -129,7 +128,7 @@ def test_a_sweep_does_not_need_memory_for_alpha_of_every_document(kind):
 
         chain = chain_with_mixtures(corpus, priors, random.seed_sequence(0), Model(groups, 3), 1.0, 5.0)
     else:
-        from sklda._models.covariates.model import Model, distinct_rows
+        from sklda._models.covariates.coefficients import Model, distinct_rows
 
         model = Model(*distinct_rows(np.eye(3)[groups][:, 1:]), np.zeros(n_topics), every=1)
         chain = chain_with_coefficients(corpus, priors, random.seed_sequence(0), model)

@@ -20,11 +20,10 @@ from sklda._core.parallel import Stopped
 from sklda._core.priors import Priors
 from sklda._kernels import _dirichlet
 from sklda._sampling import partitioned
+from sklda._sampling.blocked import GroupedChain, ThreadedChain
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.grouped import GroupedChain
 from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._sampling.partitioned import PartitionedChain
-from sklda._sampling.threaded import ThreadedChain
 
 ALARM = 1e-5
 PRIORS = PRIORS | {"tiny": (0.001, 0.001), "tiny, eta per topic and word": (0.001, np.full((K, V), 0.001))}

@@ -9,9 +9,9 @@ from sklda._core.priors import Priors
 from sklda._kernels import _collapsed
 from sklda._models.empirical_bayes.serial_tempering import Grid, continue_on_grid
 from sklda._sampling import count_rows
+from sklda._sampling.blocked import GroupedChain
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.count_rows import CountRows
-from sklda._sampling.grouped import GroupedChain
 from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._sampling.partitioned import PartitionedChain
 from sklda._sampling.prior_path import PriorPath

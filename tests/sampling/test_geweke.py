@@ -13,8 +13,8 @@ from scipy.stats import norm
 
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
+from sklda._sampling.blocked import GroupedChain
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.grouped import GroupedChain
 from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._sampling.partitioned import PartitionedChain
 from sklda._sampling.word_major import WordMajorChain

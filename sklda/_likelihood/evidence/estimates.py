@@ -8,10 +8,8 @@ from sklda._core import random
 from sklda._core.parallel import in_parallel
 from sklda._likelihood.evidence.annealing import Guide, check_memory_of_runs, guided_run, prior_run
 from sklda._likelihood.evidence.bennett import Runs, run_both_ways, sweeps_both_ways
-from sklda._likelihood.evidence.cgs_transition import cgs_transition
-from sklda._likelihood.evidence.chib import inverse_by_chib
 from sklda._likelihood.evidence.combining import CountEvidence, EvidenceTable
-from sklda._likelihood.evidence.harmonic_mean import harmonic_mean
+from sklda._likelihood.evidence.without_annealing import cgs_transition, harmonic_mean, inverse_by_chib
 from sklda._likelihood.held_out.averages import log_mean, log_mean_exp
 from sklda._sampling.choice import chain_class
 from sklda._sampling.collapsed import GibbsChain

@@ -6,11 +6,9 @@ import numpy as np
 
 from sklda._core.parallel import in_parallel
 from sklda._likelihood.held_out.ais import ais, guided_ais
-from sklda._likelihood.held_out.chib import chib
 from sklda._likelihood.held_out.document_block import document_blocks, possible_word_rows
 from sklda._likelihood.held_out.document_completion import document_completion
-from sklda._likelihood.held_out.exact import exact
-from sklda._likelihood.held_out.sequential import left_to_right, particle_filter
+from sklda._likelihood.held_out.without_annealing import chib, exact, left_to_right, particle_filter
 
 METHODS = ("guided_ais", "ais", "left_to_right", "particle_filter", "chib", "document_completion", "exact")
 

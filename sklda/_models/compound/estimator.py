@@ -20,11 +20,9 @@ from sklda._core.types import Counts, Seed
 from sklda._core.warn import warn
 from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._models.base import BaseLDA
-from sklda._models.compound import driver
-from sklda._models.compound.concentrations import Concentrations
+from sklda._models.compound.chains import continued_chains, first_chains
 from sklda._models.compound.hdp import show_in_common
-from sklda._models.compound.model import METHODS, Model
-from sklda._models.compound.priors import CompoundHyperparameters, document_prior
+from sklda._models.compound.model import METHODS, CompoundHyperparameters, Concentrations, Model, document_prior
 from sklda._models.compound.results import (
     AscentResults,
     check_same_collections,
@@ -415,10 +413,10 @@ class CompoundLDA(ChainAttributes, BaseLDA):
                 n_annealed=model.annealing.n_sweeps,
             )
             if run.former is not None:
-                chains = driver.continued(corpus, priors, model, run.former.states)
+                chains = continued_chains(corpus, priors, model, run.former.states)
             else:
                 seed = random.child(run.seed, 0)
-                chains = driver.initialise(corpus, priors, model, hyperparameters, n_chains, seed)
+                chains = first_chains(corpus, priors, model, hyperparameters, n_chains, seed)
             if self.method == "variational":
                 chains = maximise_bounds(chains, self.max_iter, n_jobs=self.n_jobs, progress=run.progress)
             else:

@@ -13,11 +13,92 @@ from sklda._core import random
 from sklda._core.count_histograms import CountHistograms
 from sklda._core.gibbs_em import BOUNDS
 from sklda._core.newton import newton_on_log
-from sklda._models.compound import augmented_gibbs, mmala
-from sklda._models.compound.priors import LEARNT_GAMMA, CompoundStatistics, document_prior, draw_alpha
-from sklda._models.compound.tail_counts import TailCounts
+from sklda._kernels import _compound
+from sklda._models.compound import mmala
+from sklda._models.compound.model import LEARNT_GAMMA, document_prior, draw_alpha
 from sklda._sampling import tables
 from sklda._sampling.steps import Step
+
+# --- Counts of topics by collection, in the form that the distribution of z given the mixtures depends on -------------
+
+
+@dataclass(frozen=True, eq=False)
+class TailCounts:
+    """For each collection and topic: the number of documents with more than i tokens of the topic, i = 0, 1, ...
+
+    p(z | pi, gamma) depends on z through these counts only. For collection j and topic k, with a = gamma pi_jk, the sum
+    over documents of log Gamma(a + n_dk) - log Gamma(a) is the sum over i of ``documents * log(a + i)``.
+
+    Attributes
+    ----------
+    cells : ndarray of shape (n_entries,), int64
+        j * n_components + k, ascending.
+    steps : ndarray of shape (n_entries,), int64
+        i.
+    documents : ndarray of shape (n_entries,), int64
+    shape : tuple
+        (n_collections, n_components).
+    """
+
+    cells: np.ndarray
+    steps: np.ndarray
+    documents: np.ndarray
+    shape: tuple
+
+    @classmethod
+    def count(cls, corpus, topics, collections, shape, scratch_counts):
+        largest = np.zeros(shape, np.int64)
+        _compound.largest_counts(corpus.offsets, topics, collections, largest, scratch_counts)
+        starts = (np.cumsum(largest.ravel()) - largest.ravel()).reshape(shape)
+        documents = np.zeros(largest.sum(), np.int64)
+        _compound.tail_counts(corpus.offsets, topics, collections, starts, documents, scratch_counts)
+        cells = np.repeat(np.arange(largest.size), largest.ravel())
+        return cls(cells, np.arange(len(cells)) - starts.ravel()[cells], documents, shape)
+
+    def sums(self, terms):
+        """Sums of ``documents * terms`` over the entries of every cell; float64 of `shape`."""
+        return np.bincount(self.cells, self.documents * terms, minlength=np.prod(self.shape)).reshape(self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class CompoundStatistics:
+    """The statistics of one draw of (pi, z), for the M-step.
+
+    Attributes
+    ----------
+    tails : TailCounts or None
+        None if gamma is not learnt.
+    pi : ndarray of shape (n_entries,) or None
+        pi_jk of the cell of each entry of `tails`.
+    counts : CountHistograms
+    """
+
+    tails: TailCounts | None
+    pi: np.ndarray | None
+    counts: CountHistograms
+
+    def log_topics(self, gamma, order=0):
+        """log p(z | pi, gamma) without what gamma does not change, or its derivative with respect to log gamma."""
+        i, documents = self.tails.steps, self.tails.documents
+        total = self.counts.lengths.sum_of_log_rising(gamma, order)[0, 0]
+        later = i > 0
+        a = gamma * self.pi[later]
+        first, documents = documents[~later].sum(), documents[later]
+        if order == 0:
+            return first * np.log(gamma[0]) + documents @ np.log(a + i[later]) - total
+        share = a / (a + i[later])
+        return first + documents @ share - total if order == 1 else documents @ (share * (1 - share)) - total
+
+
+# --- Augmented Gibbs sampling of the mixtures given z (George, Xia & Michailidis 2019, section 3.1.1) -----------------
+
+
+def draw_mixtures(rng, alpha, tables):
+    """log pi given the auxiliary counts of every collection, (n_collections, n_components)."""
+    return random.log_dirichlet(rng, alpha + tables)
+
+
+# --- The step of compound LDA: one topic mixture pi_j for each collection, and alpha ----------------------------------
 
 
 class Mixtures(Step):
@@ -110,7 +191,7 @@ class Mixtures(Step):
     def move(self, chain, rng):
         """Draw the mixtures given z."""
         if self.model.method == "augmented":
-            self.log_pi = augmented_gibbs.draw_mixtures(rng, self.alpha, self.draw_tables(chain))
+            self.log_pi = draw_mixtures(rng, self.alpha, self.draw_tables(chain))
             return
         self.log_pi, accepted = mmala.move_mixtures(
             rng, self.log_pi, self.log_step, self.tails(chain), self.alpha, self.gamma

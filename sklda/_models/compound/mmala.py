@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from sklda._core import random
-from sklda._models.compound.priors import document_prior
+from sklda._models.compound.model import document_prior
 
 # Share of steps to accept: optimal for Langevin proposals in many dimensions (Roberts & Rosenthal 1998).
 _TARGET_ACCEPTANCE = 0.574

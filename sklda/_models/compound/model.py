@@ -1,14 +1,282 @@
-"""The settings of a fit of compound LDA: collections, algorithm, burn-in and which hyperparameters are learnt."""
+"""The model of compound LDA: its hyperparameters, the concentrations of the HDP, and the settings of a fit."""
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
+from typing import Any
 
 import numpy as np
+from scipy.special import gammaln
 
 from sklda._core.parallel import Aligned
-from sklda._models.compound.concentrations import Concentrations
+from sklda._core.priors import LARGEST, SMALLEST, check_prior
+from sklda._core.rising import log_gamma_ratio
+from sklda._core.slice_sampling import slice_on_log
 from sklda._sampling.annealed_start import NOT_ANNEALED, Annealing
+from sklda._sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR
 from sklda._sampling.run_chains import burn_in_of
+
+# --- The hyperparameters of compound LDA: initial values, the statistics of an M-step, a slice step for alpha ---------
+
+
+# gamma, a sum over topics, as given. At 1e-6 a document has one topic only. A smaller gamma would bring gamma pi to the
+# smallest value that the kernels take, 1e-12, for mixtures that are not small.
+SMALLEST_GAMMA, LARGEST_GAMMA = 1e-6, LARGEST
+# gamma is learnt in this range. At 1e6 a document of less than a thousand words has the mixture of its collection.
+LEARNT_GAMMA = (SMALLEST_GAMMA, 1e6)
+# The Gamma prior of alpha is cut off at these values. The first alpha is the prior mean, cut off at the other two.
+DRAWN_ALPHA = (1e-6, 1e6)
+_FIRST_ALPHA = (1e-3, 1e3)
+
+
+@dataclass(frozen=True, eq=False)
+class CompoundHyperparameters:
+    """The first alpha, gamma and eta of a fit, and which of them change.
+
+    Attributes
+    ----------
+    alpha, gamma : float
+    eta : float or ndarray
+    alpha_prior : tuple of (shape, rate) or None
+        Gamma prior of an alpha that is drawn.
+    learn_gamma, learn_eta : bool
+    concentrations : Concentrations or None
+        Those of the hierarchical Dirichlet process, whose alpha is a / `n_components`.
+    """
+
+    alpha: float
+    gamma: float
+    eta: float | np.ndarray
+    alpha_prior: tuple | None
+    learn_gamma: bool
+    learn_eta: bool
+    concentrations: Any = None
+
+    @classmethod
+    def make(
+        cls,
+        n_components,
+        collection_topic_prior,
+        doc_concentration,
+        topic_word_prior,
+        learn_priors,
+        n_tokens,
+        concentrations=None,
+    ):
+        """From the parameters of `CompoundLDA`: what is None has its default, and is learnt if `learn_priors`.
+
+        With `concentrations`, they replace the first two priors.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a value is out of range or not a number.
+        """
+        # alpha and eta of other estimators are 1 / K at first, and those of a small corpus stay at another value.
+        first = 1.0 / n_components
+        if learn_priors and n_tokens < LEAST_TOKENS:
+            learn_priors, first = False, SMALL_CORPUS_PRIOR
+        if concentrations is not None:
+            # The number of topics in use is not K, so eta does not begin at 1 / K.
+            eta = SMALL_CORPUS_PRIOR if topic_word_prior is None else topic_word_prior
+            learn_eta = learn_priors and topic_word_prior is None
+            alpha, gamma = concentrations.topic.first / n_components, concentrations.doc.first
+            return cls(alpha, gamma, eta, None, False, learn_eta, concentrations)
+        learn_gamma, learn_eta = (learn_priors and value is None for value in (doc_concentration, topic_word_prior))
+        gamma = first * n_components
+        if doc_concentration is not None:
+            gamma = check_prior(doc_concentration, "doc_concentration", {})
+        if not SMALLEST_GAMMA <= gamma <= LARGEST_GAMMA:
+            raise ValueError(
+                f"doc_concentration = {gamma:g}: it must lie between {SMALLEST_GAMMA:g} and {LARGEST_GAMMA:g}."
+            )
+        eta = first if topic_word_prior is None else topic_word_prior
+        alpha, alpha_prior = _first_alpha(collection_topic_prior)
+        return cls(alpha, gamma, eta, alpha_prior, learn_gamma, learn_eta)
+
+
+def _first_alpha(given):
+    """The first alpha, and its Gamma prior or None."""
+    if not isinstance(given, tuple):
+        return check_prior(given, "collection_topic_prior", {}), None
+    if len(given) != 2 or not all(isinstance(a, Real) and 0 < a < np.inf for a in given):
+        raise ValueError(f"collection_topic_prior = {given!r}: a Gamma prior is a pair (shape, rate), both positive.")
+    return float(np.clip(given[0] / given[1], *_FIRST_ALPHA)), given
+
+
+def document_prior(gamma, pi):
+    """The Dirichlet parameter of a document's proportions, gamma pi, no smaller than the kernels allow."""
+    return np.maximum(gamma * pi, SMALLEST)
+
+
+def draw_alpha(rng, alpha, log_pi, shape, rate):
+    """alpha given pi under a Gamma(shape, rate) prior, cut off at `DRAWN_ALPHA`: one slice step on log alpha."""
+    J, K = log_pi.shape
+    total = log_pi.sum()
+
+    def log_density(x):
+        a = np.exp(x)
+        return J * (gammaln(K * a) - K * gammaln(a)) + a * total + shape * x - rate * a
+
+    return slice_on_log(rng, alpha, log_density, DRAWN_ALPHA)
+
+
+# --- The concentrations of the hierarchical Dirichlet process: their priors, and slice steps given counts of tables ---
+
+
+# Gamma priors (shape, rate): those of a and gamma in section 6.1 of Teh et al. (2006); b has that of a.
+PRIORS = {
+    "topic_concentration": (1.0, 0.1),
+    "collection_concentration": (1.0, 0.1),
+    "doc_concentration": (1.0, 1.0),
+}
+# A concentration begins at its prior mean, within these bounds.
+_FIRST = (1e-3, 1e3)
+
+
+@dataclass(frozen=True)
+class Concentration:
+    """A concentration that is fixed, or has a Gamma prior.
+
+    Attributes
+    ----------
+    first : float
+        The fixed value, or the first one.
+    prior : tuple of (shape, rate) or None
+        None: it is fixed.
+    """
+
+    first: float
+    prior: tuple | None = None
+
+    @classmethod
+    def make(cls, given, name):
+        """From a parameter of `CompoundLDA`: a number, a pair (shape, rate), or None for the pair in `PRIORS`.
+
+        Raises
+        ------
+        ValueError
+            If it is none of these, or out of range.
+        """
+        given = PRIORS[name] if given is None else given
+        if isinstance(given, tuple):
+            if len(given) != 2 or not all(isinstance(each, Real) and 0 < each < np.inf for each in given):
+                raise ValueError(f"{name} = {given!r}: a Gamma prior is a pair (shape, rate), both positive.")
+            shape, rate = map(float, given)
+            return cls(float(np.clip(shape / rate, *_FIRST)), (shape, rate))
+        smallest, largest = (SMALLEST_GAMMA, LARGEST_GAMMA) if name == "doc_concentration" else DRAWN_ALPHA
+        if not smallest <= given <= largest:
+            raise ValueError(f"{name} = {given:g}: it must lie between {smallest:g} and {largest:g}.")
+        return cls(float(given))
+
+
+@dataclass(frozen=True)
+class Concentrations:
+    """Those of the three levels: a of the corpus, b of the collections and gamma of the documents."""
+
+    topic: Concentration
+    collection: Concentration
+    doc: Concentration
+
+    @classmethod
+    def of(cls, collection_topic_prior, topic_word_prior, n_collections, **given):
+        """From the parameters of `CompoundLDA`; None unless `collection_topic_prior` is ``"hdp"``.
+
+        Raises
+        ------
+        ValueError
+            If a concentration is out of range, or has no place in the model.
+        """
+        is_hdp = isinstance(collection_topic_prior, str)
+        for name in ("topic_concentration", "collection_concentration"):
+            if not is_hdp and given[name] is not None:
+                raise ValueError(f"{name} is a parameter of the model with collection_topic_prior='hdp'.")
+        if not is_hdp:
+            if isinstance(given["doc_concentration"], tuple):
+                raise ValueError(
+                    "doc_concentration can have a Gamma prior, a pair, only with collection_topic_prior='hdp'. "
+                    "Otherwise give a number, or None to learn it by Gibbs-EM."
+                )
+            return None
+        if n_collections == 1 and given["collection_concentration"] is not None:
+            raise ValueError(
+                "collection_concentration is that of the mixtures of several collections, and there is one collection. "
+                "Leave it at None."
+            )
+        if np.ndim(topic_word_prior) == 2:
+            raise ValueError(
+                "collection_topic_prior='hdp' needs topics that can be exchanged: give topic_word_prior as a float or "
+                "one value per word."
+            )
+        names = "topic_concentration", "collection_concentration", "doc_concentration"
+        return cls(*(Concentration.make(given[name], name) for name in names))
+
+
+def draw_doc_concentration(rng, gamma, prior, n_tables, lengths, numbers):
+    """gamma given the number of tables of all documents; `numbers` of them have each of the `lengths`."""
+
+    def log_density(x):
+        value = np.exp(x)
+        return _log_gamma_density(x, prior) + n_tables * x - numbers @ log_gamma_ratio(value, lengths)
+
+    return slice_on_log(rng, gamma, log_density, LEARNT_GAMMA)
+
+
+def draw_collection_concentration(rng, b, prior, tables, base):
+    """b given the tables of every collection (n_collections, n_components) and the mixture of the corpus."""
+    j, k = tables.nonzero()
+    counts, base, totals = tables[j, k], base[k], tables.sum(axis=1)
+
+    def log_density(x):
+        value = np.exp(x)
+        rising = log_gamma_ratio(np.maximum(value * base, SMALLEST), counts).sum()
+        return _log_gamma_density(x, prior) + rising - log_gamma_ratio(value, totals).sum()
+
+    return slice_on_log(rng, b, log_density, DRAWN_ALPHA)
+
+
+def draw_topic_concentration(rng, a, prior, tables):
+    """a given the tables of the corpus, (n_components,)."""
+    K, counts = len(tables), tables[tables > 0]
+
+    def log_density(x):
+        value = np.exp(x)
+        rising = log_gamma_ratio(value / K, counts).sum()
+        return _log_gamma_density(x, prior) + rising - log_gamma_ratio(value, tables.sum())
+
+    return slice_on_log(rng, a, log_density, DRAWN_ALPHA)
+
+
+def draw_tables(rng, concentration, counts):
+    """Tables of `counts` customers: customer i, from 0, opens one with probability c / (c + i).
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    concentration : ndarray
+        c of every cell.
+    counts : ndarray of the same shape, int64
+
+    Returns
+    -------
+    ndarray of the same shape, int64
+    """
+    cells = np.repeat(np.arange(counts.size), counts.ravel())
+    before = np.arange(len(cells)) - np.repeat(np.cumsum(counts.ravel()) - counts.ravel(), counts.ravel())
+    c = concentration.ravel()[cells]
+    # The first customer always opens a table.
+    opens = (before == 0) | (rng.random(len(cells)) * (c + before) < c)
+    return np.bincount(cells[opens], minlength=counts.size).reshape(counts.shape)
+
+
+def _log_gamma_density(x, prior):
+    """Log density of x = log c, with c of the Gamma distribution (shape, rate), up to a constant."""
+    shape, rate = prior
+    return shape * x - rate * np.exp(x)
+
+
+# --- The settings of a fit of compound LDA: collections, algorithm, burn-in and which hyperparameters are learnt ------
+
 
 # The share of the burn-in with merges. The last M-step for eta uses draws after them.
 _MERGING = 0.4

@@ -9,7 +9,7 @@ from sklda._core.names import listed, read_labels
 from sklda._core.warn import warn
 from sklda._models.compound.hdp import RECORDED, shown_draws, shown_mixtures
 from sklda._models.compound.mixtures import Mixtures
-from sklda._models.compound.priors import document_prior
+from sklda._models.compound.model import document_prior
 from sklda._models.results import total_variance
 from sklda._sampling.draws import draw_dirichlets
 from sklda._sampling.run_chains import best_chain, in_rows

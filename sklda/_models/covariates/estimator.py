@@ -21,8 +21,15 @@ from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._core.warn import warn
 from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._models.base import BaseLDA
-from sklda._models.covariates.coefficients import Coefficients, chain_with_coefficients, continued
-from sklda._models.covariates.model import Columns, Model, check_size, prior_of
+from sklda._models.covariates.coefficients import (
+    Coefficients,
+    Columns,
+    Model,
+    chain_with_coefficients,
+    check_size,
+    continued,
+    prior_of,
+)
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
 from sklda._models.parameters import shared
 from sklda._models.progress import with_callbacks

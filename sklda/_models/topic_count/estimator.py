@@ -26,7 +26,7 @@ from sklda._models.results import ChainAttributes, ChainResults, prior_attribute
 from sklda._models.topic_count.count_prior import LARGEST, CountPrior
 from sklda._models.topic_count.pmmh import PMMH
 from sklda._models.topic_count.posterior import LAST_SWEEPS, sample_models
-from sklda._models.topic_count.prior_rules import PriorRule
+from sklda._models.topic_count.runs import PriorRule
 from sklda._models.topic_count.scan import Scan
 from sklda._sampling.point_estimates import check_memory_of_results
 from sklda._sampling.run_chains import best_chain

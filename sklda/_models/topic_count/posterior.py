@@ -9,7 +9,7 @@ from sklda._core import random
 from sklda._core.arguments import check_memory
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
-from sklda._models.topic_count.prior_rules import PriorRule
+from sklda._models.topic_count.runs import PriorRule
 from sklda._sampling.annealed_start import anneal
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class

@@ -1,13 +1,245 @@
-"""New chains at a number of topics, and their runs."""
+"""What a scan runs at a number of topics: the priors, the budget of sweeps, and new chains with their runs."""
 
-from dataclasses import replace
+import time
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import logsumexp
 
 from sklda._core import random
+from sklda._core.count_histograms import CountHistograms
+from sklda._core.gibbs_em import BOUNDS
+from sklda._core.priors import Priors, at_topics
+from sklda._core.rising import log_gamma_ratio
+from sklda._core.slice_sampling import slice_on_log
 from sklda._likelihood.evidence.estimates import runs_of_chain
 from sklda._sampling.annealed_start import anneal
+from sklda._sampling.choice import chain_class
 from sklda._sampling.initialisation import prune
+
+# --- alpha and eta of a model whose number of topics varies: given, or unknown with a weak prior of their own ---------
+
+
+# The prior of an unknown alpha or eta: its logarithm is normal, with the logarithm of the first number as its mean and
+# the second one as its standard deviation. So 95 % of it lie between .002 and 5.
+CENTRE, SPREAD = 0.1, 2.0
+# Points of the grid on which a density is normalised, and the difference from the largest log density beyond which it
+# is zero. In nats.
+_POINTS, _NOTHING = 200, 30.0
+# Sweeps between two draws of what is unknown. A draw takes about as long as a sweep over 5,000 tokens.
+_EVERY = 2
+
+
+@dataclass(frozen=True, eq=False)
+class PriorRule:
+    """alpha and eta for any number of topics T, the same for all topics.
+
+    Attributes
+    ----------
+    doc_topic_prior : float, str, callable or None
+        alpha, see `at_topics`. None: unknown.
+    topic_word_prior : float, str, ndarray of shape (n_features,) or None
+        eta. None: unknown.
+    n_features : int
+    """
+
+    doc_topic_prior: object
+    topic_word_prior: object
+    n_features: int
+
+    @property
+    def unknown(self):
+        """Whether alpha, or eta, or both are unknown."""
+        return self.doc_topic_prior is None or self.topic_word_prior is None
+
+    @property
+    def same_for_all(self):
+        """Whether alpha and eta mean the same at every number of topics."""
+        given = self.doc_topic_prior, self.topic_word_prior
+        return not any(isinstance(each, str) or callable(each) for each in given)
+
+    def at(self, n_components, near=None):
+        """The `Priors` of a number of topics. What is unknown begins at its value in `near`, or else at 1 / T."""
+        alpha = at_topics(self.doc_topic_prior, "doc_topic_prior", n_components)
+        eta = at_topics(self.topic_word_prior, "topic_word_prior", n_components)
+        if alpha is None:
+            alpha = 1 / n_components if near is None else near.doc[0, 0]
+        if eta is None:
+            eta = 1 / n_components if near is None else near.word[0]
+        return Priors.make(alpha, eta, n_components, self.n_features)
+
+    def mean(self, found):
+        """The geometric mean of several `Priors` of one number of topics, as far as they are unknown."""
+        alpha, eta = np.exp(np.mean([np.log([each.doc[0, 0], each.word[0]]) for each in found], axis=0))
+        return self._with(found[0], alpha, eta)
+
+    def draw(self, chain, rng):
+        """Draw what is unknown from its full conditional given z, in place; the histograms of the counts of z."""
+        counts = CountHistograms.of(chain)
+        alpha, eta = chain.priors.doc[0, 0], chain.priors.word[0]
+        if self.doc_topic_prior is None:
+            alpha = slice_on_log(rng, alpha, lambda x: _log_density(counts.doc_part, x)[0, 0], BOUNDS)
+        if self.topic_word_prior is None:
+            eta = slice_on_log(rng, eta, lambda x: _log_density(counts.word_part, x)[0, 0], BOUNDS)
+        chain.priors = self._with(chain.priors, alpha, eta)
+        return counts
+
+    def settle(self, chain, n_sweeps, rng, stop):
+        """Draw what is unknown between sweeps, and give the chain its posterior mean in the second half of them.
+
+        Returns
+        -------
+        float
+            log p(h) - log p(h | w, T) at this h, in the mode of z in which the chain is; 0 if nothing is unknown.
+        """
+        if not self.unknown:
+            return 0.0
+        draws, log_h = [], []
+        for i in range(n_sweeps):
+            chain.sweep(stop)
+            if i % _EVERY == 0:
+                draws.append(self.draw(chain, rng))
+                log_h.append(np.log([chain.priors.doc[0, 0], chain.priors.word[0]]))
+        kept = slice(len(draws) // 2, None)
+        log_alpha, log_eta = np.mean(log_h[kept], axis=0)
+        counts = CountHistograms.stack(draws[kept])
+        log_prior, log_posterior = 0.0, np.zeros(len(counts))
+        if self.doc_topic_prior is None:
+            log_prior += _log_prior(log_alpha) - _LOG_NORMALISER
+            log_posterior += _conditional(counts.doc_part, log_alpha)
+        if self.topic_word_prior is None:
+            log_prior += _log_prior(log_eta) - _LOG_NORMALISER
+            log_posterior += _conditional(counts.word_part, log_eta)
+        chain.priors = self._with(chain.priors, np.exp(log_alpha), np.exp(log_eta))
+        return float(log_prior - logsumexp(log_posterior) + np.log(len(counts)))
+
+    def log_share_with_empty_topics(self, corpus, alpha, few, many):
+        """log p(z | `many` topics) - log p(z | `few` topics) of a z that has only these `few` topics; (n_many,).
+
+        At the same alpha and eta it depends only on the lengths of the documents. So log p(w | many) is at least log
+        p(w | few) plus this: the further topics are empty.
+        """
+        lengths, numbers = corpus.distinct_lengths
+        of_many = log_gamma_ratio(np.asarray(many)[:, None] * alpha, lengths) @ numbers
+        return log_gamma_ratio(few * alpha, lengths) @ numbers - of_many
+
+    def _with(self, priors, alpha, eta):
+        """These priors, with other values of what is unknown."""
+        if self.topic_word_prior is None:
+            priors = priors.with_eta(eta)
+        if self.doc_topic_prior is None:
+            priors = replace(priors, doc=np.full_like(priors.doc, alpha))
+        return priors
+
+
+def _log_prior(x):
+    """log p(x) of x = log alpha or log eta, up to a constant."""
+    return -(((x - np.log(CENTRE)) / SPREAD) ** 2) / 2
+
+
+def _log_density(part, x):
+    """log p(x | z, w) of x = log alpha or log eta, up to a constant, for draws of z; (n_draws, n_values)."""
+    x = np.atleast_1d(x)
+    return part(np.exp(x)) + _log_prior(x)
+
+
+def _log_integral(log_density, x):
+    return logsumexp(log_density, axis=-1) + np.log(x[1] - x[0])
+
+
+def _conditional(part, x):
+    """log p(x | z, w) of one x = log alpha or log eta for draws of z, (n_draws,)."""
+    low, high = np.log(BOUNDS)
+    while True:
+        grid = np.linspace(low, high, _POINTS)
+        density = _log_density(part, grid)
+        inside = np.flatnonzero((density > density.max(axis=1, keepdims=True) - _NOTHING).any(axis=0))
+        first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, _POINTS - 1)
+        if last - first > _POINTS // 2:
+            return _log_density(part, x)[:, 0] - _log_integral(density, grid)
+        low, high = grid[first], grid[last]
+
+
+_GRID = np.linspace(np.log(BOUNDS[0]), np.log(BOUNDS[1]), 10_000)
+_LOG_NORMALISER = float(_log_integral(_log_prior(_GRID), _GRID))
+
+
+# --- The budget of sweeps of a scan, and the seconds of a sweep -------------------------------------------------------
+
+
+# Sweeps by default: this, divided by the root of the number of tokens, or of the second number if that is larger. So
+# four times the tokens have half the sweeps and take twice the time.
+_ROOT_SWEEPS, _LEAST_TOKENS = 1.2e7, 10_000
+
+
+class BudgetSpent(Exception):
+    """The sweeps that are left do not suffice for the next runs."""
+
+
+class Budget:
+    """The sweeps over a corpus that a fit may make.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    max_sweeps : int or None
+        None: a default for the corpus.
+    last : int
+        Sweeps that are kept for the end, but not more than a fifth of all.
+
+    Attributes
+    ----------
+    limit : int
+        Sweeps in all.
+    n_sweeps : int
+        Sweeps so far, all chains together.
+    """
+
+    def __init__(self, corpus, max_sweeps, last):
+        self.limit, self.n_sweeps = max_sweeps, 0
+        if max_sweeps is None:
+            self.limit = int(_ROOT_SWEEPS / max(corpus.n_tokens, _LEAST_TOKENS) ** 0.5)
+        self._last = max(min(last, self.limit // 5), 1)
+
+    def allows(self, n_sweeps):
+        """Whether as many sweeps leave enough for the end."""
+        return self.n_sweeps + n_sweeps + self._last <= self.limit
+
+    def check(self, n_sweeps):
+        """Raise a ValueError if the budget does not allow as many sweeps at the start."""
+        if not self.allows(n_sweeps):
+            raise ValueError(
+                f"max_sweeps={self.limit} is too small: the first runs and the last sweeps take at least "
+                f"{n_sweeps + self._last} sweeps. Give max_sweeps=None, or thousands of sweeps."
+            )
+
+    def take(self, n_sweeps):
+        """Count sweeps that are to be made now.
+
+        Raises
+        ------
+        BudgetSpent
+        """
+        if not self.allows(n_sweeps):
+            raise BudgetSpent(f"the {self.limit} sweeps of max_sweeps do not suffice for the next {n_sweeps}")
+        self.n_sweeps += n_sweeps
+
+    def last(self, n_chains):
+        """Last sweeps of each of this many chains."""
+        return max(self._last // n_chains, 1)
+
+
+def seconds_of_sweep(corpus, priors):
+    """Seconds of a chain's second sweep, after a first one that fills the memory."""
+    chain = chain_class("collapsed", corpus, priors).initialise_randomly(corpus, priors, random.seed_sequence(0))
+    chain.sweep()
+    start = time.perf_counter()
+    chain.sweep()
+    return time.perf_counter() - start
+
+
+# --- New chains at a number of topics, and their runs -----------------------------------------------------------------
+
 
 # Least sweeps in which a chain before runs is annealed, relative to those of the first runs (no unit), also if the
 # budget shortens these. With 600,000 tokens and 20 topics, four chains of 72 sweeps ended 4,000 to 34,000 nats below

@@ -8,7 +8,6 @@ from scipy.special import expit, logsumexp, softmax
 from sklda._core import random
 from sklda._likelihood.evidence.annealing import check_memory_of_runs
 from sklda._likelihood.evidence.combining import LITTLE, MUCH_WORSE, CountEvidence, EvidenceTable
-from sklda._models.topic_count.cost import Budget, BudgetSpent, seconds_of_sweep
 from sklda._models.topic_count.count_prior import LARGEST
 from sklda._models.topic_count.curve import Curves, too_low
 from sklda._models.topic_count.posterior import (
@@ -19,7 +18,7 @@ from sklda._models.topic_count.posterior import (
     credible_interval,
     standard_errors,
 )
-from sklda._models.topic_count.runs import run_chain, sweeps_of_chain
+from sklda._models.topic_count.runs import Budget, BudgetSpent, run_chain, seconds_of_sweep, sweeps_of_chain
 from sklda._sampling.run_chains import NO_RUN
 
 # The first runs take at most this share of all sweeps, in addition to the chains before them.

@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import block_diag
 from scipy.special import gammaln, logsumexp
 
-from sklda._likelihood.evidence.permanent import log_permanent
+from sklda._likelihood.evidence.topic_labels import log_permanent
 
 
 def by_definition(log_weights):
@@ -77,7 +77,7 @@ def test_large_blocks_are_sampled(scale, monkeypatch):
     rng = np.random.default_rng(0)
     log_weights = scale * rng.standard_normal((13, 13))
     exact, _ = log_permanent(log_weights, rng)
-    monkeypatch.setattr("sklda._likelihood.evidence.permanent._EXACT_ROWS", 5)
+    monkeypatch.setattr("sklda._likelihood.evidence.topic_labels._EXACT_ROWS", 5)
     value, error = log_permanent(log_weights, rng)
     assert abs(value - exact) < 4.5 * error
     assert 0 < error < 0.1

@@ -13,12 +13,11 @@ from scipy.stats import ks_2samp, kstest
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._models.compound import concentrations as steps
 from sklda._models.compound import hdp
-from sklda._models.compound.concentrations import Concentration, Concentrations
-from sklda._models.compound.driver import chain_with_mixtures
+from sklda._models.compound import model as steps
+from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.compound.hdp import HDPMixtures
-from sklda._models.compound.model import Model
+from sklda._models.compound.model import Concentration, Concentrations, Model
 from sklda._sampling.steps import advance
 
 ALARM = 1e-5

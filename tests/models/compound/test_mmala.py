@@ -3,8 +3,8 @@
 import numpy as np
 from compound_cases import EXACT, corpus_of
 
+from sklda._models.compound.mixtures import TailCounts
 from sklda._models.compound.mmala import LangevinPoint
-from sklda._models.compound.tail_counts import TailCounts
 
 
 def test_the_slopes_of_the_langevin_target():

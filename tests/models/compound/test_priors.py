@@ -8,10 +8,9 @@ from scipy.stats import kstest
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._models.compound.driver import chain_with_mixtures
+from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.compound.mixtures import MixtureMStep
-from sklda._models.compound.model import Model
-from sklda._models.compound.priors import CompoundHyperparameters, draw_alpha
+from sklda._models.compound.model import CompoundHyperparameters, Model, draw_alpha
 from sklda._sampling.steps import advance
 from sklda.datasets import make_compound_lda_corpus
 

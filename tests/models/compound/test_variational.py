@@ -7,8 +7,7 @@ from enumeration import Enumeration
 
 from sklda._core.priors import Priors
 from sklda._models.compound.model import Model
-from sklda._models.compound.variational import VariationalAscent, maximise_bounds
-from sklda._models.compound.variational_mixtures import Mixtures
+from sklda._models.compound.variational import Mixtures, VariationalAscent, maximise_bounds
 
 DOCS_0 = [doc for docs in CASES[0][0] for doc in docs]
 

@@ -10,10 +10,15 @@ from scipy.stats import chi2, norm
 
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
+from sklda._models.covariates import coefficients
 from sklda._models.covariates import coefficients as step_module
-from sklda._models.covariates import regression
-from sklda._models.covariates.coefficients import Coefficients, chain_with_coefficients
-from sklda._models.covariates.model import INTERCEPT_SCALE, Model, distinct_rows
+from sklda._models.covariates.coefficients import (
+    INTERCEPT_SCALE,
+    Coefficients,
+    Model,
+    chain_with_coefficients,
+    distinct_rows,
+)
 from sklda._sampling.annealed_start import Annealing
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
@@ -38,7 +43,7 @@ def make_chain(corpus, columns, eta, K, centre, sigma, seed=0, topics=None, **se
 
 
 def break_exposures(monkeypatch):
-    right = regression.draw_exposures
+    right = coefficients.draw_exposures
     monkeypatch.setattr(step_module, "draw_exposures", lambda rng, totals, n: 4 * right(rng, totals, n))
 
 

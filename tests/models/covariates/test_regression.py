@@ -9,11 +9,17 @@ from scipy.stats import norm
 
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
+from sklda._models.covariates import coefficients
 from sklda._models.covariates import coefficients as step_module
-from sklda._models.covariates import regression
-from sklda._models.covariates.coefficients import Coefficients
-from sklda._models.covariates.model import INTERCEPT_SCALE, Columns, Model
-from sklda._models.covariates.regression import CollapsedLikelihood, PoissonRegressions, draw_sigma
+from sklda._models.covariates.coefficients import (
+    INTERCEPT_SCALE,
+    Coefficients,
+    CollapsedLikelihood,
+    Columns,
+    Model,
+    PoissonRegressions,
+    draw_sigma,
+)
 from sklda._models.covariates.terms import Curvature, Terms
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
@@ -113,7 +119,7 @@ def test_wrong_counts_and_a_normal_approximation_are_found(wrong, monkeypatch):
         return
     monkeypatch.setattr(CollapsedLikelihood, "shift", stay)
     if wrong == "exposures":
-        right = regression.draw_exposures
+        right = coefficients.draw_exposures
         monkeypatch.setattr(step_module, "draw_exposures", lambda rng, totals, n: right(rng, totals, n + 1))
     elif wrong == "tables":
         right_tables = step_module.draw_tables

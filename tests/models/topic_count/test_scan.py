@@ -17,11 +17,10 @@ from sklda._likelihood.evidence.bennett import Runs
 from sklda._likelihood.evidence.combining import CountEvidence, EvidenceTable
 from sklda._likelihood.evidence.estimates import EvidenceSettings
 from sklda._models.topic_count import scan
-from sklda._models.topic_count.cost import Budget, BudgetSpent
 from sklda._models.topic_count.count_prior import CountPrior
 from sklda._models.topic_count.curve import Curves, corners, too_low
 from sklda._models.topic_count.posterior import Posterior
-from sklda._models.topic_count.prior_rules import PriorRule
+from sklda._models.topic_count.runs import Budget, BudgetSpent, PriorRule
 from sklda._sampling.chain import ChainState
 from sklda._sampling.run_chains import Run
 from sklda.datasets import make_lda_corpus

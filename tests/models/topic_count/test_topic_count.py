@@ -27,8 +27,7 @@ from sklda._likelihood.evidence.estimates import EvidenceSettings
 from sklda._likelihood.held_out.averages import log_mean_exp
 from sklda._models.topic_count.pmmh import PMMH, propose_neighbour
 from sklda._models.topic_count.posterior import standard_errors
-from sklda._models.topic_count.prior_rules import CENTRE, SPREAD, PriorRule
-from sklda._models.topic_count.runs import run_chain
+from sklda._models.topic_count.runs import CENTRE, SPREAD, PriorRule, run_chain
 from sklda.datasets import make_lda_corpus
 
 FLAT = "three words, 1, 1"
@@ -449,8 +448,8 @@ def exact_log_evidence(docs, n_features, T):
     return logsumexp(logsumexp(of_alpha + log_prior, axis=1) + logsumexp(of_eta + log_prior, axis=1))
 
 
-@pytest.mark.mutation("sklda._models.topic_count.prior_rules._conditional", lambda *args: np.zeros(1), cases="2")
-@pytest.mark.mutation("sklda._models.topic_count.prior_rules._log_prior", np.zeros_like, cases="2")
+@pytest.mark.mutation("sklda._models.topic_count.runs._conditional", lambda *args: np.zeros(1), cases="2")
+@pytest.mark.mutation("sklda._models.topic_count.runs._log_prior", np.zeros_like, cases="2")
 @pytest.mark.parametrize("T", [1, 2, 3])
 def test_the_evidence_at_unknown_priors(T):
     """The mean over 30 chains of one run, with its own standard error, of which 4.5 are 3e-5.

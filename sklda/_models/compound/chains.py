@@ -1,4 +1,4 @@
-"""Chains or variational ascents of a fit of compound LDA: initialise and continue."""
+"""The chains or variational ascents of a fit of compound LDA: new ones, or those of a fit that is continued."""
 
 from sklda._core import random
 from sklda._models.compound.hdp import HDPMixtures
@@ -9,7 +9,7 @@ from sklda._sampling.prior_learning import EVERY, LAST_DRAWS, Learner
 from sklda._sampling.some_topics import SomeTopicsChain
 
 
-def initialise(corpus, priors, model, hyperparameters, n_chains, seed):
+def first_chains(corpus, priors, model, hyperparameters, n_chains, seed):
     """New chains or ascents, each with a stream of its own."""
     eta = float(hyperparameters.eta) if model.learn_eta else None
     seeds, given = [random.child(seed, c) for c in range(n_chains)], (hyperparameters.alpha, hyperparameters.gamma)
@@ -40,7 +40,7 @@ def _kind(model):
     return SomeTopicsChain if model.concentrations else GibbsChain
 
 
-def continued(corpus, priors, model, states):
+def continued_chains(corpus, priors, model, states):
     """Chains or ascents at the states of an earlier fit."""
     if model.method == "variational":
         return [VariationalAscent(corpus, priors, state, model) for state in states]
