@@ -24,7 +24,7 @@ from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._models.compound.chains import chain_with_mixtures
-from sklda._models.compound.model import Concentration, Concentrations, Model
+from sklda._models.compound.model import CompoundModel, Concentration, Concentrations
 from sklda._sampling.choice import chain_class
 from sklda._sampling.steps import advance
 from sklda.datasets import load_docstrings, make_lda_corpus
@@ -47,7 +47,7 @@ def sweep(X, options):
         priors = Priors.make(0.1, 0.05, K, corpus.n_features)
         kind = chain_class("collapsed", corpus, priors)
         given = Concentrations(Concentration(3.0), Concentration(3.0), Concentration(3.0))
-        model = Model(np.zeros(corpus.n_documents, np.int64), 1, concentrations=given)
+        model = CompoundModel(np.zeros(corpus.n_documents, np.int64), 1, concentrations=given)
         chains = {"LDA": kind.initialise_randomly(corpus, priors, seed)}
         chains["HDP"] = chain_with_mixtures(corpus, priors, seed, model, None, None)
         for chain in chains.values():

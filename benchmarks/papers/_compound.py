@@ -11,7 +11,7 @@ from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._likelihood.held_out.document_completion import split_tokens
 from sklda._models.compound.chains import chain_with_mixtures
-from sklda._models.compound.model import Model
+from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.variational import VariationalAscent
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.steps import advance
@@ -37,10 +37,10 @@ def sweep(X, labels, options):
         priors = Priors.make(1.0, 0.05, K, corpus.n_features)
         chains = {"plain": plain}
         for method in ("augmented", "langevin"):
-            model = Model(collections, len(names), method)
+            model = CompoundModel(collections, len(names), method)
             chains[method] = chain_with_mixtures(corpus, priors, seed, model, 1.0, 1.0)
             chains[method].n_burn_in = 10**9
-        model = Model(collections, len(names), "variational")
+        model = CompoundModel(collections, len(names), "variational")
         chains["variational"] = VariationalAscent.initialise(corpus, priors, seed, model, 1.0, 1.0)
         for name, chain in chains.items():
             for _ in range(1 if name == "variational" else options.warm_up):

@@ -124,13 +124,13 @@ def test_a_sweep_does_not_need_memory_for_alpha_of_every_document(kind):
     corpus = Corpus(np.arange(D, dtype=np.int32) % 50, np.arange(D + 1), 50)
     priors, groups = Priors.make(1.0, 0.1, n_topics, 50), np.arange(D) % 3
     if kind == "compound":
-        from sklda._models.compound.model import Model
+        from sklda._models.compound.model import CompoundModel
 
-        chain = chain_with_mixtures(corpus, priors, random.seed_sequence(0), Model(groups, 3), 1.0, 5.0)
+        chain = chain_with_mixtures(corpus, priors, random.seed_sequence(0), CompoundModel(groups, 3), 1.0, 5.0)
     else:
-        from sklda._models.covariates.coefficients import Model, distinct_rows
+        from sklda._models.covariates.coefficients import CovariateModel, distinct_rows
 
-        model = Model(*distinct_rows(np.eye(3)[groups][:, 1:]), np.zeros(n_topics), every=1)
+        model = CovariateModel(*distinct_rows(np.eye(3)[groups][:, 1:]), np.zeros(n_topics), every=1)
         chain = chain_with_coefficients(corpus, priors, random.seed_sequence(0), model)
     advance(chain, chain.steps)
     tracemalloc.start()

@@ -9,13 +9,15 @@ from sklda._sampling.prior_learning import EVERY, LAST_DRAWS, Learner
 from sklda._sampling.some_topics import SomeTopicsChain
 
 
-def first_chains(corpus, priors, model, hyperparameters, n_chains, seed):
+def first_chains(corpus, priors, model, n_chains, seed):
     """New chains or ascents, each with a stream of its own."""
-    eta = float(hyperparameters.eta) if model.learn_eta else None
-    seeds, given = [random.child(seed, c) for c in range(n_chains)], (hyperparameters.alpha, hyperparameters.gamma)
+    seeds = [random.child(seed, c) for c in range(n_chains)]
     if model.method == "variational":
-        return [VariationalAscent.initialise(corpus, priors, each, model, *given, eta) for each in seeds]
-    return [chain_with_mixtures(corpus, priors, each, model, *given) for each in seeds]
+        eta = float(model.eta) if model.learn_eta else None
+        return [
+            VariationalAscent.initialise(corpus, priors, each, model, model.alpha, model.gamma, eta) for each in seeds
+        ]
+    return [chain_with_mixtures(corpus, priors, each, model, model.alpha, model.gamma) for each in seeds]
 
 
 def chain_with_mixtures(corpus, priors, seed, model, alpha, gamma):

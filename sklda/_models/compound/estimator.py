@@ -22,7 +22,7 @@ from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._models.base import BaseLDA
 from sklda._models.compound.chains import continued_chains, first_chains
 from sklda._models.compound.hdp import show_in_common
-from sklda._models.compound.model import METHODS, CompoundHyperparameters, Concentrations, Model, document_prior
+from sklda._models.compound.model import METHODS, CompoundModel, Concentrations, document_prior
 from sklda._models.compound.results import (
     AscentResults,
     check_same_collections,
@@ -372,25 +372,22 @@ class CompoundLDA(ChainAttributes, BaseLDA):
                 collection_concentration=self.collection_concentration,
                 doc_concentration=self.doc_concentration,
             )
-            hyperparameters = CompoundHyperparameters.make(
-                self.n_components,
-                self.collection_topic_prior,
-                self.doc_concentration,
-                self.topic_word_prior,
-                kind_of_learning(self.learn_priors),
-                corpus.n_tokens,
-                concentrations,
-            )
-            model = Model.make(
+            model = CompoundModel.make(
                 collection_of,
                 len(labels),
                 self.method,
-                hyperparameters,
+                n_components=self.n_components,
+                collection_topic_prior=self.collection_topic_prior,
+                doc_concentration=self.doc_concentration,
+                topic_word_prior=self.topic_word_prior,
+                learn_priors=kind_of_learning(self.learn_priors),
+                n_tokens=corpus.n_tokens,
+                concentrations=concentrations,
                 max_iter=self.max_iter,
                 burn_in=self.burn_in,
                 earlier=None if run.former is None else (self._model_, run.former.states),
             )
-            priors = Priors.make(1.0, hyperparameters.eta, self.n_components, corpus.n_features)
+            priors = Priors.make(1.0, model.eta, self.n_components, corpus.n_features)
             n_chains = self.n_chains or (_HDP_CHAINS if concentrations else 1)
             # alpha has a row for each collection, twice while it changes.
             n_rows = (n_chains + 1) * len(labels)
@@ -401,7 +398,7 @@ class CompoundLDA(ChainAttributes, BaseLDA):
 
             known = {
                 "collections_": labels,
-                "topic_word_prior_": eta_attribute(hyperparameters.eta),
+                "topic_word_prior_": eta_attribute(model.eta),
                 "_model_": model,
                 "_fold_in_seed_": run.fold_in_seed,
                 "_settings_": settings_of(self),
@@ -416,7 +413,7 @@ class CompoundLDA(ChainAttributes, BaseLDA):
                 chains = continued_chains(corpus, priors, model, run.former.states)
             else:
                 seed = random.child(run.seed, 0)
-                chains = first_chains(corpus, priors, model, hyperparameters, n_chains, seed)
+                chains = first_chains(corpus, priors, model, n_chains, seed)
             if self.method == "variational":
                 chains = maximise_bounds(chains, self.max_iter, n_jobs=self.n_jobs, progress=run.progress)
             else:

@@ -200,7 +200,7 @@ class HDPMixtures(Mixtures):
 
     Parameters
     ----------
-    model : Model
+    model : CompoundModel
         With `concentrations`.
     seed : numpy.random.SeedSequence
         See `Mixtures`.

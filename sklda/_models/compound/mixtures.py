@@ -111,7 +111,7 @@ class Mixtures(Step):
 
     Parameters
     ----------
-    model : Model
+    model : CompoundModel
     seed : numpy.random.SeedSequence
         Its child s seeds what is drawn after sweep s.
     n_components : int

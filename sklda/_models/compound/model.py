@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -29,70 +28,54 @@ DRAWN_ALPHA = (1e-6, 1e6)
 _FIRST_ALPHA = (1e-3, 1e3)
 
 
-@dataclass(frozen=True, eq=False)
-class CompoundHyperparameters:
-    """The first alpha, gamma and eta of a fit, and which of them change.
+def first_hyperparameters(
+    n_components,
+    collection_topic_prior,
+    doc_concentration,
+    topic_word_prior,
+    learn_priors,
+    n_tokens,
+    concentrations=None,
+):
+    """The first alpha, gamma and eta of a fit, and which of them change: fields of `CompoundModel`, a dict.
 
-    Attributes
-    ----------
-    alpha, gamma : float
-    eta : float or ndarray
-    alpha_prior : tuple of (shape, rate) or None
-        Gamma prior of an alpha that is drawn.
-    learn_gamma, learn_eta : bool
-    concentrations : Concentrations or None
-        Those of the hierarchical Dirichlet process, whose alpha is a / `n_components`.
+    They come from the parameters of `CompoundLDA`: what is None has its default, and is learnt if `learn_priors`. With
+    `concentrations`, they replace the first two priors, and alpha is a / `n_components`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a value is out of range or not a number.
     """
-
-    alpha: float
-    gamma: float
-    eta: float | np.ndarray
-    alpha_prior: tuple | None
-    learn_gamma: bool
-    learn_eta: bool
-    concentrations: Any = None
-
-    @classmethod
-    def make(
-        cls,
-        n_components,
-        collection_topic_prior,
-        doc_concentration,
-        topic_word_prior,
-        learn_priors,
-        n_tokens,
-        concentrations=None,
-    ):
-        """From the parameters of `CompoundLDA`: what is None has its default, and is learnt if `learn_priors`.
-
-        With `concentrations`, they replace the first two priors.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a value is out of range or not a number.
-        """
-        # alpha and eta of other estimators are 1 / K at first, and those of a small corpus stay at another value.
-        first = 1.0 / n_components
-        if learn_priors and n_tokens < LEAST_TOKENS:
-            learn_priors, first = False, SMALL_CORPUS_PRIOR
-        if concentrations is not None:
+    # alpha and eta of other estimators are 1 / K at first, and those of a small corpus stay at another value.
+    first = 1.0 / n_components
+    if learn_priors and n_tokens < LEAST_TOKENS:
+        learn_priors, first = False, SMALL_CORPUS_PRIOR
+    learn_eta = bool(learn_priors) and topic_word_prior is None
+    if concentrations is not None:
+        return {
+            "alpha": concentrations.topic.first / n_components,
+            "gamma": concentrations.doc.first,
             # The number of topics in use is not K, so eta does not begin at 1 / K.
-            eta = SMALL_CORPUS_PRIOR if topic_word_prior is None else topic_word_prior
-            learn_eta = learn_priors and topic_word_prior is None
-            alpha, gamma = concentrations.topic.first / n_components, concentrations.doc.first
-            return cls(alpha, gamma, eta, None, False, learn_eta, concentrations)
-        learn_gamma, learn_eta = (learn_priors and value is None for value in (doc_concentration, topic_word_prior))
-        gamma = first * n_components
-        if doc_concentration is not None:
-            gamma = check_prior(doc_concentration, "doc_concentration", {})
-        if not SMALLEST_GAMMA <= gamma <= LARGEST_GAMMA:
-            raise ValueError(
-                f"doc_concentration = {gamma:g}: it must lie between {SMALLEST_GAMMA:g} and {LARGEST_GAMMA:g}."
-            )
-        eta = first if topic_word_prior is None else topic_word_prior
-        alpha, alpha_prior = _first_alpha(collection_topic_prior)
-        return cls(alpha, gamma, eta, alpha_prior, learn_gamma, learn_eta)
+            "eta": SMALL_CORPUS_PRIOR if topic_word_prior is None else topic_word_prior,
+            "learn_eta": learn_eta,
+        }
+    gamma = first * n_components
+    if doc_concentration is not None:
+        gamma = check_prior(doc_concentration, "doc_concentration", {})
+    if not SMALLEST_GAMMA <= gamma <= LARGEST_GAMMA:
+        raise ValueError(
+            f"doc_concentration = {gamma:g}: it must lie between {SMALLEST_GAMMA:g} and {LARGEST_GAMMA:g}."
+        )
+    alpha, alpha_prior = _first_alpha(collection_topic_prior)
+    return {
+        "alpha": alpha,
+        "gamma": gamma,
+        "eta": first if topic_word_prior is None else topic_word_prior,
+        "alpha_prior": alpha_prior,
+        "learn_gamma": bool(learn_priors) and doc_concentration is None,
+        "learn_eta": learn_eta,
+    }
 
 
 def _first_alpha(given):
@@ -284,8 +267,8 @@ METHODS = ("augmented", "langevin", "variational")
 
 
 @dataclass(frozen=True, eq=False)
-class Model(Aligned):
-    """Settings that do not change along a chain or an ascent.
+class CompoundModel(Aligned):
+    """What does not change along a chain or an ascent of compound LDA.
 
     Attributes
     ----------
@@ -293,6 +276,8 @@ class Model(Aligned):
         The collection of every document.
     n_collections : int
     method : {"augmented", "langevin", "variational"}
+    alpha, gamma, eta : float
+        The first values. eta may be an array.
     alpha_prior : tuple of (shape, rate) or None
         Gamma prior of alpha; None: alpha is fixed.
     learn_gamma, learn_eta : bool
@@ -310,6 +295,9 @@ class Model(Aligned):
     collections: np.ndarray
     n_collections: int
     method: str = "augmented"
+    alpha: float = 1.0
+    gamma: float = 1.0
+    eta: float | np.ndarray = 1.0
     alpha_prior: tuple | None = None
     learn_gamma: bool = False
     learn_eta: bool = False
@@ -319,51 +307,65 @@ class Model(Aligned):
     merging: int = 0
 
     @classmethod
-    def make(cls, collections, n_collections, method, hyperparameters, *, max_iter, burn_in, earlier=None):
-        """Settings of a fit, new or continued.
+    def make(
+        cls,
+        collections,
+        n_collections,
+        method,
+        *,
+        n_components,
+        collection_topic_prior,
+        doc_concentration,
+        topic_word_prior,
+        learn_priors,
+        n_tokens,
+        concentrations,
+        max_iter,
+        burn_in,
+        earlier=None,
+    ):
+        """From the parameters of `CompoundLDA`, for a new fit, or for one that is continued.
 
-        Parameters
-        ----------
-        collections : ndarray of shape (n_documents,), int64
-        n_collections : int
-        method : str
-        hyperparameters : CompoundHyperparameters
-        max_iter : int
-            Sweeps of this fit.
-        burn_in : int or None
-            None: the annealed sweeps, and half of the others.
-        earlier : pair of Model and list of state, default=None
-            Model and last states of the fit that is continued. Its burn-in is kept.
+        `earlier` is the `CompoundModel` and the last states of the fit that is continued; its burn-in is kept.
 
         Raises
         ------
-        ValueError
-            If the method cannot do what is asked, or the burn-in does not fit the number of sweeps.
+        ValueError, TypeError
+            If a value is out of range, the method cannot do what is asked, or the burn-in does not fit the number of
+            sweeps.
         """
-        if hyperparameters.concentrations and method != "augmented":
+        hyperparameters = first_hyperparameters(
+            n_components,
+            collection_topic_prior,
+            doc_concentration,
+            topic_word_prior,
+            learn_priors,
+            n_tokens,
+            concentrations,
+        )
+        if concentrations and method != "augmented":
             raise ValueError(f"method={method!r} does not draw the concentrations of 'hdp': give method='augmented'.")
         if method == "variational":
-            if hyperparameters.alpha_prior is not None:
+            if hyperparameters.get("alpha_prior") is not None:
                 raise ValueError("method='variational' does not draw alpha: give collection_topic_prior as a float.")
             annealing, burn_in = NOT_ANNEALED, 0
         elif earlier is not None:
-            annealing, burn_in = earlier[0].annealing, earlier[0].burn_in
-            burn_in_of(burn_in, max_iter + min(state.n_sweeps for state in earlier[1]))
+            model, states = earlier
+            annealing, burn_in = model.annealing, model.burn_in
+            burn_in_of(burn_in, max_iter + min(state.n_sweeps for state in states))
         else:
             # A chain of the HDP begins with all topics. Annealing would keep the topics alike that are not needed.
-            annealing = NOT_ANNEALED if hyperparameters.concentrations else Annealing.within(max_iter, burn_in)
+            annealing = NOT_ANNEALED if concentrations else Annealing.within(max_iter, burn_in)
             burn_in = burn_in_of(burn_in, max_iter, annealing.n_sweeps)
         return cls(
             collections,
             n_collections,
             method,
-            hyperparameters.alpha_prior,
-            hyperparameters.learn_gamma,
-            hyperparameters.learn_eta,
-            burn_in,
-            annealing,
-            hyperparameters.concentrations,
-            int(_MERGING * burn_in) if hyperparameters.concentrations else 0,
+            **hyperparameters,
+            burn_in=burn_in,
+            annealing=annealing,
+            concentrations=concentrations,
+            merging=int(_MERGING * burn_in) if concentrations else 0,
         )
 
     @cached_property

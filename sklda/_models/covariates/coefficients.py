@@ -39,7 +39,7 @@ _MOST_TERMS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Model(Aligned):
+class CovariateModel(Aligned):
     """Settings that do not change along a chain.
 
     Attributes
@@ -256,7 +256,7 @@ class CollapsedLikelihood:
     entries : (ndarray, ndarray, ndarray)
         The documents, topics and values of the n_dk that are not zero.
     lengths : ndarray of shape (n_documents,)
-    model : Model
+    model : CovariateModel
     sigma : float
     """
 
@@ -393,7 +393,7 @@ class Coefficients(Step):
 
     Parameters
     ----------
-    model : Model
+    model : CovariateModel
     seed : numpy.random.SeedSequence
         Its child s seeds what is drawn after sweep s.
 
@@ -482,7 +482,7 @@ def chain_with_coefficients(corpus, priors, seed, model):
     priors : Priors
         Only eta is used.
     seed : numpy.random.SeedSequence
-    model : Model
+    model : CovariateModel
     """
     chain = GibbsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
     chain.steps = [Coefficients(model, random.child(seed, 1))]

@@ -24,7 +24,7 @@ from sklda._models.base import BaseLDA
 from sklda._models.covariates.coefficients import (
     Coefficients,
     Columns,
-    Model,
+    CovariateModel,
     chain_with_coefficients,
     check_size,
     continued,
@@ -387,7 +387,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         else:
             annealing = Annealing.within(self.max_iter, self.burn_in)
             burn_in = burn_in_of(self.burn_in, self.max_iter, annealing.n_sweeps)
-        model = Model(*distinct, centre, sigma, learns, burn_in, annealing)
+        model = CovariateModel(*distinct, centre, sigma, learns, burn_in, annealing)
         return model, priors
 
     def _check_same_covariates(self, terms, columns):

@@ -17,7 +17,7 @@ from sklda._models.compound import model as compound_model
 from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.mmala import LangevinPoint
-from sklda._models.compound.model import Model
+from sklda._models.compound.model import CompoundModel
 from sklda._sampling.steps import advance
 
 ALARM = 1e-5
@@ -27,7 +27,7 @@ SAMPLERS = ["augmented", "langevin"]
 def make_chain(corpus, labels, K, setting, method, seed=0, burn_in=0, n_collections=None, **options):
     alpha, gamma, eta = setting
     priors = Priors.make(1.0, eta, K, corpus.n_features)
-    model = Model(labels, n_collections or int(labels.max()) + 1, method, burn_in=burn_in, **options)
+    model = CompoundModel(labels, n_collections or int(labels.max()) + 1, method, burn_in=burn_in, **options)
     chain = chain_with_mixtures(corpus, priors, random.child(random.seed_sequence(seed)), model, alpha, gamma)
     chain.n_burn_in = burn_in
     return chain

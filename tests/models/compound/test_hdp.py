@@ -14,10 +14,10 @@ from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._models.compound import hdp
-from sklda._models.compound import model as steps
+from sklda._models.compound import hdp as steps
 from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.compound.hdp import HDPMixtures
-from sklda._models.compound.model import Concentration, Concentrations, Model
+from sklda._models.compound.model import CompoundModel, Concentration, Concentrations
 from sklda._sampling.steps import advance
 
 ALARM = 1e-5
@@ -25,7 +25,9 @@ ONE, TWO = np.zeros(3, np.int64), np.array([0, 1, 1])
 
 
 def make_chain(corpus, labels, K, concentrations, eta, seed=0, burn_in=0):
-    model = Model(labels, int(labels.max()) + 1, burn_in=burn_in, concentrations=Concentrations(*concentrations))
+    model = CompoundModel(
+        labels, int(labels.max()) + 1, burn_in=burn_in, concentrations=Concentrations(*concentrations)
+    )
     priors = Priors.make(1.0, eta, K, corpus.n_features)
     chain = chain_with_mixtures(corpus, priors, random.child(random.seed_sequence(seed)), model, None, None)
     chain.n_burn_in = burn_in

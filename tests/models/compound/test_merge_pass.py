@@ -10,7 +10,7 @@ from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.compound.hdp import HDPMixtures, _Pass, merged_numbers
-from sklda._models.compound.model import Concentration, Concentrations, Model
+from sklda._models.compound.model import CompoundModel, Concentration, Concentrations
 from sklda.datasets import make_lda_corpus
 
 ETA = 0.3
@@ -19,7 +19,7 @@ ETA = 0.3
 def make_chain(X, topics, labels, K=6):
     """A chain at given topics, with mixtures near their shares."""
     corpus, given = Corpus.from_counts(X), Concentrations(*(Concentration(value) for value in (1.5, 3.0, 2.0)))
-    model = Model(labels, int(labels.max()) + 1, concentrations=given)
+    model = CompoundModel(labels, int(labels.max()) + 1, concentrations=given)
     chain = chain_with_mixtures(
         corpus, Priors.make(1.0, ETA, K, corpus.n_features), random.seed_sequence(0), model, None, None
     )

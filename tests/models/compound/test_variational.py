@@ -6,7 +6,7 @@ from compound_cases import CASES, corpus_of
 from enumeration import Enumeration
 
 from sklda._core.priors import Priors
-from sklda._models.compound.model import Model
+from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.variational import Mixtures, VariationalAscent, maximise_bounds
 
 DOCS_0 = [doc for docs in CASES[0][0] for doc in docs]
@@ -16,7 +16,7 @@ DOCS_0 = [doc for docs in CASES[0][0] for doc in docs]
 def test_the_bound_rises_and_stays_below_the_evidence(case):
     collections, V, K, (alpha, gamma, eta), (_, _, log_p) = case
     corpus, labels = corpus_of(collections, V)
-    model = Model(labels, len(collections), "variational")
+    model = CompoundModel(labels, len(collections), "variational")
     priors = Priors.make(1.0, eta, K, V)
     fit = VariationalAscent.initialise(corpus, priors, np.random.SeedSequence(0), model, alpha, gamma)
     bounds = []
@@ -31,7 +31,12 @@ def test_the_bound_is_the_evidence_where_nothing_is_hidden():
     """With one topic q is the posterior, and the bound is log p(w); each constant counts."""
     corpus, labels = corpus_of(CASES[0][0], 3)
     fit = VariationalAscent.initialise(
-        corpus, Priors.make(1.0, 0.3, 1, 3), np.random.SeedSequence(0), Model(labels, 2, "variational"), 0.7, 1.9
+        corpus,
+        Priors.make(1.0, 0.3, 1, 3),
+        np.random.SeedSequence(0),
+        CompoundModel(labels, 2, "variational"),
+        0.7,
+        1.9,
     )
     fit.sweep()
     np.testing.assert_allclose(fit.log_joint(), Enumeration(DOCS_0, 3, 1, 1.9, 0.3).log_joint[0], rtol=1e-10)
@@ -40,7 +45,7 @@ def test_the_bound_is_the_evidence_where_nothing_is_hidden():
 def test_the_bound_with_a_large_prior():
     """With one word log p(w) is zero; the terms of the priors are 10^15 times larger than their sum."""
     corpus, labels = corpus_of([[[0], [0]], [[0, 0]]], 1)
-    model = Model(labels, 2, "variational")
+    model = CompoundModel(labels, 2, "variational")
     fit = VariationalAscent.initialise(
         corpus, Priors.make(1.0, 1.0, 100, 1), np.random.SeedSequence(0), model, 1e12, 1e6
     )
@@ -73,7 +78,7 @@ def test_the_slopes_of_the_bound():
 def test_an_ascent_stops_without_a_listener():
     """The last iteration is the first that gains less than the tolerance; more iterations allowed change nothing."""
     corpus, labels = corpus_of(CASES[0][0], 3)
-    model, priors = Model(labels, 2, "variational"), Priors.make(1.0, 0.3, 2, 3)
+    model, priors = CompoundModel(labels, 2, "variational"), Priors.make(1.0, 0.3, 2, 3)
     traces = []
     for most in (500, 5000):
         starts = [

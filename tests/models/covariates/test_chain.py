@@ -15,7 +15,7 @@ from sklda._models.covariates import coefficients as step_module
 from sklda._models.covariates.coefficients import (
     INTERCEPT_SCALE,
     Coefficients,
-    Model,
+    CovariateModel,
     chain_with_coefficients,
     distinct_rows,
 )
@@ -31,7 +31,7 @@ ALARM = 1e-6
 
 def make_chain(corpus, columns, eta, K, centre, sigma, seed=0, topics=None, **settings):
     rows, index = distinct_rows(np.asarray(columns, dtype=float))
-    model = Model(rows, index, np.full(K, centre), sigma, **{"every": 1, **settings})
+    model = CovariateModel(rows, index, np.full(K, centre), sigma, **{"every": 1, **settings})
     priors = Priors.make(1.0, eta, K, corpus.n_features)
     if topics is None:
         return chain_with_coefficients(corpus, priors, np.random.SeedSequence(seed), model)
@@ -48,7 +48,7 @@ def break_exposures(monkeypatch):
 
 
 def break_prior(monkeypatch):
-    monkeypatch.setattr(Model, "prior_precision", lambda self, sigma: np.full(self.rows.shape[1], 4.0))
+    monkeypatch.setattr(CovariateModel, "prior_precision", lambda self, sigma: np.full(self.rows.shape[1], 4.0))
 
 
 def break_alpha(monkeypatch):

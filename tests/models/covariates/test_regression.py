@@ -16,7 +16,7 @@ from sklda._models.covariates.coefficients import (
     Coefficients,
     CollapsedLikelihood,
     Columns,
-    Model,
+    CovariateModel,
     PoissonRegressions,
     draw_sigma,
 )
@@ -37,7 +37,7 @@ def make_chain(sigma=SIGMA, seed=0):
     topics = np.concatenate([np.repeat([0, 1], row) for row in COUNTS]).astype(np.int32)
     corpus = Corpus(np.zeros(len(topics), np.int32), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), 1)
     rows = np.array([[1.0, 0.0], [1.0, 1.0]])
-    model = Model(rows, GROUPS, CENTRE, sigma, every=1)
+    model = CovariateModel(rows, GROUPS, CENTRE, sigma, every=1)
     seed = np.random.SeedSequence(seed)
     stream, step = seed.generate_state(4, np.uint64), Coefficients(model, seed)
     chain = GibbsChain(corpus, Priors.make(1.0, 0.5, 2, 1), ChainState(topics, stream, steps=(step,)))
