@@ -110,19 +110,19 @@ def test_transform_and_scores_are_lazy_and_equal(fitted, counts, blocks, process
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
-    ("estimator", "metadata", "lazy"),
+    ("estimator", "metadata"),
     [
-        (CollapsedVariationalLDA(2, max_iter=3), {}, True),
-        (EmpiricalBayesLDA(2, max_iter=100, n_tuning=4), {}, True),
-        (CompoundLDA(2, max_iter=3), {"collections": np.arange(150) % 2}, False),
-        (CovariateLDA(2, max_iter=3), {"covariates": np.arange(150.0)}, False),
-        (LabeledLDA(max_iter=3), {"y": np.arange(150) % 2}, False),
+        (CollapsedVariationalLDA(2, max_iter=3), {}),
+        (EmpiricalBayesLDA(2, max_iter=100, n_tuning=4), {}),
+        (CompoundLDA(2, max_iter=3), {"collections": np.arange(150) % 2}),
+        (CovariateLDA(2, max_iter=3), {"covariates": np.arange(150.0)}),
+        (LabeledLDA(max_iter=3), {"y": np.arange(150) % 2}),
     ],
 )
-def test_which_estimators_transform_lazily(counts, blocks, processes, estimator, metadata, lazy):
+def test_estimators_transform_lazily(counts, blocks, processes, estimator, metadata):
     lda = estimator.set_params(random_state=0).fit(counts, **metadata)
     theta = lda.transform(blocks(counts, 3))
-    assert isinstance(theta, da.Array if lazy else np.ndarray)
+    assert isinstance(theta, da.Array)
     np.testing.assert_array_equal(np.asarray(theta), lda.transform(counts))
 
 
