@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from distributed import Client, LocalCluster
 
 from sklda._cluster.actors import ClusterCorpus
-from sklda._cluster.chain import ClusterChain
+from sklda._cluster.cluster_chain import ClusterChain
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors

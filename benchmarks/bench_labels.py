@@ -30,9 +30,9 @@ from threadpoolctl import threadpool_limits
 from sklda import LabeledLDA
 from sklda._core import random
 from sklda._core.corpus import Corpus
-from sklda._models.labels.chain import LabelChain
+from sklda._models.labels.classifier import top_labels
+from sklda._models.labels.label_chain import LabelChain
 from sklda._models.labels.open_topics import LabelPriors, OpenTopics
-from sklda._models.labels.selection import top_labels
 from sklda.datasets import load_docstrings
 
 PARTS = ("models", "logistic", "speed")

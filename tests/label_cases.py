@@ -4,9 +4,9 @@ import numpy as np
 import scipy.sparse as sp
 from enumeration import Enumeration
 
-from sklda._models.labels.chain import LabelChain
-from sklda._models.labels.fitting import LabelSums
+from sklda._models.labels.label_chain import LabelChain
 from sklda._models.labels.open_topics import LabelPriors, OpenTopics
+from sklda._models.labels.results import LabelSums
 from sklda._sampling.chain import ChainState
 
 # Documents with one label, with two and with all three.

@@ -6,7 +6,7 @@ from bench_labels import Counter, set_measures
 from sklda import LabeledLDA
 from sklda._core.corpus import Corpus
 from sklda._likelihood.held_out.fold_in import fold_in
-from sklda._models.labels.selection import top_labels
+from sklda._models.labels.classifier import top_labels
 
 
 def estimates(corpora, options, runs):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklda._cluster.actors import ClusterCorpus
-from sklda._cluster.chain import ClusterChain
+from sklda._cluster.cluster_chain import ClusterChain
 from sklda._core import random
 from sklda._core.dask_arrays import is_dask
 from sklda._core.names import read_vocabulary

@@ -5,7 +5,7 @@ import numpy as np
 from sklda._kernels import _compound
 
 
-def draw_tables(corpus, topics, collections, prior, stream):
+def draw_document_tables(corpus, topics, collections, prior, stream):
     """Draw auxiliary counts, summed over the documents of each collection.
 
     Parameters

@@ -15,7 +15,7 @@ import pytest
 
 from sklda._checkpoints.files import Damaged
 from sklda._cluster.actors import ClusterCorpus, _result_of
-from sklda._cluster.chain import ClusterChain
+from sklda._cluster.cluster_chain import ClusterChain
 from sklda._cluster.shard import Shard
 from sklda._cluster.shard_chain import Cells, ShardChain
 from sklda._core.corpus import Corpus

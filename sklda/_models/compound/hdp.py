@@ -23,8 +23,8 @@ from sklda._models.compound.model import (
     document_prior,
     draw_collection_concentration,
     draw_doc_concentration,
-    draw_tables,
     draw_topic_concentration,
+    draw_upper_tables,
 )
 from sklda._sampling.chain import compact_topics
 from sklda._sampling.draws import variance_of_draws
@@ -247,7 +247,7 @@ class HDPMixtures(Mixtures):
         tables = base_tables = self.draw_tables(chain)
         if len(tables) > 1:
             rng = np.random.default_rng(random.child(self.seed, chain.n_sweeps, 0))
-            base_tables = draw_tables(rng, self._opened(tables), tables)
+            base_tables = draw_upper_tables(rng, self._opened(tables), tables)
         before, number = used(chain), merged_numbers(chain, self, tables, base_tables.sum(axis=0), stop)
         gone = np.flatnonzero(number != np.arange(len(number)))
         self.log_pi, self.log_base = self.log_pi.copy(), self.log_base.copy()
@@ -301,7 +301,7 @@ class HDPMixtures(Mixtures):
             if given.collection.prior:
                 base = np.exp(self.log_base)
                 self.b = draw_collection_concentration(rng, self.b, given.collection.prior, tables, base)
-            upper = draw_tables(rng, self._opened(tables), tables).sum(axis=0)
+            upper = draw_upper_tables(rng, self._opened(tables), tables).sum(axis=0)
         if given.topic.prior:
             self.alpha = draw_topic_concentration(rng, self.alpha * K, given.topic.prior, upper) / K
         self.log_base = random.log_dirichlet(rng, (self.alpha + upper)[None])[0]

@@ -16,8 +16,8 @@ from sklda._core.newton import newton_on_log
 from sklda._kernels import _compound
 from sklda._models.compound import mmala
 from sklda._models.compound.model import LEARNT_GAMMA, document_prior, draw_alpha
-from sklda._sampling import tables
 from sklda._sampling.steps import Step
+from sklda._sampling.tables import draw_document_tables
 
 # --- Counts of topics by collection, in the form that the distribution of z given the mixtures depends on -------------
 
@@ -204,7 +204,7 @@ class Mixtures(Step):
     def draw_tables(self, chain):
         """Auxiliary counts of the present draw, int64 (n_collections, n_components)."""
         prior = document_prior(self.gamma, self.pi)
-        return tables.draw_tables(chain.corpus, chain.topics, self.model.collections, prior, chain.stream)
+        return draw_document_tables(chain.corpus, chain.topics, self.model.collections, prior, chain.stream)
 
     def tails(self, chain):
         """`TailCounts` of the present draw."""

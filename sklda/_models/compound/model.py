@@ -230,7 +230,7 @@ def draw_topic_concentration(rng, a, prior, tables):
     return slice_on_log(rng, a, log_density, DRAWN_ALPHA)
 
 
-def draw_tables(rng, concentration, counts):
+def draw_upper_tables(rng, concentration, counts):
     """Tables of `counts` customers: customer i, from 0, opens one with probability c / (c + i).
 
     Parameters

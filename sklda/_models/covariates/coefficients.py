@@ -20,7 +20,7 @@ from sklda._sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.prior_learning import Learner
 from sklda._sampling.steps import Step
-from sklda._sampling.tables import draw_tables
+from sklda._sampling.tables import draw_document_tables
 
 # --- The model of Dirichlet-multinomial regression (Mimno & McCallum 2008), and the settings of a fit -----------------
 
@@ -452,7 +452,7 @@ class Coefficients(Step):
     def draw_counts(self, chain, rng):
         """Auxiliary counts of the present draw: tables (n_rows, n_components), and exposures (n_rows,)."""
         index, lengths, alpha = self.model.index, chain.corpus.lengths, self.model.alpha(self.coefficients)
-        tables = draw_tables(chain.corpus, chain.topics, index, alpha, chain.stream)
+        tables = draw_document_tables(chain.corpus, chain.topics, index, alpha, chain.stream)
         filled = lengths > 0
         exposures = draw_exposures(rng, alpha.sum(axis=1)[index[filled]], lengths[filled])
         return tables, np.bincount(index[filled], exposures, minlength=len(alpha))

@@ -19,8 +19,37 @@ from sklda._likelihood.held_out.fold_in import fold_in
 from sklda._models.base import BaseLDA
 from sklda._models.labels.dependency import fold_in_with_dependency
 from sklda._models.labels.label_topics import LabelTopics
-from sklda._models.labels.selection import top_documents, top_labels
 from sklda._models.labels.targets import read_known_labels
+
+# --- Sets of labels from ranking scores -------------------------------------------------------------------------------
+
+
+def top_labels(scores, numbers):
+    """The highest labels of every document.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_documents, n_labels)
+    numbers : ndarray of shape (n_documents,), int
+        How many labels every document gets. Of equal scores the first is higher.
+
+    Returns
+    -------
+    ndarray of shape (n_documents, n_labels), bool
+    """
+    chosen = np.zeros(scores.shape, bool)
+    order = np.argsort(-scores, axis=1, kind="stable")
+    np.put_along_axis(chosen, order, np.arange(scores.shape[1]) < numbers[:, None], axis=1)
+    return chosen
+
+
+def top_documents(scores, numbers):
+    """The highest documents of every label: as `top_labels`, with documents and labels exchanged."""
+    return top_labels(np.ascontiguousarray(scores.T), numbers).T
+
+
+# --- The methods of a classifier whose topics are labels: proportions, ranking scores, sets of labels -----------------
+
 
 RANKING_SCORES = ("proportions", "shares", "cgs", "unnormalized")
 

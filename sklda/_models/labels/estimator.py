@@ -21,13 +21,12 @@ from sklda._core.priors import LARGEST, SMALLEST, at_topics
 from sklda._core.types import Counts, Model, Seed, TopicPrior
 from sklda._models.fit_run import FitRun, all_or_nothing
 from sklda._models.gibbs import GibbsLDA
-from sklda._models.labels.chain import LabelChain
 from sklda._models.labels.classifier import RANKING_SCORES, LabelClassifier
 from sklda._models.labels.dependency import SAMPLERS
-from sklda._models.labels.fitting import LabelSums
+from sklda._models.labels.label_chain import LabelChain
 from sklda._models.labels.label_topics import label_prior
 from sklda._models.labels.open_topics import LabelPriors, OpenTopics
-from sklda._models.labels.results import LabelResults
+from sklda._models.labels.results import LabelResults, LabelSums
 from sklda._models.labels.targets import read_targets
 from sklda._models.parameters import POSITIVE, shared
 from sklda._models.progress import with_callbacks

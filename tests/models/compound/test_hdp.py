@@ -155,7 +155,7 @@ def topics_with_tokens_too(monkeypatch):
 
 def all_customers(monkeypatch):
     """Every customer of the upper level opens a table."""
-    monkeypatch.setattr(steps, "draw_tables", lambda rng, concentration, counts: counts)
+    monkeypatch.setattr(steps, "draw_upper_tables", lambda rng, concentration, counts: counts)
 
 
 def all_tokens(monkeypatch):

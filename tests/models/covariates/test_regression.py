@@ -122,8 +122,8 @@ def test_wrong_counts_and_a_normal_approximation_are_found(wrong, monkeypatch):
         right = coefficients.draw_exposures
         monkeypatch.setattr(step_module, "draw_exposures", lambda rng, totals, n: right(rng, totals, n + 1))
     elif wrong == "tables":
-        right_tables = step_module.draw_tables
-        monkeypatch.setattr(step_module, "draw_tables", lambda *arguments: right_tables(*arguments) + 1)
+        right_tables = step_module.draw_document_tables
+        monkeypatch.setattr(step_module, "draw_document_tables", lambda *arguments: right_tables(*arguments) + 1)
     else:
         monkeypatch.setattr(PoissonRegressions, "log_density", lambda self, own, topics=None: np.zeros(len(own)))
         monkeypatch.setattr(PoissonRegressions, "draw", approximate_draw)

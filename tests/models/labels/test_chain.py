@@ -10,9 +10,9 @@ from label_cases import PRIORS, LabelEnumeration, indicator, make_case
 from sklearn.naive_bayes import MultinomialNB
 
 from sklda import LabeledLDA
-from sklda._models.labels.chain import LabelChain
-from sklda._models.labels.fitting import LabelMeans, LabelSums
+from sklda._models.labels.label_chain import LabelChain
 from sklda._models.labels.open_topics import LabelPriors, OpenTopics
+from sklda._models.labels.results import LabelMeans, LabelSums
 from sklda._sampling.steps import advance
 
 ALARM = 1e-5

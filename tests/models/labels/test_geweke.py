@@ -6,7 +6,7 @@ from label_cases import indicator
 from scipy.stats import norm
 
 from sklda._core.corpus import Corpus
-from sklda._models.labels.chain import LabelChain
+from sklda._models.labels.label_chain import LabelChain
 from sklda._models.labels.open_topics import LabelPriors, OpenTopics
 from sklda._sampling.chain import ChainState
 

@@ -12,8 +12,8 @@ from scipy.special import gammaln
 from scipy.stats import norm
 
 from sklda._likelihood.held_out.fold_in import fold_in
+from sklda._models.labels.classifier import top_documents, top_labels
 from sklda._models.labels.dependency import fold_in_with_dependency
-from sklda._models.labels.selection import top_documents, top_labels
 
 ALARM = 1e-5
 WORDS = [0, 1, 1]
