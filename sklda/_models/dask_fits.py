@@ -49,7 +49,7 @@ def check_possible(estimator):
 
 
 class ClusterResults(RunResults):
-    """The results of one chain on a cluster, in the form of `ChainResults`. The fitted estimator does not keep them."""
+    """The results of one chain on a cluster, and their means. The fitted estimator does not keep them."""
 
     def __init__(self, chains):
         (self.chain,) = chains

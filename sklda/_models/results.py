@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
+from sklda._core import random
 from sklda._core.consensus import SAME_TOPIC, has_own_words, stability_and_prevalence
+from sklda._core.corpus import Corpus
 from sklda._core.diagnostics import diagnose, std_of_proportions
 from sklda._core.distances import jensen_shannon_pairs
 from sklda._core.parallel import in_parallel
@@ -36,7 +38,52 @@ _LARGE_R_HAT, _FEWEST_SWEEPS = 2.0, 50
 _TOPICS_EACH = 12
 
 
-class RunResults:
+class FitResults:
+    """What a fit keeps beside its attributes; those of all models have this form. A fitted estimator has ``_results_``.
+
+    Attributes
+    ----------
+    corpus : Corpus
+    states : list of ChainState
+        The last states of all chains, from which a warm start continues; empty if there are none.
+    best : int
+        Index of the chain that is kept.
+    continues : bool
+        Whether sweeps can go on from the last draw, see `continued_chain`.
+    """
+
+    corpus: Corpus
+    states: list[Any] = []
+    best: int
+    continues = False
+
+    def attributes(self):
+        """The fitted attributes, a dict."""
+        raise NotImplementedError
+
+    def sample(self, n_samples, seed):
+        """theta and phi of `n_samples` draws."""
+        raise NotImplementedError
+
+    def kept_draws(self):
+        """The draws of z in the means of the kept chain, `KeptDraws`; None if there are none."""
+        return None
+
+    def has_topics(self, topic_word):
+        """Which topics every chain of `draw_doc_topic` has, (n_chains, n_components)."""
+        return np.ones((1, len(topic_word)), bool)
+
+    def draw_doc_topic(self, n_draws, seed, topic_word):
+        """Iterate over draws of theta."""
+        for i in range(n_draws):
+            yield self.sample(1, random.child(seed, i))[0][0]
+
+    def continued_chain(self, seed):
+        """A chain that goes on from the last draw of the kept one, with other random numbers."""
+        raise NotImplementedError
+
+
+class RunResults(FitResults):
     """What the runs of chains of any kind have in common: their traces, and which of them is kept.
 
     Parameters
@@ -226,7 +273,7 @@ class ChainResults(RunResults):
         return bool(self.states[self.best].trace)
 
     def doc_topic_std(self):
-        return doc_topic_std(self.corpus, self.averaged_draws())
+        return doc_topic_std(self.corpus, self.kept_draws())
 
     def chains(self, topic_word, doc_topic):
         """A list of Bunch. The arguments are those of the chain that is kept."""
@@ -247,7 +294,7 @@ class ChainResults(RunResults):
 
     def sample(self, n_samples, seed):
         """theta and phi of `n_samples` draws."""
-        chains = at_draws(self.corpus, self.averaged_draws(), n_samples)
+        chains = at_draws(self.corpus, self.kept_draws(), n_samples)
         return sample_parameters(chains, n_samples, np.random.default_rng(seed))
 
     def continued_chain(self, seed):
@@ -286,8 +333,7 @@ class ChainResults(RunResults):
                 found[c] = jensen_shannon_pairs(topic_word, own) <= SAME_TOPIC
         return found
 
-    def averaged_draws(self):
-        """The draws of the kept chain that its means have."""
+    def kept_draws(self):
         return self._averaged(self.best)
 
     def _averaged(self, c):

@@ -134,7 +134,7 @@ def _correlation(found, n_samples, random_state):
         raise ValueError(f"a correlation needs at least three documents with words; there are {len(used)}.")
     found.say_what_is_left_out()
     results = getattr(found.model, "_results_", None)
-    if found.is_of_fit and getattr(results, "continues", False):
+    if found.is_of_fit and results is not None and results.continues:
         return _of_chain(results.continued_chain(random.child(seed, 0)), used, n_samples or _CHAIN_DRAWS, seed)
     sample = found.of_fit("_sample_posterior")
     if sample is None or not getattr(found.model, "_has_posterior", True):

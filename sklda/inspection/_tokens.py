@@ -141,9 +141,8 @@ class Tokens:
         if self.kind != "state":
             return [self._draw(random.key(random.child(seed, i))) for i in range(n_draws)]
         results = getattr(model, "_results_", None)
-        if not hasattr(results, "draws"):
-            return [self.topics]
-        return list(results.draws[results.best].last(min(n_draws, model.n_draws_)).topics)
+        draws = None if results is None else results.kept_draws()
+        return [self.topics] if draws is None else list(draws.last(n_draws).topics)
 
     def _likeliest(self):
         topics = np.empty(self.corpus.n_tokens, np.int32)

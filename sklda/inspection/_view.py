@@ -83,7 +83,8 @@ class View:
     def n_chains(self):
         """Number of chains of the fit; 0 if there are none."""
         # Merged topics have chains, but no trace of them.
-        states = getattr(getattr(self.model, "_results_", None), "states", ())
+        results = getattr(self.model, "_results_", None)
+        states = [] if results is None else results.states
         return len(getattr(self.model, "log_joint_trace_", states))
 
     @property

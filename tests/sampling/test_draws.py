@@ -407,5 +407,5 @@ def test_sums_of_proportions_have_the_errors_of_merged_topics():
     X = make_lda_corpus(30, 40, 4, doc_length=20, random_state=0).data
     lda = GibbsLDA(4, max_iter=20, random_state=0).fit(X)
     results = lda._results_
-    summed = doc_topic_std(results.corpus, results.averaged_draws(), TopicGroups(np.array([0, 1, 0, 2]), 3))
+    summed = doc_topic_std(results.corpus, results.kept_draws(), TopicGroups(np.array([0, 1, 0, 2]), 3))
     np.testing.assert_allclose(summed, merge_topics(lda, [[0, 2]]).doc_topic_std_, rtol=1e-5)

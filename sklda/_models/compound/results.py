@@ -3,14 +3,13 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sklda._core import random
 from sklda._core.diagnostics import std_of_proportions
 from sklda._core.names import listed, read_labels
 from sklda._core.warn import warn
 from sklda._models.compound.hdp import RECORDED, shown_draws, shown_mixtures
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import document_prior
-from sklda._models.results import total_variance
+from sklda._models.results import FitResults, total_variance
 from sklda._sampling.draws import draw_dirichlets
 from sklda._sampling.run_chains import best_chain, in_rows
 
@@ -83,10 +82,8 @@ def mixtures_of(fitted, collections):
     return mixtures[[index[label] for label in labels]]
 
 
-class AscentResults:
-    """The results of variational ascents, in the form of `ChainResults`."""
-
-    continues = False
+class AscentResults(FitResults):
+    """The results of variational ascents."""
 
     def __init__(self, ascents):
         self.corpus, self.states = ascents[0].corpus, [each.state() for each in ascents]
@@ -124,14 +121,6 @@ class AscentResults:
         state = self.states[self.best]
         parameters = state.doc_topic, state.topic_word_parameter
         return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
-
-    def has_topics(self, topic_word):
-        """The approximation has all topics, as one chain."""
-        return np.ones((1, len(topic_word)), bool)
-
-    def draw_doc_topic(self, n_draws, seed, topic_word):
-        for i in range(n_draws):
-            yield self.sample(1, random.child(seed, i))[0][0]
 
 
 def _recorded(results, name):

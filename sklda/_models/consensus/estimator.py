@@ -21,6 +21,7 @@ from sklda._core.counts import LARGEST_COUNT, check_matrix
 from sklda._core.diagnostics import std_of_proportions
 from sklda._core.types import Counts, Model, Seed
 from sklda._likelihood.held_out.averages import mean_per_token
+from sklda._models.checkpoints import take
 from sklda._models.consensus.fits import (
     check_memory_of_fits,
     draws_from_fits,
@@ -48,8 +49,6 @@ from sklda._models.parameters import ParametersMixin
 from sklda._models.persistence import SavedMixin
 from sklda._models.topic_names import TopicNamesMixin
 from sklda.metrics._models import topic_proportions
-
-_KEPT = "n_features_in_", "feature_names_in_"
 
 
 class ConsensusTopics(
@@ -252,50 +251,59 @@ class ConsensusTopics(
             raise ValueError(f"X has {len(lengths)} documents and no word at all: there is nothing to fit.")
         data = X if hasattr(X, "iloc") else counts
         estimator = GibbsLDA() if self.estimator is None else self.estimator
-        seed = random.seed_sequence(self.random_state)
         metadata = self._routed("fit", X, metadata).fit
+        seed = random.seed_sequence(self.random_state)
         rows = np.flatnonzero(lengths)
+        n_tokens = lengths.sum() * (self.resample if isinstance(self.resample, Real) else 1)
+        if counts.max() <= LARGEST_COUNT:  # Fits refuse what is larger.
+            check_memory_of_fits(estimator, self.n_fits, n_tokens, len(lengths), self.resample)
+
+        # Fits to all documents or samples of them, and to halves.
         tasks = tasks_of(estimator, data, rows, metadata, self.n_fits, self.resample, seed)
         # A single document has no halves.
         n_splits = self.n_splits if len(rows) > 1 else 0
         tasks_for_halves = tasks_of_halves(estimator, data, rows, metadata, n_splits, random.child(seed, 0, 0))
-        n_tokens = lengths.sum() * (self.resample if isinstance(self.resample, Real) else 1)
-        if counts.max() <= LARGEST_COUNT:  # Fits refuse what is larger.
-            check_memory_of_fits(estimator, self.n_fits, n_tokens, len(lengths), self.resample)
         estimators = with_shared_memory(fits_of(tasks, self.n_fits, self.n_jobs))
         topics = [topics_of(each) for each in estimators]
         theta = [training_proportions(each, data, metadata, self.resample is None) for each in estimators]
         shares = [lengths @ np.asarray(each, dtype=np.float64) / lengths.sum() for each in theta]
         halves = topics_of_halves(tasks_for_halves, self.n_jobs)
+
+        # Topics that most fits have, and both halves.
         found = find_consensus(topics, shares, self.min_prevalence, halves)
         warn_of_poor_fits(topics, found, self.min_prevalence)
-        known = {"estimators_": estimators, "_topic_shares_": shares, "_resampled_": self.resample}
-        attributes = found.attributes() | known | hierarchy_of(found.tree, self.n_fits)
+        attributes = found.attributes() | hierarchy_of(found.tree, self.n_fits)
         attributes["topic_word_std_"] = topic_word_std(found, estimators)
         if halves:
             attributes["split_half_agreement_"] = found.split_half_agreement
-        attributes |= {"_fingerprint_": fingerprint(counts), "_used_tokens_": lengths}
+
+        # Their proportions and shares, with the variance within fits and between them.
+        documents_hash = fingerprint(counts)
         draws: list[Any] = [None] * self.n_fits
-        if attributes["_fingerprint_"] is not None:
-            draws = [
-                topic_draws(each, data, metadata, self.resample is None, random.child(seed, 1, f))
-                for f, each in enumerate(estimators)
-            ]
-        attributes["doc_topic_"], between = mean_and_variance(
-            lambda f: summed(np.asarray(theta[f], float), found.members, f), self.n_fits
-        )
+        if documents_hash is not None:
+            for f, each in enumerate(estimators):
+                seed_of_fit = random.child(seed, 1, f)
+                draws[f] = topic_draws(each, data, metadata, self.resample is None, seed_of_fit)
+
+        def proportions(f):
+            return summed(np.asarray(theta[f], float), found.members, f)
+
+        mean, between = mean_and_variance(proportions, self.n_fits)
         within = sum(each.variance(found.members, f) for f, each in enumerate(draws) if each is not None) / self.n_fits
-        attributes["doc_topic_std_"] = std_of_proportions(within + between)
         share_draws = [own[None] if each is None else each.shares() for own, each in zip(shares, draws, strict=True)]
         attributes |= {
+            "estimators_": estimators,
+            "doc_topic_": mean,
+            "doc_topic_std_": std_of_proportions(within + between),
             "topic_share_": found.share,
             "topic_share_std_": share_std(share_draws, found.members),
+            "_topic_shares_": shares,
             "_share_draws_": share_draws,
+            "_resampled_": self.resample,
+            "_fingerprint_": documents_hash,
+            "_used_tokens_": lengths,
         }
-        for name in [name for name in vars(self) if name.endswith("_") and name not in _KEPT]:
-            delattr(self, name)
-        self.__dict__.update(attributes)
-        return self
+        return take(self, attributes)
 
     def transform(self, X: Counts, **metadata: Any) -> np.ndarray:
         """Proportions of the consensus topics in documents.

@@ -152,9 +152,9 @@ def with_shared_memory(estimators):
     corpora, found = {}, []
     for each in estimators:
         results = vars(each).get("_results_")
-        if hasattr(results, "corpus"):
+        if results is not None:
             results.corpus = corpora.setdefault(results.corpus.fingerprint, results.corpus)
-        if hasattr(results, "states") and "topic_assignments_" in vars(each):
+        if results is not None and results.states and "topic_assignments_" in vars(each):
             known = results.states[results.best].topics
             if np.array_equal(each.topic_assignments_, known):
                 each.topic_assignments_ = known
@@ -284,8 +284,9 @@ def topic_word_std(found, estimators):
     within = []
     for f, each in enumerate(estimators):
         results, groups = vars(each).get("_results_"), _groups(found.members, f, len(each.components_))
-        if hasattr(results, "averaged_draws"):
-            within.append(topic_word_variance(results.corpus, results.averaged_draws(), groups)[:-1])
+        draws = None if results is None else results.kept_draws()
+        if draws is not None:
+            within.append(topic_word_variance(results.corpus, draws, groups)[:-1])
         elif hasattr(each, "topic_word_prior_"):
             parameters = groups.sums(np.asarray(each.components_, dtype=np.float64))[:-1]
             totals = parameters.sum(axis=1, keepdims=True)
@@ -302,8 +303,9 @@ def topic_draws(estimator, X, metadata, is_whole, seed):
     They are those of the fit if it has all documents and keeps draws. Otherwise they are drawn given its topics.
     """
     results = vars(estimator).get("_results_")
-    if is_whole and hasattr(results, "averaged_draws"):
-        return TopicDraws(results.corpus, results.averaged_draws())
+    kept = None if results is None else results.kept_draws()
+    if is_whole and kept is not None:
+        return TopicDraws(results.corpus, kept)
     if not hasattr(estimator, "doc_topic_prior_"):
         return None
     known = metadata_of_transform(estimator, metadata)

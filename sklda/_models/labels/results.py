@@ -193,15 +193,13 @@ def sample_parameters(chain, eta, n_samples, seed):
 
 
 class LabelResults(RunResults):
-    """The results of `LabelChain`s, in the form of `ChainResults`.
+    """The results of `LabelChain`s.
 
     Parameters
     ----------
     chains : list of LabelChain
     n_labels : int
     """
-
-    continues = False
 
     def __init__(self, chains, n_labels):
         super().__init__(chains, chains[0].n_burn_in)
