@@ -19,7 +19,7 @@ from report import say, table
 from scipy.special import digamma
 from threadpoolctl import threadpool_limits
 
-from sklda import CompoundLDA, TopicCountLDA
+from sklda import HDPLDA, TopicCountLDA
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
@@ -133,9 +133,7 @@ def compare(X, options):
     warnings.simplefilter("ignore")
     for eta in options.eta:
         for K in options.truncations:
-            lda = CompoundLDA(
-                K, collection_topic_prior="hdp", topic_word_prior=eta, max_iter=options.sweeps, random_state=0
-            )
+            lda = HDPLDA(K, topic_word_prior=eta, max_iter=options.sweeps, random_state=0)
             with stopwatch() as taken:
                 lda.fit(train)
             entry = {"seconds": taken["cpu"], "topics": lda.topic_count_interval_}

@@ -3,7 +3,7 @@
 import numpy as np
 from report import fitted, table
 
-from sklda import CompoundLDA
+from sklda import HDPLDA
 from sklda._core import random
 from sklda.datasets import make_lda_corpus
 
@@ -68,8 +68,7 @@ def hdp_one_topic(seed, options):
 
 
 def _hdp_found(X, sizes, seed, options):
-    given = {"n_components": 200, "collection_topic_prior": "hdp"} | options.parameters
-    lda, seconds = fitted(CompoundLDA(**given, random_state=seed), X)
+    lda, seconds = fitted(HDPLDA(**options.parameters, random_state=seed), X)
     large = int(np.searchsorted(np.cumsum(sizes.ravel()), 0.99 * sizes.sum())) + 1
     return {
         "tokens": int(X.sum()),

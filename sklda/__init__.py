@@ -9,7 +9,7 @@ import each other (`tests/test_floors.py`)::
     _models/variational       CollapsedVariationalLDA: CVB0, for corpora and for streams
     _models/empirical_bayes   EmpiricalBayesLDA: priors by marginal likelihood, with errors
     _models/topic_count       TopicCountLDA: the posterior over the number of topics
-    _models/compound          CompoundLDA: collections that share topics, and the HDP
+    _models/compound          CompoundLDA, HDPLDA: collections that share topics; their number
     _models/covariates        CovariateLDA: priors of documents from covariates
     _models/labels            LabeledLDA: topics that are labels
     _models/consensus         ConsensusTopics: topics that most fits have
@@ -42,6 +42,7 @@ except ImportError as error:
 
 from sklda import callbacks, datasets, inspection, metrics
 from sklda._models.compound.estimator import CompoundLDA
+from sklda._models.compound.hdp_estimator import HDPLDA
 from sklda._models.consensus.estimator import ConsensusTopics
 from sklda._models.covariates.estimator import CovariateLDA
 from sklda._models.empirical_bayes.estimator import EmpiricalBayesLDA
@@ -54,6 +55,7 @@ from sklda._sampling.point_estimates import point_estimates
 
 __version__ = version("sklda")
 __all__ = [
+    "HDPLDA",
     "CollapsedVariationalLDA",
     "CompoundLDA",
     "ConsensusTopics",

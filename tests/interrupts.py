@@ -30,6 +30,7 @@ import numpy as np
 from sklearn.base import clone
 
 from sklda import (
+    HDPLDA,
     CollapsedVariationalLDA,
     CompoundLDA,
     ConsensusTopics,
@@ -228,9 +229,7 @@ CASES = {
         )
         for method in ("augmented", "langevin", "variational")
     },
-    "CompoundLDA hdp": fit(
-        lambda n_jobs: CompoundLDA(20, collection_topic_prior="hdp", n_chains=2, max_iter=10**5, n_jobs=n_jobs)
-    ),
+    "HDPLDA": fit(lambda n_jobs: HDPLDA(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs)),
     "CovariateLDA": fit(lambda n_jobs: CovariateLDA(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs)),
     "LabeledLDA": fit(lambda n_jobs: LabeledLDA(n_shared=2, max_iter=10**6, n_jobs=n_jobs)),
     "LabeledLDA transform": labelled(lambda lda, X: lda.transform(X), fold_in_iter=10_000),

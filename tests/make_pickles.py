@@ -17,6 +17,7 @@ import sklearn
 
 import sklda
 from sklda import (
+    HDPLDA,
     CollapsedVariationalLDA,
     CompoundLDA,
     ConsensusTopics,
@@ -44,6 +45,7 @@ def estimators():
         yield GibbsLDA(3, max_iter=40, n_chains=2, **GIVEN).fit(X)
         yield CollapsedVariationalLDA(3, max_iter=5, random_state=0).fit(X)
         yield CompoundLDA(3, max_iter=40, random_state=0).fit(X, collections=collections)
+        yield HDPLDA(20, max_iter=40, n_chains=2, random_state=0).fit(X, collections=collections)
         yield CovariateLDA(3, max_iter=40, random_state=0).fit(X, covariates=np.arange(len(collections)) % 7)
         yield LabeledLDA(n_shared=1, n_chains=1, max_iter=10, n_draws=2, random_state=0).fit(X, LABELS)
         yield EmpiricalBayesLDA(2, n_chains=2, n_tuning=30, max_iter=60, random_state=0).fit(X)

@@ -17,7 +17,7 @@ from sklda._core.consensus import consensus_of
 from sklda._core.diagnostics import std_of_proportions
 from sklda._core.priors import Priors
 from sklda._core.types import Model
-from sklda._models.compound.estimator import CompoundLDA
+from sklda._models.compound.base import CollectionsLDA
 from sklda._models.consensus.estimator import ConsensusTopics
 from sklda._models.consensus.fits import share_std, topic_word_std, topics_of
 from sklda._models.covariates.estimator import CovariateLDA
@@ -380,7 +380,7 @@ def _merged_consensus(model, sums):
 _WAYS = {
     ConsensusTopics: _merged_consensus,
     CollapsedVariationalLDA: _merged_variational,
-    CompoundLDA: _merged_compound,
+    CollectionsLDA: _merged_compound,
     GibbsLDA: _merged_gibbs,
     EmpiricalBayesLDA: _merged_gibbs,
     TopicCountLDA: _merged_gibbs,

@@ -15,7 +15,7 @@ from scipy.special import entr
 from sklearn.exceptions import ConvergenceWarning
 
 from calibration.ranks import rank
-from sklda import CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
+from sklda import HDPLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda._core.corpus import count_tokens
 from sklda.inspection import token_topics
 
@@ -225,13 +225,13 @@ def mixtures(rng, fitted_gamma=2.0):
 
 
 def hierarchical(rng, fitted_shape=2.0, n_topics=20):
-    """Concentrations and numbers of topics of `CompoundLDA` with the hierarchical Dirichlet process."""
+    """Concentrations and numbers of topics of `HDPLDA`."""
     a, gamma = rng.gamma(2.0), rng.gamma(2.0)
     pi, phi = rng.dirichlet(np.full(n_topics, a / n_topics)), draw_topics(rng, np.full((n_topics, V), 0.3))
     theta = np.array([rng.dirichlet(np.maximum(gamma * pi, 1e-9)) for _ in range(12)])
     tokens, X = draw_tokens(rng, theta, phi, 20)
     given = {"topic_concentration": (fitted_shape, 1.0), "doc_concentration": (2.0, 1.0), "topic_word_prior": 0.3}
-    lda = CompoundLDA(n_topics, collection_topic_prior="hdp", **given, **CHAIN, n_chains=1, random_state=seed_of(rng))
+    lda = HDPLDA(n_topics, **given, **CHAIN, n_chains=1, random_state=seed_of(rng))
     lda.fit(X)
     every = CHAIN["draw_every"]
     last = slice(-1, -every * N_DRAWS - 1, -every)

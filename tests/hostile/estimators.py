@@ -5,7 +5,7 @@ import numpy as np
 from hostile.corpora import draw_counts
 from hostile.questions import ask, next_chunk
 from hostile.session import show
-from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda import HDPLDA, CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 
 SAMPLERS = ("collapsed", "collapsed", "partitioned", "grouped", "partially_collapsed")
 INITS = ("random", "random", "random", "sequential", "anneal", "prune", "search")
@@ -97,11 +97,9 @@ def compound(draw, session):
         "draw_every": draw.option(10, 1, 2, 10**9),
         "warm_start": draw.option(False, False, True),
     }
-    options |= (_hdp if draw.chance(0.4) else _mixtures)(draw, options)
-    if draw.wrong(0.05):
-        # Parameters of one model are given to the other.
-        options |= {"collection_topic_prior": draw.pick(["hdp", 1.0, *_NO_CONCENTRATIONS])}
-    _live(draw, session, CompoundLDA, X, options | {"burn_in": burn_in(draw, options["max_iter"])}, "collections")
+    kind, own = draw.pick([(HDPLDA, _hdp), (CompoundLDA, _mixtures), (CompoundLDA, _mixtures)])
+    options |= own(draw, options)
+    _live(draw, session, kind, X, options | {"burn_in": burn_in(draw, options["max_iter"])}, "collections")
 
 
 def _hdp(draw, options):
@@ -113,13 +111,11 @@ def _hdp(draw, options):
 
     eta, several = options["topic_word_prior"], draw.wrong(0.1)
     return {
-        "collection_topic_prior": "hdp",
         "doc_concentration": concentration() if draw.chance(0.3) else options["doc_concentration"],
         "topic_concentration": concentration(),
         "collection_concentration": concentration() if draw.chance(0.3) or several else None,
         # Topics can be exchanged, unless the input is to be refused.
         "topic_word_prior": eta if np.ndim(eta) < 2 or several else None,
-        "method": draw.mostly(["augmented"], ["langevin", "variational"]),
     }
 
 

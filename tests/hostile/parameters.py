@@ -74,9 +74,8 @@ def _gibbs(draw, K, V):
 def _compound(draw, K, V):
     legal = {name: make for name, make in _priors(draw, K, V).items() if name == "topic_word_prior"} | {
         "n_components": lambda: draw.pick([K, K, K + 1]),
-        "collection_topic_prior": lambda: draw.pick([1.0, 0.5, (1.0, 1.0), [1.0, 1.0], "hdp", "hdp"]),
+        "collection_topic_prior": lambda: draw.pick([1.0, 0.5, (1.0, 1.0), [1.0, 1.0]]),
         "doc_concentration": lambda: draw.pick([None, 1.0, 5.0]),
-        "topic_concentration": lambda: draw.pick([None, None, 2.0, (1.0, 1.0)]),
         "method": lambda: draw.pick(["augmented", "augmented", "langevin", "variational"]),
         "learn_priors": lambda: draw.pick([False, True]),
         "max_iter": lambda: draw.pick([1, 3, 8]),
@@ -117,12 +116,7 @@ def _priors(draw, K, V):
 def _check(session, model, clean):
     """The priors of the fit are those that the parameters give, or stay as they were learnt."""
     K, V = model.components_.shape
-    # A hierarchical Dirichlet process has its topics in use only.
-    fewer = getattr(model, "collection_topic_prior", None) == "hdp"
-    session.require(
-        model.n_components == K or (fewer and 1 <= K < model.n_components),
-        "there are as many topics as the parameter says",
-    )
+    session.require(model.n_components == K, "there are as many topics as the parameter says")
     session.distribution(model.topic_word_, (K, V), "topic_word_")
     if isinstance(model, CompoundLDA):
         return

@@ -10,6 +10,7 @@ from hostile.estimators import largest_share
 from hostile.functions import Topics
 from hostile.labels import indicators
 from sklda import (
+    HDPLDA,
     CollapsedVariationalLDA,
     CompoundLDA,
     CovariateLDA,
@@ -33,7 +34,7 @@ def fitted(draw, session):
             (CollapsedVariationalLDA, {"n_components": K, "max_iter": draw.pick([1, 12])}),
             (CompoundLDA, {"n_components": K, "max_iter": 3, "method": draw.pick(["augmented", "langevin"])}),
             (CompoundLDA, {"n_components": K, "max_iter": 3, "method": "variational"}),
-            (CompoundLDA, {"n_components": K + 20, "max_iter": 3, "collection_topic_prior": "hdp"}),
+            (HDPLDA, {"n_components": K + 20, "max_iter": 3}),
             (CovariateLDA, {"n_components": K, "max_iter": draw.pick([3, 12])}),
             (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 3, "n_tuning": 2, "grid_shape": (2, 2)}),
             (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 5, "method": "gibbs_em"}),
@@ -43,7 +44,7 @@ def fitted(draw, session):
     )
     if kind is EmpiricalBayesLDA and "method" not in options:
         options["functionals"] = {"share": largest_share}
-    arguments = {"collections": draw.rng.integers(0, 3, D)} if kind is CompoundLDA else {}
+    arguments = {"collections": draw.rng.integers(0, 3, D)} if kind in (CompoundLDA, HDPLDA) else {}
     if kind is CovariateLDA:
         arguments = {"covariates": draw.rng.standard_normal((D, draw.pick([0, 1, 3])) or None)}
     if kind is LabeledLDA:

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from sklda import (
+    HDPLDA,
     CollapsedVariationalLDA,
     CompoundLDA,
     ConsensusTopics,
@@ -25,6 +26,7 @@ ESTIMATORS = [
     CollapsedVariationalLDA(max_iter=5),
     CollapsedVariationalLDA(3, learning_method="online", max_iter=2, batch_size=7, learn_priors=False, n_jobs=2),
     CompoundLDA(max_iter=20),
+    HDPLDA(20, max_iter=20, n_chains=1),
     CovariateLDA(max_iter=20),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2),
     TopicCountLDA(1, 2, n_temperatures=2, n_runs=2, max_sweeps=60),
@@ -55,7 +57,9 @@ def checks(estimators, *marks):
 
 # Some checks give a y, which no estimator uses. None give covariates.
 @pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
-@pytest.mark.filterwarnings("ignore:CompoundLDA does not use y:UserWarning")
+@pytest.mark.filterwarnings("ignore:(CompoundLDA|HDPLDA) does not use y:UserWarning")
+@pytest.mark.filterwarnings("ignore:The draws use up to:UserWarning")
+@pytest.mark.filterwarnings("ignore:The number of topics in use has not settled")
 # The documents of the checks are noise, without topics.
 @pytest.mark.filterwarnings("ignore:No topic is found:sklearn.exceptions.ConvergenceWarning")
 # Runs of two temperatures say that they are too short.

@@ -1,4 +1,4 @@
-"""CompoundLDA with the hierarchical Dirichlet process: what a fit offers, and what is refused."""
+"""HDPLDA: what a fit offers, and what is refused."""
 
 import pickle
 
@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.exceptions import ConvergenceWarning
 
-from sklda import CompoundLDA, merge_topics
+from sklda import HDPLDA, CompoundLDA, merge_topics
 from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
 
 
@@ -19,8 +19,8 @@ def corpus():
 
 
 def make(**options):
-    given = {"collection_topic_prior": "hdp", "topic_word_prior": 0.1, "max_iter": 60, "random_state": 0}
-    return CompoundLDA(**{"n_components": 60, **given, **options})
+    given = {"topic_word_prior": 0.1, "max_iter": 60, "random_state": 0}
+    return HDPLDA(**{"n_components": 60, **given, **options})
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:The draws use up to")
@@ -47,7 +47,6 @@ def test_what_a_fit_offers(corpus, collections):
         assert getattr(lda, f"{name}_") == lda.concentration_draws_[name].mean()
         assert name in lda.diagnostics_
     assert hasattr(lda, "collection_concentration_") == (J > 1)
-    assert lda.collection_topic_prior_ == lda.topic_concentration_ / 60
     # The draws have all topics of the attributes but the last one.
     assert lda.topic_count_draws_[-1] <= K - 1 < 60
     assert lda.topic_assignments_.max() <= K - 2
@@ -107,17 +106,12 @@ def test_more_concentration_gives_more_topics(corpus):
 @pytest.mark.parametrize(
     "options, error, match",
     [
-        ({"method": "langevin"}, ValueError, "give method='augmented'"),
-        ({"method": "variational"}, ValueError, "give method='augmented'"),
         ({"topic_word_prior": np.full((60, 40), 0.1)}, ValueError, "topics that can be exchanged"),
-        ({"collection_topic_prior": "dp"}, ValueError, "collection_topic_prior"),
         ({"topic_concentration": (1.0,)}, ValueError, "topic_concentration = .*a pair"),
         ({"topic_concentration": 1e7}, ValueError, "must lie between 1e-06 and 1e"),
         ({"doc_concentration": (1.0, -1.0)}, ValueError, "doc_concentration = .*a pair"),
         ({"doc_concentration": 1e-7}, ValueError, "must lie between 1e-06"),
         ({"collection_concentration": 1.0}, ValueError, "there is one collection"),
-        ({"collection_topic_prior": 1.0, "topic_concentration": 1.0}, ValueError, "collection_topic_prior='hdp'"),
-        ({"collection_topic_prior": 1.0, "doc_concentration": (1.0, 1.0)}, ValueError, "only with"),
     ],
 )
 def test_what_is_refused(corpus, options, error, match):

@@ -6,77 +6,56 @@ from functools import partial
 from numbers import Real
 from typing import Any, Literal, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
-from sklda._core.dask_arrays import is_dask
 from sklda._core.labels import encode, warn_of_many_collections
-from sklda._core.names import check_same_order, read_labels
 from sklda._core.priors import Priors
 from sklda._core.types import Counts, Seed
 from sklda._core.warn import warn
-from sklda._likelihood.held_out.averages import mean_per_token
-from sklda._models.base import BaseLDA
+from sklda._models.compound.base import CollectionsLDA
 from sklda._models.compound.chains import continued_chains, first_chains
-from sklda._models.compound.hdp import show_in_common
-from sklda._models.compound.model import METHODS, CompoundModel, Concentrations, document_prior
+from sklda._models.compound.model import METHODS, CompoundModel
 from sklda._models.compound.results import (
     AscentResults,
     check_same_collections,
-    compound_attributes,
-    mixtures_of,
+    corpus_attributes,
+    mixture_attributes,
     record_of_mixtures,
-    warn_of_truncation,
-    warn_of_unsettled_count,
 )
 from sklda._models.compound.variational import maximise_bounds
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
-from sklda._models.parameters import POSITIVE, shared
+from sklda._models.parameters import shared
 from sklda._models.progress import with_callbacks
-from sklda._models.results import ChainAttributes, ChainResults, eta_attribute
+from sklda._models.results import ChainResults, eta_attribute
 from sklda._sampling.point_estimates import check_memory_of_results
 from sklda._sampling.prior_learning import kind_of_learning
 from sklda._sampling.run_chains import Schedule
 
-# Chains of the HDP by default. With three, intervals contain the number of topics in use a little less often.
-_HDP_CHAINS = 4
 
-
-class CompoundLDA(ChainAttributes, BaseLDA):
+class CompoundLDA(CollectionsLDA):
     """Latent Dirichlet allocation of several collections that share their topics.
 
     Documents come in collections: years, sources, ratings. Each collection j has its own mixture pi_j of the common
     topics. The topic proportions of its documents vary around this mixture: theta_d is Dirichlet(gamma pi_j), and pi_j
     is Dirichlet(alpha, ..., alpha). With one collection this is LDA with an asymmetric prior that is learnt.
 
-    With ``collection_topic_prior="hdp"`` the model is the hierarchical Dirichlet process (Teh et al. 2006) with at most
-    `n_components` topics. The fit then has a posterior of the number of topics in use. The mixture of the corpus, pi_0,
-    is Dirichlet(a / n_components, ...), and pi_j is Dirichlet(b pi_0). With one collection, it is pi_0 itself.
+    `HDPLDA` is the model of an unknown number of topics.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of topics, K. With ``"hdp"``, the largest number: take several times as many as are in use.
-    collection_topic_prior : float, tuple (shape, rate) or "hdp", default=1.0
+        Number of topics, K.
+    collection_topic_prior : float or tuple (shape, rate), default=1.0
         alpha, the Dirichlet parameter per topic of a collection's mixture. With a pair, alpha is drawn in every
         sweep, with a Gamma prior of this shape and rate that is cut off at 1e-6 and 1e6 (not with
-        ``method="variational"``). ``"hdp"``: the hierarchical Dirichlet process, with ``method="augmented"``.
-    doc_concentration : float or tuple (shape, rate), default=None
+        ``method="variational"``).
+    doc_concentration : float, default=None
         gamma, between 1e-6 and 1e12. With a larger value, documents are closer to the mixture of their collection. It
-        is the sum over topics of the Dirichlet parameter of theta. None: 1.0, the first value if it is learnt. With
-        ``"hdp"``, a pair is a Gamma prior, cut off at 1e-6 and 1e6, and gamma is drawn in every sweep; None is (1, 1).
+        is the sum over topics of the Dirichlet parameter of theta. None: 1.0, the first value if it is learnt.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
-        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, or 0.1 with ``"hdp"``: the first
-        value if it is learnt. With ``"hdp"`` the topics share it.
-    topic_concentration : float or tuple (shape, rate), default=None
-        a, only with ``"hdp"``. With a larger value, more topics are in use. A number is between 1e-6 and 1e6 and stays
-        fixed; a pair is a Gamma prior, cut off at these values. None: (1, 0.1).
-    collection_concentration : float or tuple (shape, rate), default=None
-        b, only with ``"hdp"`` and several collections. With a larger value, their mixtures are more similar. As
-        `topic_concentration`.
+        eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, the first value if it is learnt.
     method : {"augmented", "langevin", "variational"}, default="augmented"
         - ``"augmented"``: Gibbs sampling with auxiliary counts (section 3.1.1 of the paper).
         - ``"langevin"``: after every sweep, a Metropolis-adjusted Langevin step for each mixture (section 3.1.2, but in
@@ -85,17 +64,15 @@ class CompoundLDA(ChainAttributes, BaseLDA):
     learn_priors : {"asymmetric"} or bool, default="asymmetric"
         Whether `doc_concentration` and `topic_word_prior` are learnt if they are None: by Gibbs-EM in the burn-in, or
         in every variational iteration. gamma stays between 1e-6 and 1e6, eta between 1e-5 and 1e4. A value that is
-        given stays fixed. With ``"hdp"`` this is for `topic_word_prior` alone. The prior of theta, gamma pi_j, differs
-        between topics, so there is no ``"symmetric"``. If X has fewer than 1,000 tokens, nothing is learnt: eta and
+        given stays fixed. The prior of theta, gamma pi_j, differs between topics, so there is no ``"symmetric"``. If X
+        has fewer than 1,000 tokens, nothing is learnt: eta and
         gamma / `n_components` are 0.1 if they are None. True is the same as ``"asymmetric"``.
     max_iter : int, default=500
         Sweeps over the corpus of each chain. With ``"variational"``, the largest number of iterations. With
         `warm_start`, the number of further ones.
     burn_in : int, default=None
         Number of sweeps before the draws. gamma, eta and the size of Langevin steps change only in these. None: the
-        annealed sweeps at the start, as in `GibbsLDA`, and half of the others; with ``"hdp"`` there are none of the
-        first. Topics of the HDP with similar words are merged in the first 40 % of the burn-in. Not used by
-        ``"variational"``.
+        annealed sweeps at the start, as in `GibbsLDA`, and half of the others. Not used by ``"variational"``.
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. A chain takes one
         byte for each token and draw, two bytes with more than 256 topics. Not used by ``"variational"``.
@@ -107,10 +84,9 @@ class CompoundLDA(ChainAttributes, BaseLDA):
         Estimate of topics and topic proportions from each draw. ``"cgs_p"``: expected counts under the full conditional
         of each token (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: the counts of the draw. With
         ``method="variational"`` they are the means of the approximation.
-    n_chains : int, default=None
-        Number of independent chains. None: 4 with ``"hdp"``, whose draws of the number of topics are those of all
-        chains, because one chain changes it slowly; otherwise 1. The topics are those of the chain with the highest
-        mean log joint (or bound) over the last half of its sweeps. `chains_` has the results of all chains.
+    n_chains : int, default=1
+        Number of independent chains. The topics are those of the chain with the highest mean log joint (or bound) over
+        the last half of its sweeps. `chains_` has the results of all chains.
     fold_in_iter : int, default=6
         Sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
@@ -143,28 +119,15 @@ class CompoundLDA(ChainAttributes, BaseLDA):
         Mean of the mixtures, weighted by the number of documents with words: the mixture for documents of unknown
         collection.
     collection_topic_prior_ : float
-        alpha as given, or its posterior mean if it is drawn. With ``"hdp"``, that of a / `n_components`.
-    topic_count_draws_ : ndarray of shape (n_sweeps,), int
-        Number of topics with at least one token after every sweep of the draws, chain by chain. This attribute and
-        those below up to `collection_concentration_` exist only with ``"hdp"``.
-    topic_count_mean_, topic_count_interval_ : float, tuple of (int, int)
-        Its posterior mean, and a credible interval of 0.95, from the draws of all chains.
-    large_topic_count_draws_, large_topic_count_mean_, large_topic_count_interval_
-        The same for the number of the largest topics that together have 99 % of the tokens.
-    concentration_draws_ : dict of {str: ndarray of shape (n_sweeps,)}
-        ``"topic_concentration"``, ``"collection_concentration"`` with several collections, and
-        ``"doc_concentration"`` after the same sweeps.
-    topic_concentration_, collection_concentration_ : float
-        Posterior means of a and b, or the values that were given; b only with several collections.
+        alpha as given, or its posterior mean if it is drawn.
     doc_concentration_ : float
-        gamma, as given or learnt; with ``"hdp"`` its posterior mean.
+        gamma, as given or learnt.
     topic_word_prior_ : float or ndarray
         eta, as given or learnt.
     doc_topic_prior_ : ndarray of shape (n_components,)
         ``doc_concentration_ * corpus_topic_``.
     components_ : ndarray of shape (n_components, n_features), float32
-        Topic-word counts plus prior, means over draws. With ``"hdp"``, all attributes have the topics that occur in a
-        draw, sorted by their size at the end of the burn-in; the last topic stands for all that occur in none.
+        Topic-word counts plus prior, means over draws.
     topic_word_ : ndarray of shape (n_components, n_features)
         Topics as distributions over words: `components_` with rows that sum to one.
     doc_topic_ : ndarray of shape (n_documents, n_components), float32
@@ -214,10 +177,9 @@ class CompoundLDA(ChainAttributes, BaseLDA):
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps. With
-        ``"hdp"``, if R-hat of the number of topics in use is above 1.5.
+        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
     UserWarning
-        If ``"hdp"`` has more than half of its topics in use. If more than 10 collections are fractional numbers, or
+        If more than 10 collections are fractional numbers, or
         most of more than 10 have a single document.
 
     References
@@ -227,9 +189,6 @@ class CompoundLDA(ChainAttributes, BaseLDA):
     Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
     parameter estimators for LDA. JMLR 18.
 
-    Teh, Jordan, Beal & Blei (2006). Hierarchical Dirichlet processes. Journal of the American Statistical Association
-    101.
-
     Examples
     --------
     >>> from sklda import CompoundLDA
@@ -238,19 +197,17 @@ class CompoundLDA(ChainAttributes, BaseLDA):
     >>> lda = CompoundLDA(3, max_iter=100, random_state=0).fit(corpus.data, collections=corpus.collections)
     >>> lda.collection_topic_.shape, lda.transform(corpus.data, collections=corpus.collections).shape
     ((2, 3), (60, 3))
-
-    The number of topics in use is unknown:
-
-    >>> hdp = CompoundLDA(40, collection_topic_prior="hdp", topic_word_prior=0.1, max_iter=200, random_state=0)
-    >>> hdp = hdp.fit(corpus.data)
-    >>> low, high = hdp.large_topic_count_interval_
-    >>> bool(low <= hdp.large_topic_count_mean_ <= high), hdp.topic_count_draws_.shape
-    (True, (400,))
     """
 
     _continued = (
-        *("n_components", "collection_topic_prior", "doc_concentration", "topic_word_prior", "topic_concentration"),
-        *("collection_concentration", "method", "learn_priors", "burn_in", "n_chains"),
+        "n_components",
+        "collection_topic_prior",
+        "doc_concentration",
+        "topic_word_prior",
+        "method",
+        "learn_priors",
+        "burn_in",
+        "n_chains",
     )
     _parameter_constraints = {
         **shared(
@@ -262,29 +219,25 @@ class CompoundLDA(ChainAttributes, BaseLDA):
             "n_draws",
             "draw_every",
             "point_estimate",
+            "n_chains",
             "fold_in_iter",
             "warm_start",
             "n_jobs",
             "verbose",
             "random_state",
         ),
-        "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple, StrOptions({"hdp"})],
-        "doc_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
-        "topic_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
-        "collection_concentration": [None, Interval(Real, 0, None, closed="neither"), tuple],
+        "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple],
+        "doc_concentration": [None, Interval(Real, 0, None, closed="neither")],
         "method": [StrOptions(set(METHODS))],
-        "n_chains": [POSITIVE, None],
     }
 
     def __init__(
         self,
         n_components: int = 10,
         *,
-        collection_topic_prior: float | tuple[float, float] | Literal["hdp"] = 1.0,
-        doc_concentration: float | tuple[float, float] | None = None,
+        collection_topic_prior: float | tuple[float, float] = 1.0,
+        doc_concentration: float | None = None,
         topic_word_prior: ArrayLike | None = None,
-        topic_concentration: float | tuple[float, float] | None = None,
-        collection_concentration: float | tuple[float, float] | None = None,
         method: Literal["augmented", "langevin", "variational"] = "augmented",
         learn_priors: Literal["asymmetric"] | bool = "asymmetric",
         max_iter: int = 500,
@@ -292,7 +245,7 @@ class CompoundLDA(ChainAttributes, BaseLDA):
         n_draws: int = 15,
         draw_every: int = 10,
         point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
-        n_chains: int | None = None,
+        n_chains: int = 1,
         fold_in_iter: int = 6,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -303,8 +256,6 @@ class CompoundLDA(ChainAttributes, BaseLDA):
         self.collection_topic_prior = collection_topic_prior
         self.doc_concentration = doc_concentration
         self.topic_word_prior = topic_word_prior
-        self.topic_concentration = topic_concentration
-        self.collection_concentration = collection_concentration
         self.method = method
         self.learn_priors = learn_priors
         self.max_iter = max_iter
@@ -364,14 +315,6 @@ class CompoundLDA(ChainAttributes, BaseLDA):
         with FitRun(self, corpus, X, y, collections=given) as run:
             if run.former is not None:
                 check_same_collections(self, labels, collection_of)
-            concentrations = Concentrations.of(
-                self.collection_topic_prior,
-                self.topic_word_prior,
-                len(labels),
-                topic_concentration=self.topic_concentration,
-                collection_concentration=self.collection_concentration,
-                doc_concentration=self.doc_concentration,
-            )
             model = CompoundModel.make(
                 collection_of,
                 len(labels),
@@ -382,19 +325,17 @@ class CompoundLDA(ChainAttributes, BaseLDA):
                 topic_word_prior=self.topic_word_prior,
                 learn_priors=kind_of_learning(self.learn_priors),
                 n_tokens=corpus.n_tokens,
-                concentrations=concentrations,
                 max_iter=self.max_iter,
                 burn_in=self.burn_in,
                 earlier=None if run.former is None else (self._model_, run.former.states),
             )
             priors = Priors.make(1.0, model.eta, self.n_components, corpus.n_features)
-            n_chains = self.n_chains or (_HDP_CHAINS if concentrations else 1)
             # alpha has a row for each collection, twice while it changes.
-            n_rows = (n_chains + 1) * len(labels)
+            n_rows = (self.n_chains + 1) * len(labels)
             if self.method == "variational":
                 # An ascent and its state have the proportions, and an iteration three more arrays of their size.
-                n_rows = (2 * n_chains + 3) * corpus.n_documents
-            check_memory_of_results(corpus, self.n_components, 0, n_chains, self.n_draws, n_rows)
+                n_rows = (2 * self.n_chains + 3) * corpus.n_documents
+            check_memory_of_results(corpus, self.n_components, 0, self.n_chains, self.n_draws, n_rows)
 
             known = {
                 "collections_": labels,
@@ -405,7 +346,7 @@ class CompoundLDA(ChainAttributes, BaseLDA):
             }
             run.begin(
                 partial(self._fitted_attributes, known),
-                n_chains=n_chains,
+                n_chains=self.n_chains,
                 n_sweeps=self.max_iter,
                 n_annealed=model.annealing.n_sweeps,
             )
@@ -413,7 +354,7 @@ class CompoundLDA(ChainAttributes, BaseLDA):
                 chains = continued_chains(corpus, priors, model, run.former.states)
             else:
                 seed = random.child(run.seed, 0)
-                chains = first_chains(corpus, priors, model, n_chains, seed)
+                chains = first_chains(corpus, priors, model, self.n_chains, seed)
             if self.method == "variational":
                 chains = maximise_bounds(chains, self.max_iter, n_jobs=self.n_jobs, progress=run.progress)
             else:
@@ -421,27 +362,20 @@ class CompoundLDA(ChainAttributes, BaseLDA):
                 chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
             run.progress.end(chains)
 
-            results = self._results_of(chains, model)
+            results = self._results_of(chains)
             del chains  # They have arrays for sweeps.
             if self.method != "variational":
                 results.warn_of_disagreement()
-            if concentrations:
-                warn_of_truncation(results, self.n_components)
-                warn_of_unsettled_count(results)
             return run.take(self._attributes_of(results, known))
 
-    def _results_of(self, chains, model):
+    def _results_of(self, chains):
         if self.method == "variational":
             return AscentResults(chains)
-        if model.concentrations:
-            show_in_common(chains)
         results = ChainResults(chains)
         results.records = []
         for chain, draws in zip(chains, results.draws, strict=True):
-            # gamma of the HDP has one value for each draw.
-            gamma = draws.added("gamma")
             record = record_of_mixtures(chain)
-            record["doc_concentration_"] = float(gamma[0] if (gamma == gamma[0]).all() else gamma.mean())
+            record["doc_concentration_"] = float(draws.added("gamma")[0])
             record["topic_word_prior_"] = eta_attribute(self.topic_word_prior, draws.priors)
             results.records.append(record)
         return results
@@ -450,186 +384,10 @@ class CompoundLDA(ChainAttributes, BaseLDA):
         """The fitted attributes, a dict. The means are computed here, which takes the time of some sweeps."""
         results.estimate(self.point_estimate, self.n_jobs)
         found = known | results.attributes()
-        return found | compound_attributes(found, results, self.n_components)
+        if self.method != "variational":
+            found |= mixture_attributes(results)
+        return found | corpus_attributes(found, results)
 
     def _fitted_attributes(self, known, chains):
         """The fitted attributes of chains as they are now, for callbacks."""
-        return self._attributes_of(self._results_of(chains, known["_model_"]), known)
-
-    def fit_transform(
-        self, X: Counts, y: Any = None, *, normalize: bool = True, collections: ArrayLike | None = None
-    ) -> np.ndarray:
-        """Find topics, and return the proportions: ``fit(X, collections=z).transform(X, collections=z)``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts.
-        y : None
-            Not used.
-        normalize : bool, default=True
-            Whether rows sum to one.
-        collections : sequence of n_documents hashable labels, default=None
-            See `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_documents, n_components)
-        """
-        collections = self._read_collections(X, collections)
-        return self.fit(X, y, collections=collections).transform(X, collections=collections, normalize=normalize)
-
-    def transform(self, X: Counts, *, normalize: bool = True, collections: ArrayLike | None = None) -> np.ndarray:
-        """Topic proportions of documents, given the topics and mixtures found.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts.
-        normalize : bool, default=True
-            Whether rows sum to one; otherwise they are expected topic counts plus prior.
-        collections : sequence of n_documents hashable labels, default=None
-            Labels of the fit. None, for all documents or for one: the collection is unknown, and the prior is
-            `doc_topic_prior_`.
-
-        Returns
-        -------
-        ndarray of shape (n_documents, n_components)
-            By CVB0 and Gibbs sampling with the topics fixed; each token's full conditional is averaged over the last
-            two thirds of `fold_in_iter` sweeps, and CVB0 counts for 30 sweeps. A row depends neither on the other rows
-            nor on `n_jobs`.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError
-            If X is not a matrix of counts with the features of the fit, or a label is not among `collections_`.
-        """
-        check_is_fitted(self)
-        if is_dask(X) and collections is None:
-            return super().transform(X, normalize=normalize)
-        collections = self._read_collections(X, collections)
-        self._validate_params()
-        corpus = self._new_corpus(X)
-        return self._proportions(corpus, self._prior_of(corpus, collections), normalize)
-
-    def score_samples(self, X: Counts, *, collections: ArrayLike | None = None) -> np.ndarray:
-        """Held-out log-likelihood of documents, log p(w_d | phi, gamma pi_j), by guided annealed importance sampling.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts.
-        collections : sequence of n_documents hashable labels, default=None
-            As in `transform`.
-
-        Returns
-        -------
-        ndarray of shape (n_documents,)
-            Nats, without the multinomial coefficient; 0 for a document without words.
-        """
-        check_is_fitted(self)
-        if is_dask(X) and collections is None:
-            return super().score_samples(X)
-        collections = self._read_collections(X, collections)
-        self._validate_params()
-        corpus = self._new_corpus(X)
-        return self._log_likelihood(corpus, self._prior_of(corpus, collections))
-
-    def score(
-        self,
-        X: Counts,
-        y: Any = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        collections: ArrayLike | None = None,
-    ) -> float:
-        """Mean held-out log-likelihood per token, in nats; greater is better.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts.
-        y : None
-            Not used.
-        sample_weight : array-like of shape (n_documents,), default=None
-            Weights of the documents.
-        collections : sequence of n_documents hashable labels, default=None
-            As in `transform`.
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        collections = self._read_collections(X, collections)
-        self._validate_params()
-        corpus = self._new_corpus(X)
-        log_likelihood = self._log_likelihood(corpus, self._prior_of(corpus, collections))
-        return mean_per_token(log_likelihood, corpus.lengths, sample_weight)
-
-    def perplexity(self, X: Counts, *, collections: ArrayLike | None = None) -> float:
-        """Held-out perplexity, ``exp(-score(X))``: smaller is better.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_documents, n_features)
-            Word counts.
-        collections : sequence of n_documents hashable labels, default=None
-            As in `transform`.
-
-        Returns
-        -------
-        float
-        """
-        with np.errstate(over="ignore"):
-            return float(np.exp(-self.score(X, collections=collections)))
-
-    def _read_collections(self, X, collections):
-        """The labels as a list; missing ones are None."""
-        if collections is None:
-            return None
-        check_same_order(X, collections, "collections")
-        return read_labels(collections, "collections", may_be_missing=True)
-
-    def _prior_of(self, corpus, collections):
-        """The Dirichlet parameter of theta of documents of these collections, one row for all if they are unknown."""
-        if collections is None:
-            return self._doc_prior()
-        prior = self.document_prior(collections)
-        if len(prior) != corpus.n_documents:
-            raise ValueError(f"collections has {len(prior)} labels; X has {corpus.n_documents} documents.")
-        return prior
-
-    def document_prior(self, collections: ArrayLike) -> np.ndarray:
-        """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.
-
-        Parameters
-        ----------
-        collections : sequence of n_documents labels
-            Labels of the fit; None for a document of unknown collection.
-
-        Returns
-        -------
-        ndarray of shape (n_documents, n_components)
-            A prior for the functions of `sklda.metrics`, together with `topic_word_`.
-
-        Raises
-        ------
-        ValueError
-            If a label is not among `collections_`.
-        """
-        check_is_fitted(self)
-        return document_prior(self.doc_concentration_, mixtures_of(self, collections))
-
-    @property
-    def _collections_of_fit(self):
-        """The labels of the documents of the fit, a list."""
-        return self.collections_[self._model_.collections].tolist()
-
-    def _prior_of_training(self):
-        return document_prior(self.doc_concentration_, self.collection_topic_)[self._model_.collections]
-
-    def _known_groups(self):
-        return np.eye(len(self.collections_))[self._model_.collections]
+        return self._attributes_of(self._results_of(chains), known)

@@ -35,12 +35,10 @@ def first_hyperparameters(
     topic_word_prior,
     learn_priors,
     n_tokens,
-    concentrations=None,
 ):
     """The first alpha, gamma and eta of a fit, and which of them change: fields of `CompoundModel`, a dict.
 
-    They come from the parameters of `CompoundLDA`: what is None has its default, and is learnt if `learn_priors`. With
-    `concentrations`, they replace the first two priors, and alpha is a / `n_components`.
+    They come from the parameters of `CompoundLDA`: what is None has its default, and is learnt if `learn_priors`.
 
     Raises
     ------
@@ -51,15 +49,6 @@ def first_hyperparameters(
     first = 1.0 / n_components
     if learn_priors and n_tokens < LEAST_TOKENS:
         learn_priors, first = False, SMALL_CORPUS_PRIOR
-    learn_eta = bool(learn_priors) and topic_word_prior is None
-    if concentrations is not None:
-        return {
-            "alpha": concentrations.topic.first / n_components,
-            "gamma": concentrations.doc.first,
-            # The number of topics in use is not K, so eta does not begin at 1 / K.
-            "eta": SMALL_CORPUS_PRIOR if topic_word_prior is None else topic_word_prior,
-            "learn_eta": learn_eta,
-        }
     gamma = first * n_components
     if doc_concentration is not None:
         gamma = check_prior(doc_concentration, "doc_concentration", {})
@@ -74,7 +63,7 @@ def first_hyperparameters(
         "eta": first if topic_word_prior is None else topic_word_prior,
         "alpha_prior": alpha_prior,
         "learn_gamma": bool(learn_priors) and doc_concentration is None,
-        "learn_eta": learn_eta,
+        "learn_eta": bool(learn_priors) and topic_word_prior is None,
     }
 
 
@@ -134,7 +123,7 @@ class Concentration:
 
     @classmethod
     def make(cls, given, name):
-        """From a parameter of `CompoundLDA`: a number, a pair (shape, rate), or None for the pair in `PRIORS`.
+        """From a parameter of `HDPLDA`: a number, a pair (shape, rate), or None for the pair in `PRIORS`.
 
         Raises
         ------
@@ -162,37 +151,24 @@ class Concentrations:
     doc: Concentration
 
     @classmethod
-    def of(cls, collection_topic_prior, topic_word_prior, n_collections, **given):
-        """From the parameters of `CompoundLDA`; None unless `collection_topic_prior` is ``"hdp"``.
+    def make(cls, n_collections, *, topic_concentration, collection_concentration, doc_concentration):
+        """From the parameters of `HDPLDA`.
 
         Raises
         ------
         ValueError
             If a concentration is out of range, or has no place in the model.
         """
-        is_hdp = isinstance(collection_topic_prior, str)
-        for name in ("topic_concentration", "collection_concentration"):
-            if not is_hdp and given[name] is not None:
-                raise ValueError(f"{name} is a parameter of the model with collection_topic_prior='hdp'.")
-        if not is_hdp:
-            if isinstance(given["doc_concentration"], tuple):
-                raise ValueError(
-                    "doc_concentration can have a Gamma prior, a pair, only with collection_topic_prior='hdp'. "
-                    "Otherwise give a number, or None to learn it by Gibbs-EM."
-                )
-            return None
-        if n_collections == 1 and given["collection_concentration"] is not None:
+        if n_collections == 1 and collection_concentration is not None:
             raise ValueError(
                 "collection_concentration is that of the mixtures of several collections, and there is one collection. "
                 "Leave it at None."
             )
-        if np.ndim(topic_word_prior) == 2:
-            raise ValueError(
-                "collection_topic_prior='hdp' needs topics that can be exchanged: give topic_word_prior as a float or "
-                "one value per word."
-            )
-        names = "topic_concentration", "collection_concentration", "doc_concentration"
-        return cls(*(Concentration.make(given[name], name) for name in names))
+        return cls(
+            topic=Concentration.make(topic_concentration, "topic_concentration"),
+            collection=Concentration.make(collection_concentration, "collection_concentration"),
+            doc=Concentration.make(doc_concentration, "doc_concentration"),
+        )
 
 
 def draw_doc_concentration(rng, gamma, prior, n_tables, lengths, numbers):
@@ -266,6 +242,12 @@ _MERGING = 0.4
 METHODS = ("augmented", "langevin", "variational")
 
 
+def _earlier_burn_in(model, states, max_iter):
+    """Annealed sweeps and burn-in of the fit that is continued."""
+    burn_in_of(model.burn_in, max_iter + min(state.n_sweeps for state in states))
+    return model.annealing, model.burn_in
+
+
 @dataclass(frozen=True, eq=False)
 class CompoundModel(Aligned):
     """What does not change along a chain or an ascent of compound LDA.
@@ -319,7 +301,6 @@ class CompoundModel(Aligned):
         topic_word_prior,
         learn_priors,
         n_tokens,
-        concentrations,
         max_iter,
         burn_in,
         earlier=None,
@@ -335,37 +316,61 @@ class CompoundModel(Aligned):
             sweeps.
         """
         hyperparameters = first_hyperparameters(
-            n_components,
-            collection_topic_prior,
-            doc_concentration,
-            topic_word_prior,
-            learn_priors,
-            n_tokens,
-            concentrations,
+            n_components, collection_topic_prior, doc_concentration, topic_word_prior, learn_priors, n_tokens
         )
-        if concentrations and method != "augmented":
-            raise ValueError(f"method={method!r} does not draw the concentrations of 'hdp': give method='augmented'.")
         if method == "variational":
-            if hyperparameters.get("alpha_prior") is not None:
+            if hyperparameters["alpha_prior"] is not None:
                 raise ValueError("method='variational' does not draw alpha: give collection_topic_prior as a float.")
             annealing, burn_in = NOT_ANNEALED, 0
         elif earlier is not None:
-            model, states = earlier
-            annealing, burn_in = model.annealing, model.burn_in
-            burn_in_of(burn_in, max_iter + min(state.n_sweeps for state in states))
+            annealing, burn_in = _earlier_burn_in(*earlier, max_iter)
         else:
-            # A chain of the HDP begins with all topics. Annealing would keep the topics alike that are not needed.
-            annealing = NOT_ANNEALED if concentrations else Annealing.within(max_iter, burn_in)
+            annealing = Annealing.within(max_iter, burn_in)
             burn_in = burn_in_of(burn_in, max_iter, annealing.n_sweeps)
+        return cls(collections, n_collections, method, **hyperparameters, burn_in=burn_in, annealing=annealing)
+
+    @classmethod
+    def of_hdp(
+        cls,
+        collections,
+        n_collections,
+        concentrations,
+        *,
+        n_components,
+        topic_word_prior,
+        learn_priors,
+        n_tokens,
+        max_iter,
+        burn_in,
+        earlier=None,
+    ):
+        """From the parameters of `HDPLDA`. alpha is a / `n_components`. `earlier` as in `make`.
+
+        Raises
+        ------
+        ValueError
+            If topics cannot be exchanged, or the burn-in does not fit the number of sweeps.
+        """
+        if np.ndim(topic_word_prior) == 2:
+            raise ValueError(
+                "the HDP needs topics that can be exchanged: give topic_word_prior as a float or one value per word."
+            )
+        if earlier is not None:
+            _, burn_in = _earlier_burn_in(*earlier, max_iter)
+        else:
+            # A chain begins with all topics. Annealing would keep the topics alike that are not needed.
+            burn_in = burn_in_of(burn_in, max_iter)
         return cls(
             collections,
             n_collections,
-            method,
-            **hyperparameters,
+            alpha=concentrations.topic.first / n_components,
+            gamma=concentrations.doc.first,
+            # The number of topics in use is not K, so eta does not begin at 1 / K.
+            eta=SMALL_CORPUS_PRIOR if topic_word_prior is None else topic_word_prior,
+            learn_eta=bool(learn_priors) and topic_word_prior is None and n_tokens >= LEAST_TOKENS,
             burn_in=burn_in,
-            annealing=annealing,
             concentrations=concentrations,
-            merging=int(_MERGING * burn_in) if concentrations else 0,
+            merging=int(_MERGING * burn_in),
         )
 
     @cached_property

@@ -34,16 +34,15 @@ def record_of_mixtures(chain):
     return record | ({"acceptance_rate_": step.acceptance_rate()} if step.model.method == "langevin" else {})
 
 
-def compound_attributes(known, results, n_components):
-    """The fitted attributes of `CompoundLDA` that come from its mixtures, a dict."""
-    model, found = known["_model_"], {} if isinstance(results, AscentResults) else mixture_attributes(results)
-    if model.concentrations:
-        found |= hdp_attributes(results, n_components)
-    mean, gamma = ((known | found)[name] for name in ("collection_topic_", "doc_concentration_"))
-    weights = np.bincount(model.collections[results.corpus.lengths > 0], minlength=len(mean))
-    found["corpus_topic_"] = weights @ mean / weights.sum()
-    found["doc_topic_prior_"] = document_prior(gamma, found["corpus_topic_"])
-    return found
+def corpus_attributes(found, results):
+    """The mixture of the corpus, and the prior of a document of which nothing is known, from the other attributes."""
+    model, mixtures = found["_model_"], found["collection_topic_"]
+    weights = np.bincount(model.collections[results.corpus.lengths > 0], minlength=len(mixtures))
+    corpus_topic = weights @ mixtures / weights.sum()
+    return {
+        "corpus_topic_": corpus_topic,
+        "doc_topic_prior_": document_prior(found["doc_concentration_"], corpus_topic),
+    }
 
 
 def check_same_collections(fitted, labels, collections):
@@ -131,7 +130,7 @@ def _recorded(results, name):
     ]
 
 
-def hdp_attributes(results, n_components):
+def hdp_attributes(results):
     """From the sweeps after the burn-in of all chains, a dict."""
     draws = {name: np.concatenate(_recorded(results, name)) for name in RECORDED if name in results.traces}
     found = {}
@@ -143,7 +142,6 @@ def hdp_attributes(results, n_components):
             f"{name}_mean_": float(counts.mean()),
             f"{name}_interval_": (int(low), int(high)),
         }
-    found["collection_topic_prior_"] = float(draws["topic_concentration"].mean()) / n_components
     return found | {f"{name}_": float(each.mean()) for name, each in draws.items()} | {"concentration_draws_": draws}
 
 

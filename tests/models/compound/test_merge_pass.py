@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import betaln, gammaln
 
-from sklda import CompoundLDA
+from sklda import HDPLDA
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
@@ -113,7 +113,7 @@ def test_parts_of_a_topic_are_merged_and_topics_are_not():
 
 def one_topic():
     X = make_lda_corpus(100, 60, 1, doc_length=30, topic_word_prior=0.3, random_state=0).data
-    lda = CompoundLDA(100, collection_topic_prior="hdp", max_iter=200, n_chains=1, random_state=0)
+    lda = HDPLDA(100, max_iter=200, n_chains=1, random_state=0)
     return lda.fit(X).large_topic_count_interval_
 
 

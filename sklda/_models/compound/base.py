@@ -1,0 +1,205 @@
+"""What models of collections have in common: their documents have labels, and priors gamma pi_j."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from sklda._core.dask_arrays import is_dask
+from sklda._core.names import check_same_order, read_labels
+from sklda._core.types import Counts
+from sklda._likelihood.held_out.averages import mean_per_token
+from sklda._models.base import BaseLDA
+from sklda._models.compound.model import document_prior
+from sklda._models.compound.results import mixtures_of
+from sklda._models.results import ChainAttributes
+
+
+class CollectionsLDA(ChainAttributes, BaseLDA):
+    """Base class of models whose documents come in collections, each with a mixture pi_j of the topics."""
+
+    @abstractmethod
+    def fit(self, X: Counts, y: Any = None, *, collections: ArrayLike | None = None) -> Self:
+        """Find topics in a corpus, and the mixture of every collection."""
+
+    def fit_transform(
+        self, X: Counts, y: Any = None, *, normalize: bool = True, collections: ArrayLike | None = None
+    ) -> np.ndarray:
+        """Find topics, and return the proportions: ``fit(X, collections=z).transform(X, collections=z)``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used.
+        normalize : bool, default=True
+            Whether rows sum to one.
+        collections : sequence of n_documents hashable labels, default=None
+            See `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+        """
+        collections = self._read_collections(X, collections)
+        return self.fit(X, y, collections=collections).transform(X, collections=collections, normalize=normalize)
+
+    def transform(self, X: Counts, *, normalize: bool = True, collections: ArrayLike | None = None) -> np.ndarray:
+        """Topic proportions of documents, given the topics and mixtures found.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        normalize : bool, default=True
+            Whether rows sum to one; otherwise they are expected topic counts plus prior.
+        collections : sequence of n_documents hashable labels, default=None
+            Labels of the fit. None, for all documents or for one: the collection is unknown, and the prior is
+            `doc_topic_prior_`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            By CVB0 and Gibbs sampling with the topics fixed; each token's full conditional is averaged over the last
+            two thirds of `fold_in_iter` sweeps, and CVB0 counts for 30 sweeps. A row depends neither on the other rows
+            nor on `n_jobs`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not a matrix of counts with the features of the fit, or a label is not among `collections_`.
+        """
+        check_is_fitted(self)
+        if is_dask(X) and collections is None:
+            return super().transform(X, normalize=normalize)
+        collections = self._read_collections(X, collections)
+        self._validate_params()
+        corpus = self._new_corpus(X)
+        return self._proportions(corpus, self._prior_of(corpus, collections), normalize)
+
+    def score_samples(self, X: Counts, *, collections: ArrayLike | None = None) -> np.ndarray:
+        """Held-out log-likelihood of documents, log p(w_d | phi, gamma pi_j), by guided annealed importance sampling.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        collections : sequence of n_documents hashable labels, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            Nats, without the multinomial coefficient; 0 for a document without words.
+        """
+        check_is_fitted(self)
+        if is_dask(X) and collections is None:
+            return super().score_samples(X)
+        collections = self._read_collections(X, collections)
+        self._validate_params()
+        corpus = self._new_corpus(X)
+        return self._log_likelihood(corpus, self._prior_of(corpus, collections))
+
+    def score(
+        self,
+        X: Counts,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        collections: ArrayLike | None = None,
+    ) -> float:
+        """Mean held-out log-likelihood per token, in nats; greater is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used.
+        sample_weight : array-like of shape (n_documents,), default=None
+            Weights of the documents.
+        collections : sequence of n_documents hashable labels, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        collections = self._read_collections(X, collections)
+        self._validate_params()
+        corpus = self._new_corpus(X)
+        log_likelihood = self._log_likelihood(corpus, self._prior_of(corpus, collections))
+        return mean_per_token(log_likelihood, corpus.lengths, sample_weight)
+
+    def perplexity(self, X: Counts, *, collections: ArrayLike | None = None) -> float:
+        """Held-out perplexity, ``exp(-score(X))``: smaller is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        collections : sequence of n_documents hashable labels, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        float
+        """
+        with np.errstate(over="ignore"):
+            return float(np.exp(-self.score(X, collections=collections)))
+
+    def _read_collections(self, X, collections):
+        """The labels as a list; missing ones are None."""
+        if collections is None:
+            return None
+        check_same_order(X, collections, "collections")
+        return read_labels(collections, "collections", may_be_missing=True)
+
+    def _prior_of(self, corpus, collections):
+        """The Dirichlet parameter of theta of documents of these collections, one row for all if they are unknown."""
+        if collections is None:
+            return self._doc_prior()
+        prior = self.document_prior(collections)
+        if len(prior) != corpus.n_documents:
+            raise ValueError(f"collections has {len(prior)} labels; X has {corpus.n_documents} documents.")
+        return prior
+
+    def document_prior(self, collections: ArrayLike) -> np.ndarray:
+        """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.
+
+        Parameters
+        ----------
+        collections : sequence of n_documents labels
+            Labels of the fit; None for a document of unknown collection.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            A prior for the functions of `sklda.metrics`, together with `topic_word_`.
+
+        Raises
+        ------
+        ValueError
+            If a label is not among `collections_`.
+        """
+        check_is_fitted(self)
+        return document_prior(self.doc_concentration_, mixtures_of(self, collections))
+
+    @property
+    def _collections_of_fit(self):
+        """The labels of the documents of the fit, a list."""
+        return self.collections_[self._model_.collections].tolist()
+
+    def _prior_of_training(self):
+        return document_prior(self.doc_concentration_, self.collection_topic_)[self._model_.collections]
+
+    def _known_groups(self):
+        return np.eye(len(self.collections_))[self._model_.collections]

@@ -1,0 +1,379 @@
+"""HDPLDA: the hierarchical Dirichlet process, in which the number of topics in use is unknown."""
+
+from __future__ import annotations
+
+from functools import partial
+from numbers import Real
+from typing import Any, Literal, Self
+
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval
+
+from sklda._core import random
+from sklda._core.labels import encode, warn_of_many_collections
+from sklda._core.priors import Priors
+from sklda._core.types import Counts, Seed
+from sklda._core.warn import warn
+from sklda._models.compound.base import CollectionsLDA
+from sklda._models.compound.chains import continued_chains, first_chains
+from sklda._models.compound.hdp import show_in_common
+from sklda._models.compound.model import CompoundModel, Concentrations
+from sklda._models.compound.results import (
+    check_same_collections,
+    corpus_attributes,
+    hdp_attributes,
+    mixture_attributes,
+    record_of_mixtures,
+    warn_of_truncation,
+    warn_of_unsettled_count,
+)
+from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
+from sklda._models.parameters import shared
+from sklda._models.progress import with_callbacks
+from sklda._models.results import ChainResults, eta_attribute
+from sklda._sampling.point_estimates import check_memory_of_results
+from sklda._sampling.prior_learning import kind_of_learning
+from sklda._sampling.run_chains import Schedule
+
+_CONCENTRATION = [None, Interval(Real, 0, None, closed="neither"), tuple]
+
+
+class HDPLDA(CollectionsLDA):
+    """The hierarchical Dirichlet process (HDP): topics whose number in use is unknown, for one or several collections.
+
+    The fit has a posterior of the number of topics in use (Teh et al. 2006). The mixture of the corpus, pi_0, is
+    Dirichlet(a / n_components, ...): the HDP, truncated at `n_components` topics. With several collections, each has a
+    mixture pi_j, which is Dirichlet(b pi_0); with one, it is pi_0 itself. The topic proportions of a document of
+    collection j are Dirichlet(gamma pi_j).
+
+    The number of topics in use grows with the corpus. `TopicCountLDA` estimates the number of topics of LDA instead.
+
+    Parameters
+    ----------
+    n_components : int, default=200
+        The largest number of topics. Take several times as many as are in use; a topic that is not in use costs little.
+    topic_concentration : float or tuple (shape, rate), default=None
+        a. With a larger value, more topics are in use. A number is between 1e-6 and 1e6 and stays fixed; a pair is a
+        Gamma prior, cut off at these values, and a is drawn in every sweep. None: (1, 0.1).
+    collection_concentration : float or tuple (shape, rate), default=None
+        b, only with several collections. With a larger value, their mixtures are more similar. As
+        `topic_concentration`.
+    doc_concentration : float or tuple (shape, rate), default=None
+        gamma. With a larger value, documents are closer to the mixture of their collection. As `topic_concentration`,
+        but a number is between 1e-6 and 1e12. None: (1, 1).
+    topic_word_prior : float or array-like of shape (n_features,), default=None
+        eta, the Dirichlet parameter per word of a topic, which the topics share. None: 0.1, the first value if it is
+        learnt.
+    learn_priors : {"asymmetric"} or bool, default="asymmetric"
+        Whether `topic_word_prior` is learnt if it is None, by Gibbs-EM in the burn-in, between 1e-5 and 1e4. If X has
+        fewer than 1,000 tokens, it is not. True is the same as ``"asymmetric"``.
+    max_iter : int, default=500
+        Sweeps over the corpus of each chain. With `warm_start`, the number of further ones.
+    burn_in : int, default=None
+        Number of sweeps before the draws. eta changes only in these, and topics with similar words are merged in the
+        first 40 % of them. None: half of the sweeps.
+    n_draws : int, default=15
+        Topics and topic proportions are means over this number of draws, the last ones of the chain. A chain takes one
+        byte for each token and draw, two bytes with more than 256 topics. With ``"cgs_p"``, at most one draw is
+        averaged for every ``n_components / 12`` sweeps.
+    draw_every : int, default=10
+        Number of sweeps between two draws.
+    point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
+        Estimate of topics and topic proportions from each draw. ``"cgs_p"``: expected counts under the full conditional
+        of each token (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: the counts of the draw.
+    n_chains : int, default=4
+        Number of independent chains. Draws of the number of topics are those of all chains, because one chain changes
+        it slowly. The topics are those of the chain with the highest mean log joint over the last half of its sweeps.
+    fold_in_iter : int, default=6
+        Sweeps over a document in `transform`, after CVB0.
+    warm_start : bool, default=False
+        Whether `fit` continues from the last state of the previous fit, on the same X and collections. The results are
+        then those of one longer fit with the burn-in of the first. Parameters that the chains depend on must not
+        change; `draw_every` may change.
+    n_jobs : int, default=None
+        Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
+    verbose : int, default=0
+        1 prints about ten lines for each chain, 2 prints a line for every sweep.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        With an int, the fit and `transform` after it are the same every time.
+
+    Attributes
+    ----------
+    topic_count_draws_ : ndarray of shape (n_sweeps,), int
+        Number of topics with at least one token after every sweep of the draws, chain by chain.
+    topic_count_mean_, topic_count_interval_ : float, tuple of (int, int)
+        Its posterior mean, and a credible interval of 0.95, from the draws of all chains.
+    large_topic_count_draws_, large_topic_count_mean_, large_topic_count_interval_
+        The same for the number of the largest topics that together have 99 % of the tokens.
+    topic_concentration_, collection_concentration_ : float
+        Posterior means of a and b, or the values that were given; b only with several collections.
+    doc_concentration_ : float
+        Posterior mean of gamma, or the value that was given.
+    concentration_draws_ : dict of {str: ndarray of shape (n_sweeps,)}
+        ``"topic_concentration"``, ``"collection_concentration"`` with several collections, and
+        ``"doc_concentration"`` after the same sweeps.
+    collections_ : ndarray of shape (n_collections,)
+        The labels of the collections, sorted; ``["all"]`` if the fit had none.
+    collection_topic_, collection_topic_std_ : ndarray of shape (n_collections, n_topics)
+        pi_j: posterior means over the sweeps after the burn-in, and standard deviations.
+    collection_topic_draws_ : ndarray of shape (n_draws, n_collections, n_topics)
+        Draws of the mixtures after the burn-in, `draw_every` sweeps apart, chain by chain.
+    corpus_topic_ : ndarray of shape (n_topics,)
+        Mean of the mixtures, weighted by the number of documents with words: the mixture for documents of unknown
+        collection.
+    doc_topic_prior_ : ndarray of shape (n_topics,)
+        ``doc_concentration_ * corpus_topic_``.
+    topic_word_prior_ : float or ndarray
+        eta, as given or learnt.
+    components_ : ndarray of shape (n_topics, n_features), float32
+        Topic-word counts plus prior, means over draws. All attributes have the topics that occur in a draw, sorted by
+        their size at the end of the burn-in; the last topic stands for all that occur in none.
+    topic_word_ : ndarray of shape (n_topics, n_features)
+        Topics as distributions over words: `components_` with rows that sum to one.
+    doc_topic_, doc_topic_std_ : ndarray of shape (n_documents, n_topics), float32
+        Topic proportions of the training documents, means over draws, and their posterior standard deviations within
+        the chain.
+    topic_share_, topic_share_std_ : ndarray of shape (n_topics,)
+        Share of the tokens in each topic, and its posterior standard deviation.
+    n_draws_ : int
+        Number of draws that were averaged.
+    chains_ : list of sklearn.utils.Bunch
+        Results of every chain, with the chain's own ``doc_concentration``, ``collection_topic``,
+        ``collection_topic_std`` and ``collection_topic_draws``.
+    topic_stability_, topic_prevalence_ : ndarray of shape (n_topics,)
+        How close each topic is to the nearest topics of the other chains, and the part of the chains that have it, as
+        of `GibbsLDA`. Only with several chains.
+    traces_, diagnostics_ : dict
+        Quantities after every sweep, and their R-hat and effective draws.
+    sampler_ : str
+        ``"dense"``: tokens are drawn document by document.
+    topic_assignments_ : ndarray of shape (n_tokens,), int32
+        Topic of every token in the last draw.
+    log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
+        log p(w, z | pi, gamma, eta) after every sweep, in nats. NaN after the last sweep of a chain that ended early.
+    prior_trace_ : ndarray of shape (n_chains, n_iter_, 2)
+        doc_concentration and topic_word_prior in every sweep. NaN after the last sweep of a chain that ended early.
+    n_iter_, n_burn_in_ : int
+        Sweeps of the longest chain, those of earlier fits with `warm_start` included, and of the burn-in.
+    best_chain_ : int
+        Index of the chain from which the topics come, a row of `log_joint_trace_`.
+    n_features_in_ : int
+        Size of the vocabulary.
+    topic_names_ : ndarray of shape (n_topics,)
+        Names of the topics. Only after `set_topic_names`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Words, if X had them as column names.
+
+    Warns
+    -----
+    sklearn.exceptions.ConvergenceWarning
+        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps, or that of
+        the number of topics in use is above 1.5.
+    UserWarning
+        If more than half of the topics are in use. If more than 10 collections are fractional numbers, or most of more
+        than 10 have a single document.
+
+    See Also
+    --------
+    TopicCountLDA : The posterior over the number of topics of LDA.
+    CompoundLDA : Collections with a given number of topics.
+
+    References
+    ----------
+    Teh, Jordan, Beal & Blei (2006). Hierarchical Dirichlet processes. Journal of the American Statistical Association
+    101.
+
+    George, Xia & Michailidis (2019). Analyses of multi-collection corpora via compound topic modeling.
+
+    Examples
+    --------
+    >>> from sklda import HDPLDA
+    >>> from sklda.datasets import make_compound_lda_corpus
+    >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
+    >>> hdp = HDPLDA(40, topic_word_prior=0.1, max_iter=200, random_state=0).fit(corpus.data)
+    >>> low, high = hdp.large_topic_count_interval_
+    >>> bool(low <= hdp.large_topic_count_mean_ <= high), hdp.topic_count_draws_.shape
+    (True, (400,))
+    """
+
+    _continued = (
+        "n_components",
+        "topic_concentration",
+        "collection_concentration",
+        "doc_concentration",
+        "topic_word_prior",
+        "learn_priors",
+        "burn_in",
+        "n_chains",
+    )
+    _parameter_constraints = {
+        **shared(
+            "n_components",
+            "topic_word_prior",
+            "learn_priors",
+            "max_iter",
+            "burn_in",
+            "n_draws",
+            "draw_every",
+            "point_estimate",
+            "n_chains",
+            "fold_in_iter",
+            "warm_start",
+            "n_jobs",
+            "verbose",
+            "random_state",
+        ),
+        "topic_concentration": _CONCENTRATION,
+        "collection_concentration": _CONCENTRATION,
+        "doc_concentration": _CONCENTRATION,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 200,
+        *,
+        topic_concentration: float | tuple[float, float] | None = None,
+        collection_concentration: float | tuple[float, float] | None = None,
+        doc_concentration: float | tuple[float, float] | None = None,
+        topic_word_prior: ArrayLike | None = None,
+        learn_priors: Literal["asymmetric"] | bool = "asymmetric",
+        max_iter: int = 500,
+        burn_in: int | None = None,
+        n_draws: int = 15,
+        draw_every: int = 10,
+        point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
+        n_chains: int = 4,
+        fold_in_iter: int = 6,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
+        self.n_components = n_components
+        self.topic_concentration = topic_concentration
+        self.collection_concentration = collection_concentration
+        self.doc_concentration = doc_concentration
+        self.topic_word_prior = topic_word_prior
+        self.learn_priors = learn_priors
+        self.max_iter = max_iter
+        self.burn_in = burn_in
+        self.n_draws = n_draws
+        self.draw_every = draw_every
+        self.point_estimate = point_estimate
+        self.n_chains = n_chains
+        self.fold_in_iter = fold_in_iter
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Counts, y: Any = None, *, collections: ArrayLike | None = None) -> Self:
+        """Find topics in a corpus and how many of them are in use.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        y : None
+            Not used. There is a UserWarning if y is given without `collections`.
+        collections : sequence of n_documents hashable labels, default=None
+            The collection of every document: strings, numbers, tuples. None: one collection.
+
+        Returns
+        -------
+        self : HDPLDA
+            The fitted estimator. If an error or Ctrl-C ends the fit, the estimator is as it was before.
+
+        Raises
+        ------
+        ValueError
+            If X is not a matrix of counts or has no token. If the number of labels is not the number of documents, or
+            a label is None or NaN. If a parameter is out of range. With `warm_start`, if X, the collections or a
+            parameter are not those of the previous fit.
+        TypeError
+            If a label is not hashable, or a parameter is of the wrong type.
+        """
+        given = self._read_collections(X, collections)
+        self._validate_params()
+        if given is None and y is not None:
+            warn("HDPLDA does not use y. If it holds the collections of the documents, call fit(X, collections=y).")
+        if self.learn_priors == "symmetric":
+            raise ValueError(
+                "learn_priors='symmetric' is not possible: the prior of a document, gamma pi_j, has a mixture that "
+                "differs between topics. Give learn_priors='asymmetric', True or False."
+            )
+        corpus = self._training_corpus(X)
+        labels, collection_of = encode(given, corpus)
+        warn_of_many_collections(labels, collection_of)
+        with FitRun(self, corpus, X, y, collections=given) as run:
+            if run.former is not None:
+                check_same_collections(self, labels, collection_of)
+            concentrations = Concentrations.make(
+                len(labels),
+                topic_concentration=self.topic_concentration,
+                collection_concentration=self.collection_concentration,
+                doc_concentration=self.doc_concentration,
+            )
+            model = CompoundModel.of_hdp(
+                collection_of,
+                len(labels),
+                concentrations,
+                n_components=self.n_components,
+                topic_word_prior=self.topic_word_prior,
+                learn_priors=kind_of_learning(self.learn_priors),
+                n_tokens=corpus.n_tokens,
+                max_iter=self.max_iter,
+                burn_in=self.burn_in,
+                earlier=None if run.former is None else (self._model_, run.former.states),
+            )
+            priors = Priors.make(1.0, model.eta, self.n_components, corpus.n_features)
+            # alpha has a row for each collection, twice while it changes.
+            n_rows = (self.n_chains + 1) * len(labels)
+            check_memory_of_results(corpus, self.n_components, 0, self.n_chains, self.n_draws, n_rows)
+
+            known = {
+                "collections_": labels,
+                "_model_": model,
+                "_fold_in_seed_": run.fold_in_seed,
+                "_settings_": settings_of(self),
+            }
+            run.begin(partial(self._fitted_attributes, known), n_chains=self.n_chains, n_sweeps=self.max_iter)
+            if run.former is not None:
+                chains = continued_chains(corpus, priors, model, run.former.states)
+            else:
+                chains = first_chains(corpus, priors, model, self.n_chains, random.child(run.seed, 0))
+            schedule = Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in)
+            chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
+            run.progress.end(chains)
+
+            results = self._results_of(chains)
+            del chains  # They have arrays for sweeps.
+            results.warn_of_disagreement()
+            warn_of_truncation(results, self.n_components)
+            warn_of_unsettled_count(results)
+            return run.take(self._attributes_of(results, known))
+
+    def _results_of(self, chains):
+        show_in_common(chains)
+        results = ChainResults(chains)
+        results.records = []
+        for chain, draws in zip(chains, results.draws, strict=True):
+            record = record_of_mixtures(chain)
+            # alpha is a / n_components, and has no meaning of its own.
+            del record["collection_topic_prior_"]
+            record["doc_concentration_"] = float(draws.added("gamma").mean())
+            record["topic_word_prior_"] = eta_attribute(self.topic_word_prior, draws.priors)
+            results.records.append(record)
+        return results
+
+    def _attributes_of(self, results, known):
+        """The fitted attributes, a dict. The means are computed here, which takes the time of some sweeps."""
+        results.estimate(self.point_estimate, self.n_jobs)
+        found = known | results.attributes() | mixture_attributes(results) | hdp_attributes(results)
+        return found | corpus_attributes(found, results)
+
+    def _fitted_attributes(self, known, chains):
+        """The fitted attributes of chains as they are now, for callbacks."""
+        return self._attributes_of(self._results_of(chains), known)
