@@ -268,7 +268,7 @@ METHODS = ("augmented", "langevin", "variational")
 
 @dataclass(frozen=True, eq=False)
 class CompoundModel(Aligned):
-    """What does not change along a chain or an ascent of compound LDA.
+    """The settings and first values of compound LDA, which do not change along a chain or an ascent.
 
     Attributes
     ----------
