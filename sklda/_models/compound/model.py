@@ -250,7 +250,7 @@ def _earlier_burn_in(model, states, max_iter):
 
 @dataclass(frozen=True, eq=False)
 class CompoundModel(Aligned):
-    """What does not change along a chain or an ascent of compound LDA.
+    """The settings and first values of compound LDA, which do not change along a chain or an ascent.
 
     Attributes
     ----------
