@@ -76,6 +76,7 @@ def test_the_tables_of_the_page_are_those_of_the_classes():
 
 # Defaults that differ between estimators, with the page that says why.
 DIFFERENT = {
+    "n_components": "hdp",
     "tol": "empirical_bayes",
     "topic_word_prior": "labeled_lda",
     "max_iter": "labeled_lda",

@@ -322,7 +322,10 @@ def _merged_compound(model, sums):
     names = "collections_", "doc_concentration_", "_model_", "_settings_"
     merged = _copied(model, names).set_params(n_components=sums.n_merged)
     eta = sums.eta(np.asarray(model.topic_word_prior_), model.n_features_in_)
-    found = {"topic_word_prior_": eta, "collection_topic_prior_": sums.alpha(model.collection_topic_prior_)}
+    found = {"topic_word_prior_": eta}
+    # That of the HDP has no prior of its own.
+    if hasattr(model, "collection_topic_prior_"):
+        found["collection_topic_prior_"] = sums.alpha(model.collection_topic_prior_)
     if np.ndim(model.topic_word_prior) == 2:
         merged.topic_word_prior = eta.copy()
     for name in ("doc_topic_prior_", "collection_topic_", "corpus_topic_", "collection_topic_draws_"):
