@@ -56,11 +56,15 @@ RANKING_SCORES = ("proportions", "shares", "cgs", "unnormalized")
 
 
 def _has_one_label(estimator):
-    """Whether `predict_proba` is there: documents with several labels have no distribution over labels."""
-    if getattr(estimator, "multilabel_", False):
+    """Whether `predict_proba` is there: after a fit with one label for each document.
+
+    Several labels have no distribution over labels. Before a fit nobody knows, and a check of scikit-learn would try it
+    on negative numbers.
+    """
+    if getattr(estimator, "multilabel_", True):
         raise AttributeError(
-            f"predict_proba of {type(estimator).__name__} is for one label a document; with an indicator matrix, use "
-            "decision_function."
+            f"predict_proba of {type(estimator).__name__} is there after a fit with one label for each document; with "
+            "an indicator matrix, use decision_function."
         )
     return True
 
