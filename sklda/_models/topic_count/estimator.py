@@ -479,3 +479,43 @@ sampler_
         seed = random.seed_sequence(random_state)
         counts, z, theta, phi = sample_models(corpus, draws, probability, n_samples, seed)
         return Bunch(n_components=counts, topic_assignments=z, doc_topic=theta, topic_word=phi)
+
+    def summary(self) -> str:
+        """What the fit says of the number of topics, in sentences.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+
+        Examples
+        --------
+        >>> from sklda import TopicCountLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(100, 60, 3, doc_length=40, random_state=0).data
+        >>> print(TopicCountLDA(1, 6, random_state=0).fit(X).summary())
+        3 topics (95 %). This is the number of topics that describes the words best, not that of the subjects.
+        """
+        check_is_fitted(self)
+        low, high = self.topic_count_interval_
+        if low == high:
+            found = f"{low} topic{'s' if low > 1 else ''} (95 %)."
+        else:
+            largest = self.topic_count_posterior_.max()
+            found = f"{low} to {high} topics (95 %)."
+            found += (
+                f" {self.n_components_} are the most likely, with a probability of {largest:.2f}."
+                if largest > 0.5
+                else " The data do not decide within this range."
+            )
+        found += " This is the number of topics that describes the words best, not that of the subjects."
+        if self.model_check_z_ > _DEVIATES:
+            found += (
+                f" Words depend on documents by {self.model_check_z_:.0f} standard deviations more than the model "
+                "allows, so it may be too large."
+            )
+        return found
