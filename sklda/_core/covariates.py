@@ -179,6 +179,7 @@ class Covariate:
             If a value is missing, not finite, or a category that the fit did not have.
         """
         if self.levels is None:
+            check_no_scale(self.name, values)
             return _numbers(values, self.name)[:, None]
         labels = _labels(values, self.name)
         place = {level: j for j, level in enumerate(self.levels)}
