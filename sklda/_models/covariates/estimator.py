@@ -38,7 +38,7 @@ from sklda._sampling.annealed_start import Annealing
 from sklda._sampling.draws import variance_of_draws
 from sklda._sampling.point_estimates import check_memory_of_results
 from sklda._sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR, kind_of_learning
-from sklda._sampling.run_chains import Schedule, burn_in_of
+from sklda._sampling.run_chains import Schedule, burn_in_of, check_burn_in
 
 # Bounds of sigma, in units of log alpha. The smaller one has no effect of a covariate, and the larger one no shrinkage.
 _SIGMA = (1e-6, 1e3)
@@ -379,6 +379,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         if learns and corpus.n_tokens < LEAST_TOKENS:
             first, learns = SMALL_CORPUS_PRIOR, False
         eta = first if self.topic_word_prior is None else self.topic_word_prior
+        # The step of the coefficients sets alpha.
         priors = Priors.make(1.0, eta, K, corpus.n_features)
         alpha = self._alpha
         alpha = first if alpha is None else alpha
@@ -386,7 +387,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         learns = learns and self.topic_word_prior is None
         if former is not None:
             annealing, burn_in = self._model_.annealing, self._model_.burn_in
-            burn_in_of(burn_in, self.max_iter + min(state.n_sweeps for state in former.states))
+            check_burn_in(burn_in, self.max_iter + min(state.n_sweeps for state in former.states))
         else:
             annealing = Annealing.within(self.max_iter, self.burn_in)
             burn_in = burn_in_of(self.burn_in, self.max_iter, annealing.n_sweeps)
