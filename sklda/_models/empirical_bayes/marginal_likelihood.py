@@ -10,10 +10,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from sklda._models.empirical_bayes.mixtures import Mixture
+from sklda._models.empirical_bayes.denominators import ReverseLogisticRegression
 
 # With fewer effective draws, the error of an estimate is not known.
-FEWEST_DRAWS = 10.0
+FEWEST_EFFECTIVE = 10.0
 # Entries of large temporary arrays: 32 MB each.
 AT_A_TIME = 2**22
 
@@ -46,24 +46,24 @@ class Curve(_Surface):
         The draws of all chains, one chain after the other.
     log_denominators : ndarray of shape (n_draws,)
     batches : Batches
-    mixture : Mixture, default=None
+    regression : ReverseLogisticRegression, default=None
         If zeta was estimated from the same draws.
     """
 
-    def __init__(self, draws, log_denominators, batches, mixture=None):
-        self.draws, self.batches, self.mixture = draws, batches, mixture
+    def __init__(self, draws, log_denominators, batches, regression=None):
+        self.draws, self.batches, self.regression = draws, batches, regression
         self._log_factors = -np.log(len(draws)) - log_denominators
 
     @classmethod
     def at_points(cls, draws, at, points, batches):
         """From draws at fixed points, log h of shape (n_points, 2); `at` is the point of each draw."""
         log_p = draws.doc_part(np.exp(points[:, 0])) + draws.word_part(np.exp(points[:, 1]))
-        mixture = Mixture.of(log_p, at)
-        return cls(draws, mixture.log_denominators, batches, mixture)
+        regression = ReverseLogisticRegression.of(log_p, at)
+        return cls(draws, regression.log_denominators, batches, regression)
 
     def influences_of(self, terms):
         """`terms` (n_draws, n) with the effect of each draw through an estimated zeta."""
-        return terms if self.mixture is None else self.mixture.influences(terms)
+        return terms if self.regression is None else self.regression.influences(terms)
 
     def log_terms(self, alpha, eta):
         """Logarithms of the terms whose sum over draws is the estimate, (n_draws, n_priors)."""
@@ -147,7 +147,7 @@ class Curve(_Surface):
         """Covariance of the estimated gradient of log m, (2, 2)."""
         return self.batches.covariance(self.score_terms(log_h))
 
-    def effective_draws(self, log_h):
+    def effective_weights(self, log_h):
         """Effective number of the weights of the draws at one h, without autocorrelation."""
         return 1 / (self.weights(*np.exp(log_h)) ** 2).sum()
 
@@ -174,7 +174,7 @@ class Curve(_Surface):
 
     def _errors(self, terms, weights):
         """Standard errors of the sums of `terms`, infinite with too few effective draws."""
-        reached = 1 / (weights**2).sum(axis=0) >= FEWEST_DRAWS
+        reached = 1 / (weights**2).sum(axis=0) >= FEWEST_EFFECTIVE
         return np.where(reached, np.sqrt(self.batches.variance(self.influences_of(terms))), np.inf)
 
     def _slices(self, n):
@@ -223,9 +223,9 @@ class AveragedCurve(_Surface):
         own = [share**2 * curve.score_covariance(log_h) for share, curve in zip(self.shares, self.curves, strict=True)]
         return sum(own) + away.T @ away
 
-    def effective_draws(self, log_h):
+    def effective_weights(self, log_h):
         """Those of the chain that has the fewest, whose error would be the least trustworthy."""
-        return min(curve.effective_draws(log_h) for curve in self.curves)
+        return min(curve.effective_weights(log_h) for curve in self.curves)
 
     def _mean(self, values):
         return np.tensordot(self.shares, np.array(values), axes=1)
@@ -271,7 +271,7 @@ def global_band(curve, values, region, level, n_points=15, n_replicates=2000):
     for part in curve._slices(len(eta)):
         weights = curve.weights(alpha[part], eta[part])
         terms = weights * (values[:, None] - values @ weights)
-        sums.append(curve.batches.sums(terms[:, 1 / (weights**2).sum(axis=0) >= FEWEST_DRAWS]))
+        sums.append(curve.batches.sums(terms[:, 1 / (weights**2).sum(axis=0) >= FEWEST_EFFECTIVE]))
     sums = np.concatenate(sums, axis=1)
     scale = np.sqrt((sums**2).sum(axis=0))
     sums, freedom = sums[:, scale > 0] / scale[scale > 0], curve.batches.freedom

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._models.empirical_bayes.batch_means import positive_part
-from sklda._models.empirical_bayes.marginal_likelihood import FEWEST_DRAWS
+from sklda._models.empirical_bayes.marginal_likelihood import FEWEST_EFFECTIVE
 from sklda._models.empirical_bayes.settings import FINE_ENOUGH, Hyperparameters
 
 
@@ -50,7 +50,7 @@ class Maximum:
         edges, hessian = _edges(curve, log_h, region), _hessian(curve, log_h, region)
         monte_carlo, statistical = _covariances(curve.score_covariance(log_h), hessian, edges)
         away = np.full(2, np.inf) if centre is None else log_h - centre
-        extrapolated = curve.effective_draws(log_h) < FEWEST_DRAWS
+        extrapolated = curve.effective_weights(log_h) < FEWEST_EFFECTIVE
         if centre is not None:
             extrapolated |= (np.abs(away) > reach).any()
         if extrapolated:

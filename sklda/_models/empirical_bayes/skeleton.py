@@ -18,7 +18,7 @@ from sklda._core.count_histograms import CountHistograms
 from sklda._core.gibbs_em import MStep
 from sklda._models.empirical_bayes.batch_means import Batches
 from sklda._models.empirical_bayes.chain_pool import EM_SWEEPS, LEARNING
-from sklda._models.empirical_bayes.marginal_likelihood import FEWEST_DRAWS, AveragedCurve, Curve
+from sklda._models.empirical_bayes.marginal_likelihood import FEWEST_EFFECTIVE, AveragedCurve, Curve
 from sklda._models.empirical_bayes.maximum import Maximum
 from sklda._models.empirical_bayes.prior_steps import with_step
 from sklda._sampling.prior_learning import LEAST_TOKENS
@@ -132,7 +132,7 @@ class Skeleton:
             Batches.of_visits(at, 1 if len(at) > 1 else 3),
         )
         found = cls(points, draws, at, region, curve, Maximum.of(curve, region, centre, reach), centre, reach)
-        overlap = curve.effective_draws(found.maximum.log_h) >= FEWEST_DRAWS
+        overlap = curve.effective_weights(found.maximum.log_h) >= FEWEST_EFFECTIVE
         return found if overlap or len(at) < 2 else found.averaged(np.ones(len(at)))
 
     @cached_property

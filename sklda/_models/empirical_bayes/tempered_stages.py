@@ -4,8 +4,8 @@ import numpy as np
 
 from sklda._core.count_histograms import CountHistograms
 from sklda._models.empirical_bayes.batch_means import Batches
+from sklda._models.empirical_bayes.denominators import component_denominators, mixture_denominators
 from sklda._models.empirical_bayes.marginal_likelihood import Curve
-from sklda._models.empirical_bayes.mixtures import component_denominators, mixture_denominators
 from sklda._models.empirical_bayes.observations import DirichletDraws
 from sklda._models.empirical_bayes.settings import wider
 

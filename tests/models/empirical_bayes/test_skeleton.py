@@ -16,8 +16,8 @@ from sklda._mode_search.search import Mode
 from sklda._models.empirical_bayes import modes
 from sklda._models.empirical_bayes.batch_means import Batches
 from sklda._models.empirical_bayes.chain_pool import ChainPool
+from sklda._models.empirical_bayes.denominators import ReverseLogisticRegression
 from sklda._models.empirical_bayes.methods import estimate
-from sklda._models.empirical_bayes.mixtures import Mixture
 from sklda._models.empirical_bayes.modes import Beginning, begin, differing, probabilities, resolve
 from sklda._models.empirical_bayes.settings import Settings
 from sklda._models.empirical_bayes.skeleton import Visits, find_maximum
@@ -36,9 +36,9 @@ def normal_draws(seed, n=(300, 200, 400)):
     return -0.5 * ((x[:, None] - MEANS) / SCALES) ** 2, at, np.log(SCALES)
 
 
-def log_ratios(mixture, log_p):
+def log_ratios(regression, log_p):
     """log zeta of each point minus that of the first, from the denominators."""
-    log_zeta = np.log(np.exp(log_p - mixture.log_denominators[:, None]).sum(axis=0))
+    log_zeta = np.log(np.exp(log_p - regression.log_denominators[:, None]).sum(axis=0))
     return log_zeta - log_zeta[0]
 
 
@@ -47,21 +47,21 @@ def z_values(n_seeds=200, break_it=False):
     found = []
     for seed in range(n_seeds):
         log_p, at, exact = normal_draws(seed)
-        mixture = Mixture.of(log_p, at)
-        terms = np.exp(log_p[:, [2, 0]] - mixture.log_denominators[:, None])
+        regression = ReverseLogisticRegression.of(log_p, at)
+        terms = np.exp(log_p[:, [2, 0]] - regression.log_denominators[:, None])
         terms = (terms / terms.sum(axis=0)) @ np.array([[1.0], [-1.0]])
-        influences = terms if break_it else mixture.influences(terms)
+        influences = terms if break_it else regression.influences(terms)
         within = [influences[at == j] - influences[at == j].mean() for j in range(3)]
         std = np.sqrt(sum((each**2).sum() for each in within))
-        found.append((log_ratios(mixture, log_p)[2] - exact[2]) / std)
+        found.append((log_ratios(regression, log_p)[2] - exact[2]) / std)
     return np.array(found)
 
 
 @pytest.mark.mutation("test_errors_without_the_influence_of_zeta_are_found")
 def test_the_constants_solve_their_equation_and_have_their_errors():
     log_p, at, _ = normal_draws(0)
-    mixture = Mixture.of(log_p, at)
-    np.testing.assert_allclose(mixture.members.sum(axis=0), np.bincount(at), rtol=1e-6)
+    regression = ReverseLogisticRegression.of(log_p, at)
+    np.testing.assert_allclose(regression.members.sum(axis=0), np.bincount(at), rtol=1e-6)
     z = z_values()
     # 200 normal values: the sum of squares has a chi-square distribution, with these quantiles at 1e-5.
     assert 127 < (z**2).sum() < 294

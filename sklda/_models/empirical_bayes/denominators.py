@@ -1,4 +1,7 @@
-"""The distribution of draws: a mixture over the points of a grid (serial tempering), or over a few fixed points."""
+"""The denominators of an estimate of m(h): the density of the distribution that its draws come from.
+
+The draws are at the points of a grid (serial tempering, full Bayes) or at a few fixed points (a skeleton).
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,7 +43,7 @@ def conditional_means(draws, grid):
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class ReverseLogisticRegression:
     """The distribution of draws at fixed points, with zeta at its fixed point on the same draws.
 
     Attributes
