@@ -85,7 +85,9 @@ def _by_skeleton(pool: ChainPool, beginning: Beginning, n_last: int) -> Marginal
     n_functionals = min(settings.max_iter // 3, 5 * settings.n_tuning) if settings.functionals else 0
     reserved = n_last + n_functionals
 
-    skeleton = find_maximum(pool, beginning, reserved, settings.tol)
+    skeleton = find_maximum(
+        pool, beginning.log_h, reserved=reserved, tol=settings.tol, several_modes=beginning.several_modes
+    )
     skeleton = resolve(pool, skeleton, reserved, beginning.shares, random.child(pool.seed, 2))
     functionals = _functionals_around(pool, skeleton, n_functionals) if n_functionals else None
 
@@ -111,7 +113,13 @@ def _by_skeleton(pool: ChainPool, beginning: Beginning, n_last: int) -> Marginal
 def _on_grid(pool: ChainPool, beginning: Beginning, method: str, n_last: int) -> MarginalLikelihoodEstimate:
     """m(h) from chains on (h, z), on a grid around the maximum of a short skeleton."""
     settings = pool.settings
-    placed = find_maximum(pool, beginning, (pool.left + n_last) // 2, np.inf)
+    placed = find_maximum(
+        pool,
+        beginning.log_h,
+        reserved=(pool.left + n_last) // 2,
+        tol=np.inf,
+        several_modes=beginning.several_modes,
+    )
     region = settings.region if settings.grid_is_region else region_of(placed.curve, placed.region)
     n_runs = RESTARTS if settings.tempering.tuning == "restarts" else 1
     n_tuning = max(min(settings.n_tuning, (pool.left - n_last) // (2 * n_runs)), 1)

@@ -18,7 +18,7 @@ from sklda._models.empirical_bayes.batch_means import Batches
 from sklda._models.empirical_bayes.chain_pool import ChainPool
 from sklda._models.empirical_bayes.denominators import ReverseLogisticRegression
 from sklda._models.empirical_bayes.methods import estimate
-from sklda._models.empirical_bayes.modes import Beginning, begin, differing, probabilities, resolve
+from sklda._models.empirical_bayes.modes import begin, differing, probabilities, resolve
 from sklda._models.empirical_bayes.settings import Settings
 from sklda._models.empirical_bayes.skeleton import Visits, find_maximum
 from sklda._sampling.chain import ChainState
@@ -106,7 +106,7 @@ def found_in(alone):
     """The skeleton of chains in given modes, and what becomes of it, given their shares or not."""
     pool = make_pool(4000)
     pool.chains = [in_mode(kind, c) for c, kind in enumerate(alone)]
-    found = find_maximum(pool, Beginning(np.log([0.1, 0.5])), 20, 0.2)
+    found = find_maximum(pool, np.log([0.1, 0.5]), reserved=20, tol=0.2)
     return found, lambda shares: resolve(pool, found, 20, shares, SEED)
 
 
@@ -192,7 +192,7 @@ def test_every_second_chain_goes_in_the_opposite_direction():
     """So a point is reached from either side, and what is left of the last visit cancels."""
     pool = make_pool(450)
     pool.chains = [in_mode(0, c) for c in range(4)]
-    find_maximum(pool, Beginning(np.log([0.1, 0.5])), 0, np.inf)
+    find_maximum(pool, np.log([0.1, 0.5]), reserved=0, tol=np.inf)
     steps = [set(zip(step.order[:-1], step.order[1:], strict=True)) for step in pool.steps]
     assert len(steps[0]) == 8
     for c in range(3):
@@ -207,7 +207,7 @@ def test_a_maximum_far_from_the_first_points_is_found():
         pool.chains = [in_mode(0, c) for c in range(4)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found = find_maximum(pool, Beginning(np.log(start)), 20, 0.2)
+            found = find_maximum(pool, np.log(start), reserved=20, tol=0.2)
         h.append(found.maximum)
     covariance = h[0].monte_carlo + h[1].monte_carlo
     away = h[0].log_h - h[1].log_h
@@ -220,7 +220,7 @@ def test_the_error_of_a_maximum_away_from_the_points_contains_the_distance():
     for max_iter in (250, 8000):
         pool = make_pool(max_iter)
         pool.chains = [in_mode(0, c) for c in range(4)]
-        found = find_maximum(pool, Beginning(np.log([0.1, 1.0])), 20, 0.2)
+        found = find_maximum(pool, np.log([0.1, 1.0]), reserved=20, tol=0.2)
         assert found.outside == (max_iter == 250)
         for each in (found, found.averaged(np.ones(4))):
             away, error = np.abs(each.maximum.log_h - found.centre)[1], np.sqrt(each.maximum.monte_carlo[1, 1])
@@ -261,7 +261,7 @@ def test_chains_in_different_modes_have_a_curve_each():
     """The mean of their log m; its error contains their spread."""
     pool = make_pool(8000, n_chains=2)
     pool.chains = [in_mode(0, 0), in_mode(2, 1)]
-    found = find_maximum(pool, Beginning(np.log([0.1, 0.5])), 20, np.inf)
+    found = find_maximum(pool, np.log([0.1, 0.5]), reserved=20, tol=np.inf)
     priors = np.array([[0.05, 0.2], [0.3, 0.3]])
     both, *own = (found.averaged(weights) for weights in ([0.5, 0.5], [1.0, 0.0], [0.0, 1.0]))
     (value, std), *each = (x.curve.log_ratio(*priors, (0.1, 0.5)) for x in (both, *own))
