@@ -88,7 +88,7 @@ def _by_skeleton(pool: ChainPool, beginning: Beginning, n_last: int) -> Marginal
     skeleton = find_maximum(
         pool, beginning.log_h, reserved=reserved, tol=settings.tol, several_modes=beginning.several_modes
     )
-    skeleton = resolve(pool, skeleton, reserved, beginning.shares, random.child(pool.seed, 2))
+    skeleton = resolve(pool, skeleton, reserved=reserved, shares=beginning.shares, seed=random.child(pool.seed, 2))
     functionals = _functionals_around(pool, skeleton, n_functionals) if n_functionals else None
 
     alphas, etas, occupancy = _shares_at_points(skeleton)

@@ -107,7 +107,7 @@ def found_in(alone):
     pool = make_pool(4000)
     pool.chains = [in_mode(kind, c) for c, kind in enumerate(alone)]
     found = find_maximum(pool, np.log([0.1, 0.5]), reserved=20, tol=0.2)
-    return found, lambda shares: resolve(pool, found, 20, shares, SEED)
+    return found, lambda shares: resolve(pool, found, reserved=20, shares=shares, seed=SEED)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
