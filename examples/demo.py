@@ -44,7 +44,7 @@ def show_topics(corpus):
         model = GibbsLDA(
             K, n_chains=N_CHAINS, n_jobs=2, random_state=0
         ).fit(corpus.data)
-    words = top_words(model, 6, feature_names=corpus.feature_names)
+    words = top_words(model, n_words=6, feature_names=corpus.feature_names)
     documents = top_documents(
         model,
         n_documents=1,
@@ -119,7 +119,7 @@ def show_priors(model, X):
     }
     level = (
         held_out_log_likelihood(
-            test, fits["learnt"][0], random_state=0
+            fits["learnt"][0], test, random_state=0
         ).sum()
         / test.sum()
     )

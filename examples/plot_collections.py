@@ -79,7 +79,7 @@ lda = CompoundLDA(
 ).fit(X, collections=groups)
 order = np.argsort(lda.collection_topic_.argmax(axis=1), kind="stable")
 names = [
-    " ".join(top) for top in top_words(lda, 2, feature_names=words)["words"]
+    " ".join(top) for top in top_words(lda, n_words=2, feature_names=words)["words"]
 ]
 
 fig, ax = plt.subplots(figsize=(9, 6), layout="constrained")

@@ -25,7 +25,7 @@ first, second = (
     ConsensusTopics(lda, random_state=seed).fit(docstrings.data)
     for seed in (0, 1)
 )
-table = top_words(first, 4, feature_names=docstrings.feature_names)
+table = top_words(first, n_words=4, feature_names=docstrings.feature_names)
 for part, top in zip(first.prevalence_, table["words"], strict=True):
     print(f"{8 * part:.0f} of 8:", *top)
 
@@ -71,8 +71,8 @@ plt.show()
 # The whole report of the topics that all fits have:
 
 report = topic_report(
-    docstrings.data,
     first,
+    docstrings.data,
     n_words=6,
     feature_names=docstrings.feature_names,
     document_names=docstrings.document_names,

@@ -70,7 +70,7 @@ fits.fit(X, covariates=covariates)
 names = docstrings.document_names
 modules = [".".join(name.split(".")[:2]) for name in names]
 table = topic_effects(
-    X, fits, covariates, clusters=modules, topics=[0], random_state=0
+    fits, X, covariates, clusters=modules, topics=[0], random_state=0
 )
 columns = ["term", "estimate", "low", "high", "p_value", "df", "found_in"]
 print(table[columns].round(3))

@@ -57,7 +57,7 @@ explorer
 #
 # By relevance, words that are rare in other topics come first:
 
-top_words(lda, 6, X=X, by="relevance", feature_names=words)
+top_words(lda, n_words=6, X=X, by="relevance", feature_names=words)
 
 # %%
 # Shares and documents
@@ -82,7 +82,7 @@ plt.show()
 # and the probability of each topic given the topics of all other tokens:
 
 butter = names.tolist().index("scipy.signal.butter")
-token_topics(X, lda, document=butter, feature_names=words).round(2).iloc[
+token_topics(lda, X, document=butter, feature_names=words).round(2).iloc[
     :8, 1:
 ]
 

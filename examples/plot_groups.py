@@ -33,7 +33,7 @@ X, packages = docstrings.data, docstrings.collection
 lda = GibbsLDA(12, random_state=0).fit(X)
 
 options = {"feature_names": docstrings.feature_names}
-check = topic_check(X, lda, groups=packages, random_state=0, **options)
+check = topic_check(lda, X, groups=packages, random_state=0, **options)
 check.round(2)
 
 # %%
@@ -44,7 +44,7 @@ check.round(2)
 
 topic = check["topic"].iloc[0]
 words = group_words(
-    X, lda, packages, topics=[topic], n_words=5, random_state=0, **options
+    lda, X, packages, topics=[topic], n_words=5, random_state=0, **options
 )
 words.round(2)
 

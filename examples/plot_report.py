@@ -52,8 +52,8 @@ lda.topic_names_
 
 names = docstrings.document_names
 report = topic_report(
-    X[test],
     lda,
+    X[test],
     n_words=8,
     feature_names=words,
     document_names=names[test],

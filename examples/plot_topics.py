@@ -41,7 +41,7 @@ plt.show()
 # %%
 # The same words as a table:
 
-words = top_words(lda, 8, X=docstrings.data, feature_names=names)
+words = top_words(lda, n_words=8, X=docstrings.data, feature_names=names)
 words
 
 # %%

@@ -291,10 +291,10 @@ def test_an_index_in_another_order_is_refused():
         lambda each: CovariateLDA(K, max_iter=2).fit(frame, covariates={"a": np.arange(D), "b": each}),
         lambda each: LabeledLDA(max_iter=2, n_draws=1).fit(frame, each),
         lambda each: COMPOUND.transform(frame, collections=each),
-        lambda each: metrics.held_out_log_likelihood(frame, COMPOUND, collections=each, n_temperatures=2),
+        lambda each: metrics.held_out_log_likelihood(COMPOUND, frame, collections=each, n_temperatures=2),
         lambda each: inspection.CollectionTopicsDisplay.from_estimator(GIBBS, frame, groups=each),
-        lambda each: inspection.topic_effects(frame, GIBBS, np.arange(D), clusters=each, n_draws=2),
-        lambda each: inspection.topic_effects(frame, GIBBS, {"b": each}, n_draws=2),
+        lambda each: inspection.topic_effects(GIBBS, frame, np.arange(D), clusters=each, n_draws=2),
+        lambda each: inspection.topic_effects(GIBBS, frame, {"b": each}, n_draws=2),
         lambda each: inspection.document_table(GIBBS, X=frame, document_names=each),
     ]
     for call_with in calls:

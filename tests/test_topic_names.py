@@ -141,7 +141,7 @@ def test_tables_show_names(lda):
     main = [["sport", "tokens (2)", "états"][k] for k in lda.doc_topic_.argmax(axis=1)]
     assert table["main_topic"].tolist() == main
     assert list(similarity_table(lda).columns) == ["topic", "name", *NAMES]
-    tokens = token_topics(X, lda, document=0)
+    tokens = token_topics(lda, X, document=0)
     assert tokens["name"].tolist() == [NAMES[k] for k in tokens["topic"]]
     np.testing.assert_allclose(tokens[NAMES].sum(axis=1), 1)
 

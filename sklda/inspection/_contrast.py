@@ -23,7 +23,7 @@ from sklda.inspection._view import view
 
 @described
 def contrast_topics(
-    model: Model,
+    estimator: Model,
     topic: int | str,
     other_topic: int | str,
     *,
@@ -42,7 +42,7 @@ def contrast_topics(
     topic, other_topic : int or str
         Their numbers or names.
     other_model : estimator, pipeline, or pair (topic_word, doc_topic), default=None
-        The model that has `other_topic`, such as another fit. Its features must be those of `model`. None: `model`.
+        The model that has `other_topic`, such as another fit. Its features must be those of `estimator`. None: `estimator`.
     n_words : int, default=10
         Number of words for each topic.
 
@@ -73,12 +73,12 @@ def contrast_topics(
     --------
     >>> from sklda.inspection import contrast_topics
     >>> topics = [[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]], [[0.5, 0.5]]
-    >>> table = contrast_topics(topics, 0, 1, feature_names=["the", "cat", "sleeps"])
+    >>> table = contrast_topics(topics, topic=0, other_topic=1, feature_names=["the", "cat", "sleeps"])
     >>> [str(word) for word in table["word"]]
     ['cat', 'sleeps']
     """
     names = {"feature_names": feature_names, "topic_names": topic_names}
-    found = _TwoTopics.of(model, topic, other_topic, other_model, **names)
+    found = _TwoTopics.of(estimator, topic, other_topic, other_model, **names)
     sides = [found.words_of(side, check_int(n_words, "n_words", 1)) for side in (0, 1)]
     v = np.concatenate(sides)
     first, second = found.probabilities[:, v]

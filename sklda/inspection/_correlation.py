@@ -23,9 +23,9 @@ from sklda.inspection._view import view
 
 @described
 def topic_correlation(
-    model: Model,
-    *,
+    estimator: Model,
     X: Data | None = None,
+    *,
     n_samples: int | None = None,
     collections: ArrayLike | None = None,
     random_state: Seed = None,
@@ -112,7 +112,7 @@ def topic_correlation(
            [ 0.98,  1.  , -0.99],
            [-1.  , -0.99,  1.  ]])
     """
-    return _correlation(view(model, X, collections=collections, needs="proportions"), n_samples, random_state)
+    return _correlation(view(estimator, X, collections=collections, needs="proportions"), n_samples, random_state)
 
 
 # Draws by default: of a chain that goes on, and of other models.

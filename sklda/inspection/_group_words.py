@@ -31,8 +31,8 @@ _MANY_GROUPS = 10
 
 @described
 def group_words(
+    estimator: Model,
     X: Data,
-    model: Model,
     groups: ArrayLike,
     *,
     topics: Values | None = None,
@@ -53,10 +53,10 @@ def group_words(
 
     Parameters
     ----------
+    estimator : estimator, or pipeline or search that ends in one
+        A fitted estimator of this package.
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents, as word counts. They need not be those of the fit.
-    model : estimator, or pipeline or search that ends in one
-        A fitted estimator of this package.
     groups : sequence of n_documents hashable labels
         Documents with missing labels are one group. Documents without words, and those that the fit left out, do not
         count, and there is a warning.
@@ -127,13 +127,13 @@ def group_words(
     >>> from sklda.inspection import group_words
     >>> X = make_lda_corpus(60, 30, 2, random_state=0).data
     >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
-    >>> table = group_words(X, lda, np.arange(60) % 2, n_words=1, random_state=0)
+    >>> table = group_words(lda, X, np.arange(60) % 2, n_words=1, random_state=0)
     >>> sorted(set(table["topic"]))
     [0, 1]
     """
     n_words, least_tokens = check_int(n_words, "n_words", 1), check_int(least_tokens, "least_tokens", 1)
     names = {"feature_names": feature_names, "topic_names": topic_names}
-    found = view(model, X, **names, collections=collections, needs="counts")
+    found = view(estimator, X, **names, collections=collections, needs="counts")
     chosen = found.chosen(topics)
     sample = GroupSample.of_view(found, groups, n_sweeps, level, random_state)
     parts = []

@@ -22,9 +22,9 @@ LINKAGES = ("average", "complete", "single", "weighted")
 
 @described
 def topic_hierarchy(
-    model: Model,
-    *,
+    estimator: Model,
     X: Data | None = None,
+    *,
     of: Literal["topics", "documents", "fits"] = "topics",
     n_clusters: int | None = None,
     linkage_method: Literal["average", "complete", "single", "weighted"] = "average",
@@ -98,11 +98,11 @@ def topic_hierarchy(
     if of == "fits":
         if X is not None or n_clusters is not None or linkage_method != "average":
             raise ValueError("of='fits' shows a tree that is known: do not give X, n_clusters or linkage_method.")
-        return fit_tree(unwrap(model)[0])
+        return fit_tree(unwrap(estimator)[0])
     if of == "topics":
-        rows, own = view(model).topic_word, {}
+        rows, own = view(estimator).topic_word, {}
     else:
-        found = view(model, X, collections=collections, needs="proportions")
+        found = view(estimator, X, collections=collections, needs="proportions")
         found.say_what_is_left_out()
         rows, own = found.whole_documents, {"documents": found.used}
     n = len(rows)

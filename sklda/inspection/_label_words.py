@@ -23,7 +23,7 @@ from sklda.inspection._view import lacks, view
 
 @described
 def label_words(
-    model: Model,
+    estimator: Model,
     *,
     labels: Sequence[Any] | None = None,
     n_words: int = 10,
@@ -37,7 +37,7 @@ def label_words(
 
     Parameters
     ----------
-    model : LabeledLDA, or pipeline or search that ends in one
+    estimator : LabeledLDA, or pipeline or search that ends in one
         Fitted.
     labels : sequence, default=None
         Classes of the fit, names of labels, or numbers of columns of an indicator matrix. If classes are numbers, a
@@ -69,7 +69,7 @@ def label_words(
     >>> [(str(label), str(word)) for label, word in zip(table["label"], table["word"])]
     [('car', 'wheel'), ('fruit', 'apple')]
     """
-    found = _labelled_view(model, feature_names=feature_names, topic_names=topic_names)
+    found = _labelled_view(estimator, feature_names=feature_names, topic_names=topic_names)
     counts = found.model._word_topic_counts_.toarray().T
     totals = counts.sum(axis=0)
     rows = []

@@ -15,9 +15,9 @@ from sklda.inspection._view import view
 
 @described
 def name_topics(
-    model: Model,
-    *,
+    estimator: Model,
     X: Data | None = None,
+    *,
     n_words: int = 3,
     feature_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
@@ -53,7 +53,7 @@ def name_topics(
     >>> name_topics(topics, n_words=1, feature_names=["the", "cat", "sleeps"])
     ['cat', 'sleeps']
     """
-    found = view(model, X, feature_names=feature_names, collections=collections)
+    found = view(estimator, X, feature_names=feature_names, collections=collections)
     return suggested_names(found, check_int(n_words, "n_words", 1))
 
 

@@ -15,7 +15,7 @@ from sklda.inspection._view import view
 
 @described
 def to_pyldavis(
-    X: Data, model: Model, *, feature_names: ArrayLike | None = None, collections: ArrayLike | None = None
+    estimator: Model, X: Data, *, feature_names: ArrayLike | None = None, collections: ArrayLike | None = None
 ) -> dict[str, Any]:
     """The arguments of ``pyLDAvis.prepare(**arguments)``.
 
@@ -48,11 +48,11 @@ def to_pyldavis(
     >>> from sklda.datasets import make_lda_corpus
     >>> from sklda.inspection import to_pyldavis
     >>> X = make_lda_corpus(30, 20, 3, random_state=0).data
-    >>> arguments = to_pyldavis(X, GibbsLDA(3, max_iter=20, random_state=0).fit(X))
+    >>> arguments = to_pyldavis(GibbsLDA(3, max_iter=20, random_state=0).fit(X), X)
     >>> arguments["topic_term_dists"].shape, arguments["sort_topics"]
     ((3, 20), False)
     """
-    found = view(model, X, feature_names=feature_names, collections=collections)
+    found = view(estimator, X, feature_names=feature_names, collections=collections)
     if found.counts is None or found.lengths.sum() == 0:
         raise ValueError("pyLDAvis needs documents with words: give X.")
     if found.n_topics < 2:

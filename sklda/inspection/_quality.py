@@ -86,7 +86,7 @@ class TopicQualityDisplay(Display):
         found = view(estimator, X, **names, collections=collections, needs="counts")
         options = {"n_words": min(check_int(n_top, "n_top", 2), found.topic_word.shape[1]), "per_topic": True}
         return cls(
-            topic_coherence(found.counts[found.used], found.topic_word, **options),
+            topic_coherence(found.topic_word, found.counts[found.used], **options),
             topic_exclusivity(found.topic_word, **options),
             found.share,
             found.labels(None, n_words),

@@ -19,8 +19,8 @@ from sklda.metrics._exclusivity import topic_exclusivity
 
 @described
 def topic_report(
+    estimator: Model,
     X: Data,
-    model: Model,
     *,
     n_words: int = 10,
     feature_names: ArrayLike | None = None,
@@ -74,7 +74,7 @@ def topic_report(
     >>> from sklda.inspection import topic_report
     >>> topics = [[0.5, 0.5, 0, 0], [0, 0.1, 0.5, 0.4]], [[1, 0], [0.5, 0.5], [0, 1]]
     >>> X = [[2, 1, 0, 0], [1, 1, 1, 1], [0, 0, 3, 2]]
-    >>> report = topic_report(X, topics, n_words=2, feature_names=["cat", "the", "bank", "rate"])
+    >>> report = topic_report(topics, X, n_words=2, feature_names=["cat", "the", "bank", "rate"])
     >>> report[["topic", "name", "share", "coherence", "document"]].round(2)
        topic             name  share  coherence  document
     0      0         the, cat   0.42        1.0         0
@@ -82,7 +82,7 @@ def topic_report(
     """
     check_int(n_words, "n_words", 1)
     names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
-    found = view(model, X, **names, collections=collections, needs="counts")
+    found = view(estimator, X, **names, collections=collections, needs="counts")
     n, topics = min(n_words, found.topic_word.shape[1]), range(found.n_topics)
     if not len(found.used):
         raise ValueError("X has no words: all its documents are empty.")
@@ -100,7 +100,7 @@ def topic_report(
         "found_in": found.found_in,
         "finer": finer_topics(found),
         "coherence": (
-            topic_coherence(found.counts[found.used], found.topic_word, n_words=n, per_topic=True)
+            topic_coherence(found.topic_word, found.counts[found.used], n_words=n, per_topic=True)
             if n > 1
             else np.full(len(topics), np.nan)
         ),

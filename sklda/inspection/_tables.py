@@ -19,10 +19,10 @@ from sklda.inspection._view import view
 
 @described
 def top_words(
-    model: Model,
-    n_words: int = 10,
-    *,
+    estimator: Model,
     X: Data | None = None,
+    *,
+    n_words: int = 10,
     by: Literal["probability", "relevance", "frex"] = "probability",
     weight: float | None = None,
     feature_names: ArrayLike | None = None,
@@ -33,10 +33,10 @@ def top_words(
 
     Parameters
     ----------
-    n_words : int, default=10
-        Number of words of each topic.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents. They give the shares of words and topics in the tokens. None: the shares in the model.
+    n_words : int, default=10
+        Number of words of each topic.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def top_words(
     ['apple', 'wheel']
     """
     n_words = check_n(n_words, "n_words", "feature_names")
-    found = view(model, X, feature_names=feature_names, topic_names=topic_names, collections=collections)
+    found = view(estimator, X, feature_names=feature_names, topic_names=topic_names, collections=collections)
     ranking = Ranking(found, by, weight)
     topics = range(found.n_topics)
     columns = found.rows(topics) | {
@@ -69,9 +69,9 @@ def top_words(
 
 @described
 def topic_table(
-    model: Model,
-    *,
+    estimator: Model,
     X: Data | None = None,
+    *,
     by: Literal["probability", "relevance", "frex"] = "probability",
     weight: float | None = None,
     n_words: int = 10,
@@ -118,7 +118,7 @@ def topic_table(
     ['cat', 'sleeps']
     """
     n_words = check_int(n_words, "n_words", 1)
-    found = view(model, X, feature_names=feature_names, topic_names=topic_names, collections=collections)
+    found = view(estimator, X, feature_names=feature_names, topic_names=topic_names, collections=collections)
     ranking = Ranking(found, by, weight)
     top = [ranking.top(k, n_words) for k in range(found.n_topics)]
     topic = np.repeat(np.arange(found.n_topics), [len(row) for row in top])
@@ -136,10 +136,10 @@ def topic_table(
 
 @described
 def top_documents(
-    model: Model,
-    n_documents: int = 3,
-    *,
+    estimator: Model,
     X: Data | None = None,
+    *,
+    n_documents: int = 3,
     topic_names: Values | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
@@ -168,7 +168,7 @@ def top_documents(
     """
     n_documents = check_n(n_documents, "n_documents", "document_names")
     names = {"topic_names": topic_names, "document_names": document_names}
-    found = view(model, X, **names, collections=collections, needs="proportions")
+    found = view(estimator, X, **names, collections=collections, needs="proportions")
     rows = [found.closest(k, n_documents) for k in range(found.n_topics)]
     columns = found.rows(range(found.n_topics)) | {
         "documents": [[found.document_names[d] for d in top] for top in rows],
@@ -180,9 +180,9 @@ def top_documents(
 
 @described
 def document_table(
-    model: Model,
-    *,
+    estimator: Model,
     X: Data | None = None,
+    *,
     topic_names: Values | None = None,
     document_names: ArrayLike | None = None,
     collections: ArrayLike | None = None,
@@ -206,7 +206,7 @@ def document_table(
     [1, 0]
     """
     names = {"topic_names": topic_names, "document_names": document_names}
-    found = view(model, X, **names, collections=collections, needs="proportions")
+    found = view(estimator, X, **names, collections=collections, needs="proportions")
     columns = {"document": found.document_names}
     if found.counts is not None:
         columns["tokens"] = found.lengths.astype(np.int64) if found.has_counts else found.lengths
@@ -222,7 +222,7 @@ def document_table(
 
 
 @described
-def similarity_table(model: Model, *, topic_names: Values | None = None) -> DataFrame:
+def similarity_table(estimator: Model, *, topic_names: Values | None = None) -> DataFrame:
     """Similarity of topics: one minus the Jensen-Shannon distance of their distributions over words.
 
     The distance is the square root of the Jensen-Shannon divergence in bits. It lies between 0 and 1.
@@ -240,7 +240,7 @@ def similarity_table(model: Model, *, topic_names: Values | None = None) -> Data
     >>> [float(value) for value in table["topic_0"]]
     [1.0, 0.0]
     """
-    found = view(model, topic_names=topic_names)
+    found = view(estimator, topic_names=topic_names)
     columns = found.rows(np.arange(found.n_topics))
     similarity = 1 - jensen_shannon(found.topic_word)
     return DataFrame(columns | dict(zip(found.titles(columns), similarity, strict=True)))

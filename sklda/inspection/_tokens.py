@@ -23,8 +23,8 @@ _NO_DRAWS = (
 
 @described
 def token_topics(
+    estimator: Model,
     X: Data,
-    model: Model,
     *,
     document: int | None = None,
     feature_names: ArrayLike | None = None,
@@ -75,12 +75,12 @@ def token_topics(
     --------
     >>> from sklda.inspection import token_topics
     >>> topics = [[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]], [[0.5, 0.5], [0.9, 0.1]]
-    >>> table = token_topics([[1, 2, 0], [0, 0, 1]], topics, feature_names=["the", "cat", "sleeps"])
+    >>> table = token_topics(topics, [[1, 2, 0], [0, 0, 1]], feature_names=["the", "cat", "sleeps"])
     >>> [str(word) for word in table["word"]], [int(k) for k in table["topic"]]
     (['the', 'cat', 'cat', 'sleeps'], [0, 0, 0, 0])
     """
     names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
-    found = view(model, X, **names, collections=collections, needs="counts")
+    found = view(estimator, X, **names, collections=collections, needs="counts")
     tokens, corpus = Tokens(found), found.corpus
     if document is None:
         chosen, probability = slice(None), None

@@ -21,8 +21,8 @@ from sklda.inspection._parameters import described
 
 @described
 def topic_effects(
+    estimator: Model,
     X: Data,
-    model: Model,
     covariates: Any,
     *,
     topics: Values | None = None,
@@ -45,12 +45,12 @@ def topic_effects(
 
     Parameters
     ----------
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic_prior)
+        A fitted topic model with ``components_`` and ``doc_topic_prior_``, a pipeline or search that ends in one, or
+        arrays.
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents. If they are those of the fit, theta has its posterior draws. Otherwise theta is drawn given the
         topics and `doc_topic_prior_` of the model.
-    model : estimator, pipeline, or pair (topic_word, doc_topic_prior)
-        A fitted topic model with ``components_`` and ``doc_topic_prior_``, a pipeline or search that ends in one, or
-        arrays.
     covariates : array-like, sparse matrix or data frame with n_documents rows
         Numbers, or texts and other labels for categories. A category has a column for each level but the first in
         order, its base. Columns of an array have the names x0, x1, ...
@@ -145,13 +145,13 @@ def topic_effects(
     >>> from sklda.inspection import topic_effects
     >>> X = make_lda_corpus(60, 30, 2, random_state=0).data
     >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
-    >>> table = topic_effects(X, lda, np.arange(60), random_state=0)
+    >>> table = topic_effects(lda, X, np.arange(60), random_state=0)
     >>> [str(term) for term in table["term"]]
     ['intercept', 'x0', 'intercept', 'x0']
     """
     effects = Effects.of(
         X,
-        model,
+        estimator,
         covariates,
         formula=formula,
         transformer=transformer,

@@ -29,7 +29,7 @@ _LABELLED = 0.014
 
 
 @described
-def topic_flows(models: Sequence[Model], *, X: Data | None = None) -> DataFrame:
+def topic_flows(models: Sequence[Model], X: Data | None = None, *,  ) -> DataFrame:
     """The tokens that topics of one model share with the topics of the next one.
 
     Parameters

@@ -166,7 +166,7 @@ neg_ais_perplexity_scorer = make_held_out_scorer()
 
 class _CoherenceScorer(_Scorer):
     def _score(self, X, model, **options):
-        return topic_coherence(X, model, **options)
+        return topic_coherence(model, X, **options)
 
 
 class _DiversityScorer(_Scorer):

@@ -38,8 +38,8 @@ _FREEDOM_OF_USUAL = 1
 
 
 def compare_topic_counts(
-    X: Data,
     estimator: Model,
+    X: Data,
     n_components: Sequence[int],
     *,
     cv: Any = None,
@@ -55,11 +55,11 @@ def compare_topic_counts(
 
     Parameters
     ----------
-    X : array-like, sparse matrix, or whatever a pipeline takes
-        Documents.
     estimator : estimator or pipeline
         A topic model with the parameter ``n_components``, or a pipeline that ends in one. It is not fitted itself. The
         steps before the model are fitted once, to all documents, so that all fits have the same words.
+    X : array-like, sparse matrix, or whatever a pipeline takes
+        Documents.
     n_components : sequence of int
         Numbers of topics.
     cv : int, cross-validation generator or iterable of pairs of arrays, default=None
@@ -141,7 +141,7 @@ def compare_topic_counts(
     >>> from sklda.datasets import make_lda_corpus
     >>> from sklda.metrics import compare_topic_counts
     >>> X = make_lda_corpus(120, 60, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
-    >>> table = compare_topic_counts(X, GibbsLDA(max_iter=50), [2, 4], cv=3, random_state=0)
+    >>> table = compare_topic_counts(GibbsLDA(max_iter=50), X, [2, 4], cv=3, random_state=0)
     >>> table[["n_components", "score", "gain", "gain_std", "found_again"]].round(2)
        n_components  score  gain  gain_std  found_again
     0             2  -2.73   NaN       NaN         1.33
@@ -263,7 +263,7 @@ def _measure(model, X, metadata, train, test, n_words, seed):
         "exclusivity": np.nan,
     }
     if kept.any():
-        found["coherence"] = topic_coherence(left_out, topics[kept], n_words=n_words)
+        found["coherence"] = topic_coherence(topics[kept], left_out, n_words=n_words)
         found["exclusivity"] = topic_exclusivity(topics[kept], n_words=n_words)
     if hasattr(model, "doc_topic_prior_"):
         scorer = make_held_out_scorer(metric="log_likelihood", random_state=int(rng.integers(2**31)))

@@ -16,13 +16,13 @@ from sklda.metrics._models import feature_names_of, refuse_covariates, topic_wei
 
 
 def word_association(
-    model: Model, cue: int | str | Sequence[int | str], *, vocabulary: ArrayLike | dict[str, int] | None = None
+    estimator: Model, cue: int | str | Sequence[int | str], *, vocabulary: ArrayLike | dict[str, int] | None = None
 ) -> np.ndarray:
     """Probability of every word given a cue word of the same topic, p(w | cue).
 
     Parameters
     ----------
-    model : estimator, pipeline, or array-like of shape (n_components, n_features)
+    estimator : estimator, pipeline, or array-like of shape (n_components, n_features)
         A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
         topics, not negative. A pair has these weights and alpha, a float or an array of shape (n_components,).
     cue : int, str, or sequence of these
@@ -71,14 +71,14 @@ def word_association(
     --------
     >>> from sklda.metrics import word_association
     >>> topic_word = [[0.5, 0.4, 0.1, 0.0], [0.0, 0.1, 0.4, 0.5]]
-    >>> word_association(topic_word, 1).round(2)
+    >>> word_association(topic_word, cue=1).round(2)
     array([0.4 , 0.34, 0.16, 0.1 ])
-    >>> word_association(topic_word, "pear", vocabulary=["apple", "pear", "bolt", "nut"]).round(2)
+    >>> word_association(topic_word, cue="pear", vocabulary=["apple", "pear", "bolt", "nut"]).round(2)
     array([0.4 , 0.34, 0.16, 0.1 ])
     """
-    weights, alpha = topic_weights(None, model)[0], 1.0
-    refuse_covariates(unwrap(model)[0])
-    inner = model[1] if isinstance(model, tuple) else getattr(unwrap(model)[0], "doc_topic_prior_", None)
+    weights, alpha = topic_weights(None, estimator)[0], 1.0
+    refuse_covariates(unwrap(estimator)[0])
+    inner = estimator[1] if isinstance(estimator, tuple) else getattr(unwrap(estimator)[0], "doc_topic_prior_", None)
     weights = check_array(weights, dtype=np.float64, ensure_non_negative=True, input_name="topic_word")
     sums = weights.sum(axis=1, keepdims=True)
     if not sums.all():
@@ -87,7 +87,7 @@ def word_association(
     phi = weights / sums
     if inner is not None:
         alpha = check_prior(inner, "doc_topic_prior", {"one per topic": (len(phi),)})
-    known = feature_names_of(model)
+    known = feature_names_of(estimator)
     names = known if vocabulary is None else vocabulary
     names = None if names is None else read_vocabulary(names, "vocabulary", phi.shape[1], known)
     single = isinstance(cue, (str, Integral))

@@ -299,7 +299,7 @@ def test_from_texts_to_a_table_of_topics(processes, hashing):
         [da.from_delayed(dask.delayed(vectorizer.transform)(part), (np.nan, n_columns), float) for part in partitions]
     )
     lda = gibbs().fit(X)
-    assert len(top_words(lda, 5, feature_names=names)) == 4
+    assert len(top_words(lda, n_words=5, feature_names=names)) == 4
     assert len(topic_table(lda, feature_names=names)) == 4 * 10
     theta = lda.transform(X).compute()
     assert theta.shape == (len(texts), 4)

@@ -115,8 +115,8 @@ def test_columns_of_a_hashing_vectorizer_have_no_words():
 
 
 def test_coherence_of_gensim():
-    assert topic_coherence(X, LDA, method="u_mass") == topic_coherence(X, LDA, method="umass")
-    for call in (lambda: topic_coherence(X, LDA, method="c_v"), lambda: make_coherence_scorer(method="c_v")):
+    assert topic_coherence(LDA, X, method="u_mass") == topic_coherence(LDA, X, method="umass")
+    for call in (lambda: topic_coherence(LDA, X, method="c_v"), lambda: make_coherence_scorer(method="c_v")):
         with pytest.raises(ValueError, match="'c_v' needs the order of the words"):
             call()
     with pytest.raises(ValueError, match="method must be one of"):

@@ -89,7 +89,7 @@ def test_every_panel_is_there_and_nothing_is_fetched(page, fitted, docstrings, n
     order = np.argsort(-share)
     assert found["topics"] == order.tolist()
     assert [value.partition(" ")[0] for value in found["values"]] == [f"{100 * share[k]:.1f}%" for k in order]
-    top = top_words(fitted, 4, **names)
+    top = top_words(fitted, n_words=4, **names)
     assert found["labels"] == [" ".join(top["words"][k]) for k in order]
     assert found["current"] == [order[0]] and found["lambda"] == "0.60"
     assert found["words"] == words_at(fitted, docstrings, names, order[0], 0.6)

@@ -181,7 +181,7 @@ def test_a_real_estimator():
     assert len(display.ellipses_) == 2
     display = PosteriorExpectationDisplay.from_estimator(lda, "distance", n_points=10)
     assert (display.low < display.value).all() and (display.value < display.high).all()
-    assert np.isfinite(leave_one_out_score(X, lda, n_draws=10, documents=[0, 1], random_state=0).score)
+    assert np.isfinite(leave_one_out_score(lda, X, n_draws=10, documents=[0, 1], random_state=0).score)
 
 
 @pytest.mark.parametrize(

@@ -56,13 +56,13 @@ def test_other_models_have_no_labels(fitted):
 
 
 def test_tokens_have_labels_of_their_document(fitted):
-    table = token_topics(X, fitted, feature_names=WORDS)
+    table = token_topics(fitted, X, feature_names=WORDS)
     assert set(table["name"][table["document"] == 0]) == {"fruit"}
     assert set(table["name"][table["document"] == 1]) == {"car"}
     assert set(table["name"][table["document"] == 3]) == {""}
-    one = token_topics(X, fitted, document=0)
+    one = token_topics(fitted, X, document=0)
     assert (one["fruit"] == 1).all()
-    both = token_topics(X, fitted, document=2)
+    both = token_topics(fitted, X, document=2)
     np.testing.assert_allclose(both["fruit"] + both["car"], 1)
     # The full conditional of the first token, by its formula.
     z, words = fitted.topic_assignments_, np.repeat(np.tile(np.arange(5), 4), X.ravel())
@@ -74,11 +74,11 @@ def test_tokens_have_labels_of_their_document(fitted):
     totals = np.array([(rest & (z == k)).sum() for k in range(2)])
     weights = (n + 0.5) * (m + 0.1) / (totals + 0.5)
     assert both["fruit"][0] == pytest.approx(weights[0] / weights.sum())
-    assert (token_topics(X, fitted, document=3)[["fruit", "car"]] == 0).all(axis=None)
+    assert (token_topics(fitted, X, document=3)[["fruit", "car"]] == 0).all(axis=None)
 
 
 def test_tokens_of_new_documents_may_have_any_label(fitted):
-    table = token_topics(X[2:] + 1, fitted, feature_names=WORDS)
+    table = token_topics(fitted, X[2:] + 1, feature_names=WORDS)
     assert set(table["name"]) == {"fruit", "car"}
 
 

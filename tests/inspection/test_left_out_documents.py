@@ -208,10 +208,10 @@ def test_functions_are_found():
 def test_what_is_left_out_is_said():
     model, counts = cases()["Gibbs, no words"][1]
     with pytest.warns(UserWarning, match="100 of 160 documents have no words, and take no part"):
-        topic_effects(counts, model, ALL, n_draws=2, random_state=0)
+        topic_effects(model, counts, ALL, n_draws=2, random_state=0)
     with pytest.warns(UserWarning, match="100 of 160 documents have no words, and take no part"):
         assert topic_hierarchy(model, of="documents").documents.tolist() == D.tolist()
-    for call in (lambda: topic_correlation(model, X=EMPTY), lambda: topic_effects(EMPTY, model, ALL[:ADDED])):
+    for call in (lambda: topic_correlation(model, X=EMPTY), lambda: topic_effects(model, EMPTY, ALL[:ADDED])):
         with pytest.raises(ValueError, match="words"):
             call()
 
@@ -222,7 +222,7 @@ def test_their_rows_have_no_main_topic(case):
     table = document_table(model, X=counts)
     assert table["main_topic"].isna().tolist() == [False] * N + [True] * ADDED
     assert table.loc[N:, "topic_0"].isna().all() and table.loc[: N - 1, "topic_0"].notna().all()
-    assert all(rows and max(rows) < N for rows in top_documents(model, 100, X=counts)["rows"])
+    assert all(rows and max(rows) < N for rows in top_documents(model, n_documents=100, X=counts)["rows"])
 
 
 def test_a_group_of_such_documents_is_unknown():
@@ -234,10 +234,10 @@ def test_a_group_of_such_documents_is_unknown():
         np.isnan(shares.mean).any(axis=1).tolist() == [False, False, True] == np.isnan(shares.std).any(axis=1).tolist()
     )
     with pytest.warns(UserWarning, match="no part"):
-        table = group_words(counts, model, groups, n_sweeps=6, least_tokens=1, random_state=0)
+        table = group_words(model, counts, groups, n_sweeps=6, least_tokens=1, random_state=0)
     assert set(table["group"]) == {0, 1}
     with pytest.raises(ValueError, match="at least two groups: 100 of 160 documents have no words or no labels"):
-        group_words(counts, model, ALL < N, n_sweeps=6)
+        group_words(model, counts, ALL < N, n_sweeps=6)
     with pytest.raises(ValueError, match="document 70 has no labels, so the fit left it out"):
         DocumentLabelsDisplay.from_estimator(model, counts, document=70)
 

@@ -24,14 +24,14 @@ TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engin
 
 
 def test_top_words_of_arrays():
-    table = top_words((PHI, THETA), 2, feature_names=NAMES)
+    table = top_words((PHI, THETA), n_words=2, feature_names=NAMES)
     assert table.columns.tolist() == ["topic", "share", "words"] and table["topic"].tolist() == [0, 1]
     assert table["words"].tolist() == [["the", "cat"], ["the", "bank"]]
     np.testing.assert_allclose(table["share"], THETA.mean(axis=0))
     # With X the shares are those of tokens.
     n = X.sum(axis=1)
     assert top_words((PHI, THETA), X=X)["share"][0] == pytest.approx(n @ THETA[:, 0] / n.sum())
-    assert [len(words) for words in top_words((PHI, THETA), 10)["words"]] == [4, 4]
+    assert [len(words) for words in top_words((PHI, THETA), n_words=10)["words"]] == [4, 4]
 
 
 @pytest.mark.parametrize("weight", [0, 0.25, 1])
@@ -72,7 +72,7 @@ def test_frex():
 
 
 def test_equal_words_are_in_the_order_of_the_model():
-    table = top_words((np.full((1, 50), 0.02), [[1.0]]), 7)
+    table = top_words((np.full((1, 50), 0.02), [[1.0]]), n_words=7)
     assert table["words"][0] == [str(v) for v in range(7)]
 
 
@@ -154,14 +154,14 @@ def test_pipelines_searches_and_frames():
     search = GridSearchCV(make_pipeline(CountVectorizer(), lda), {"gibbslda__max_iter": [5, 50]}, cv=2).fit(
         TEXTS[::3] + TEXTS[::3]
     )
-    assert sorted(words[0] for words in top_words(pipeline, 1)["words"]) == ["apple", "wheel"]
+    assert sorted(words[0] for words in top_words(pipeline, n_words=1)["words"]) == ["apple", "wheel"]
     assert document_table(pipeline, X=TEXTS)["tokens"].tolist() == [3, 3, 3, 3]
-    assert sorted(words[0] for words in top_words(search, 1)["words"]) == ["apple", "wheel"]
+    assert sorted(words[0] for words in top_words(search, n_words=1)["words"]) == ["apple", "wheel"]
     assert document_table(search, X=TEXTS)["tokens"].tolist() == [3, 2, 2, 3]
     frame = pandas.DataFrame(X, columns=NAMES)
-    assert set(top_words(GibbsLDA(2, max_iter=3).fit(frame), 4)["words"].explode()) == set(NAMES)
+    assert set(top_words(GibbsLDA(2, max_iter=3).fit(frame), n_words=4)["words"].explode()) == set(NAMES)
     nested = make_pipeline(CountVectorizer(), make_pipeline("passthrough", lda)).fit(TEXTS)
-    assert top_words(nested, 2, feature_names=list("abcdef"))["words"][0][0] in "abcdef"
+    assert top_words(nested, n_words=2, feature_names=list("abcdef"))["words"][0][0] in "abcdef"
 
 
 def test_a_file_has_the_words_as_they_are(tmp_path):
@@ -174,7 +174,7 @@ def test_a_file_has_the_words_as_they_are(tmp_path):
 
 def test_every_name_can_be_in_a_table():
     phi = np.full((1, len(HOSTILE)), 1 / len(HOSTILE))
-    table = top_words((phi, [[1.0]]), len(HOSTILE), feature_names=HOSTILE)
+    table = top_words((phi, [[1.0]]), n_words=len(HOSTILE), feature_names=HOSTILE)
     assert table["words"][0] == HOSTILE and "<script" not in table._repr_html_()
     assert topic_table((phi, [[1.0]]), n_words=len(HOSTILE), feature_names=HOSTILE)["word"].tolist() == HOSTILE
 
@@ -182,8 +182,8 @@ def test_every_name_can_be_in_a_table():
 @pytest.mark.parametrize(
     "call, error, message",
     [
-        (lambda: top_words((PHI, THETA), 0), ValueError, "n_words must be at least 1, got 0"),
-        (lambda: top_words((PHI, THETA), 2.5), TypeError, "n_words must be an int"),
+        (lambda: top_words((PHI, THETA), n_words=0), ValueError, "n_words must be at least 1, got 0"),
+        (lambda: top_words((PHI, THETA), n_words=2.5), TypeError, "n_words must be an int"),
         (lambda: top_words(PHI), TypeError, "ndarray has no components_: give a fitted topic model, a pipeline"),
         (lambda: top_words((PHI,)), ValueError, "a model given as arrays is a pair"),
         (lambda: top_words((PHI, THETA[:, :1])), ValueError, "doc_topic has shape"),

@@ -367,7 +367,7 @@ def test_metadata_routing(corpus, labels):
         for fit, test, score in zip(found["estimator"], found["indices"]["test"], found["test_score"], strict=True):
             X = vectorizer.transform([texts[i] for i in test])
             prior = fit[-1].document_prior(labels[test])
-            value = held_out_log_likelihood(X, (fit[-1].topic_word_, prior), n_temperatures=20, random_state=0)
+            value = held_out_log_likelihood((fit[-1].topic_word_, prior), X, n_temperatures=20, random_state=0)
             np.testing.assert_allclose(score, value.sum() / X.sum(), rtol=1e-12)
         search = GridSearchCV(pipeline, {"compoundlda__n_components": [1, 3]}, scoring=asked, cv=3)
         search.fit(texts, collections=labels)
