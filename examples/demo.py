@@ -23,7 +23,12 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import TopicExplorer, top_documents, top_words
+from sklda.inspection import (
+    TopicExplorer,
+    describe,
+    top_documents,
+    top_words,
+)
 from sklda.metrics import compare_topic_models, held_out_log_likelihood
 
 K, N_CHAINS, N_FITS, PAGE = 25, 4, 3, "topics.html"
@@ -44,12 +49,12 @@ def show_topics(corpus):
         model = GibbsLDA(
             K, n_chains=N_CHAINS, n_jobs=2, random_state=0
         ).fit(corpus.data)
-    words = top_words(model, n_words=6, feature_names=corpus.feature_names)
+    words = top_words(
+        describe(model, feature_names=corpus.feature_names), n_words=6
+    )
     documents = top_documents(
-        model,
+        describe(model, corpus.data, document_names=corpus.document_names),
         n_documents=1,
-        X=corpus.data,
-        document_names=corpus.document_names,
     )
     print(
         "   share  agreement  words, and the document with the largest part of the topic"
@@ -69,10 +74,12 @@ def show_topics(corpus):
             "the others as one of several ways to divide these documents."
         )
     explorer = TopicExplorer.from_estimator(
-        model,
-        corpus.data,
-        feature_names=corpus.feature_names,
-        document_names=corpus.document_names,
+        describe(
+            model,
+            corpus.data,
+            feature_names=corpus.feature_names,
+            document_names=corpus.document_names,
+        ),
         groups=corpus.collection,
         title="Topics of the docstrings of NumPy, SciPy and scikit-learn",
     )

@@ -17,7 +17,12 @@ from scipy.spatial.distance import cdist
 
 from sklda import ConsensusTopics, GibbsLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import TopicSharesDisplay, top_words, topic_report
+from sklda.inspection import (
+    TopicSharesDisplay,
+    describe,
+    top_words,
+    topic_report,
+)
 
 docstrings = load_docstrings()
 lda = GibbsLDA(20, max_iter=100)
@@ -25,7 +30,9 @@ first, second = (
     ConsensusTopics(lda, random_state=seed).fit(docstrings.data)
     for seed in (0, 1)
 )
-table = top_words(first, n_words=4, feature_names=docstrings.feature_names)
+table = top_words(
+    describe(first, feature_names=docstrings.feature_names), n_words=4
+)
 for part, top in zip(first.prevalence_, table["words"], strict=True):
     print(f"{8 * part:.0f} of 8:", *top)
 
@@ -63,7 +70,7 @@ left.set(xlabel="match in the other set", ylabel="density")
 left.legend(frameon=False)
 left.spines[["top", "right"]].set_visible(False)
 TopicSharesDisplay.from_estimator(
-    first, feature_names=docstrings.feature_names, ax=right
+    describe(first, feature_names=docstrings.feature_names), ax=right
 )
 plt.show()
 
@@ -71,11 +78,13 @@ plt.show()
 # The whole report of the topics that all fits have:
 
 report = topic_report(
-    first,
-    docstrings.data,
+    describe(
+        first,
+        docstrings.data,
+        feature_names=docstrings.feature_names,
+        document_names=docstrings.document_names,
+    ),
     n_words=6,
-    feature_names=docstrings.feature_names,
-    document_names=docstrings.document_names,
 )
 columns = [
     "name",

@@ -21,6 +21,7 @@ from sklda.inspection import (
     TopicHierarchyDisplay,
     TopicSharesDisplay,
     TopicSimilarityDisplay,
+    describe,
     token_topics,
     top_words,
 )
@@ -42,10 +43,7 @@ lda = GibbsLDA(20, random_state=0).fit(X)
 # order of the words; search for a word such as *eigenvalues*.
 
 explorer = TopicExplorer.from_estimator(
-    lda,
-    X,
-    feature_names=words,
-    document_names=names,
+    describe(lda, X, feature_names=words, document_names=names),
     groups=docstrings.collection,
     title="Topics of docstrings",
 )
@@ -57,20 +55,23 @@ explorer
 #
 # By relevance, words that are rare in other topics come first:
 
-top_words(lda, n_words=6, X=X, by="relevance", feature_names=words)
+top_words(
+    describe(lda, feature_names=words), n_words=6, X=X, by="relevance"
+)
 
 # %%
 # Shares and documents
 # --------------------
 
-TopicSharesDisplay.from_estimator(lda, X, feature_names=words)
+TopicSharesDisplay.from_estimator(describe(lda, feature_names=words), X)
 plt.show()
 
 # %%
 
 largest = top_words(lda, X=X)["share"].idxmax()
 TopicDocumentsDisplay.from_estimator(
-    lda, X, topic=largest, feature_names=words, document_names=names
+    describe(lda, X, feature_names=words, document_names=names),
+    topic=largest,
 )
 plt.show()
 
@@ -82,9 +83,9 @@ plt.show()
 # and the probability of each topic given the topics of all other tokens:
 
 butter = names.tolist().index("scipy.signal.butter")
-token_topics(lda, X, document=butter, feature_names=words).round(2).iloc[
-    :8, 1:
-]
+token_topics(describe(lda, feature_names=words), X, document=butter).round(
+    2
+).iloc[:8, 1:]
 
 # %%
 # Similarity
@@ -95,10 +96,10 @@ token_topics(lda, X, document=butter, feature_names=words).round(2).iloc[
 # widths are small here: the topics of a fit differ, and clusters of them
 # are loose.
 
-TopicSimilarityDisplay.from_estimator(lda, feature_names=words)
+TopicSimilarityDisplay.from_estimator(describe(lda, feature_names=words))
 plt.show()
 
 # %%
 
-TopicHierarchyDisplay.from_estimator(lda, feature_names=words)
+TopicHierarchyDisplay.from_estimator(describe(lda, feature_names=words))
 plt.show()

@@ -24,6 +24,7 @@ from sklda.inspection import (
     DocumentTopicsDisplay,
     TopicContrastDisplay,
     TopicQualityDisplay,
+    describe,
     group_words,
     topic_check,
 )
@@ -95,12 +96,10 @@ plt.show()
 names = docstrings.document_names
 document = names.tolist().index("scipy.stats.gaussian_kde")
 DocumentTopicsDisplay.from_estimator(
-    lda,
-    X,
+    describe(lda, X, document_names=names),
     document=document,
     text=gaussian_kde.__doc__,
     n_characters=900,
-    document_names=names,
     **options,
 )
 plt.show()

@@ -17,7 +17,12 @@ import numpy as np
 
 from sklda import GibbsLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import TopicWordsDisplay, top_documents, top_words
+from sklda.inspection import (
+    TopicWordsDisplay,
+    describe,
+    top_documents,
+    top_words,
+)
 
 docstrings = load_docstrings()
 lda = GibbsLDA(12, random_state=0).fit(docstrings.data)
@@ -34,14 +39,16 @@ lda = GibbsLDA(12, random_state=0).fit(docstrings.data)
 
 names = docstrings.feature_names
 TopicWordsDisplay.from_estimator(
-    lda, docstrings.data, n_words=8, feature_names=names
+    describe(lda, feature_names=names), docstrings.data, n_words=8
 )
 plt.show()
 
 # %%
 # The same words as a table:
 
-words = top_words(lda, n_words=8, X=docstrings.data, feature_names=names)
+words = top_words(
+    describe(lda, feature_names=names), n_words=8, X=docstrings.data
+)
 words
 
 # %%
@@ -76,5 +83,5 @@ plt.show()
 # The documents with the largest proportions of each topic:
 
 top_documents(
-    lda, X=docstrings.data, document_names=docstrings.document_names
+    describe(lda, docstrings.data, document_names=docstrings.document_names)
 )

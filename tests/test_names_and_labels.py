@@ -270,14 +270,16 @@ def test_names_that_are_known_are_not_given_in_another_order():
     assert read_words([WORDS[1], *WORDS[1:]], "feature_names", V, WORDS)[0] == WORDS[1]
     frame = pd.DataFrame(X, columns=WORDS, index=[f"row {d}" for d in range(D)])
     lda = GibbsLDA(K, max_iter=2, random_state=0).fit(frame)
-    assert plain(inspection.top_words(lda, feature_names=WORDS)) == plain(inspection.top_words(lda))
+    assert plain(inspection.top_words(inspection.describe(lda, feature_names=WORDS))) == plain(
+        inspection.top_words(lda)
+    )
     with pytest.raises(ValueError, match="of X has this name"):
-        inspection.top_words(lda, feature_names=WORDS[::-1])
+        inspection.top_words(inspection.describe(lda, feature_names=WORDS[::-1]))
     lda.set_topic_names(["x", "y", "z"])
     with pytest.raises(ValueError, match="names of the model in another order: topic 0 is 'x'"):
-        inspection.top_words(lda, topic_names=["y", "x", "z"])
+        inspection.top_words(inspection.describe(lda, topic_names=["y", "x", "z"]))
     with pytest.raises(ValueError, match="document_names has the index of X in another order"):
-        inspection.document_table(lda, X=frame, document_names=frame.index[::-1].tolist())
+        inspection.document_table(inspection.describe(lda, frame, document_names=frame.index[::-1].tolist()))
     assert read_document_names(frame.index, "document_names", D, frame) == frame.index.tolist()
 
 
@@ -295,7 +297,7 @@ def test_an_index_in_another_order_is_refused():
         lambda each: inspection.CollectionTopicsDisplay.from_estimator(GIBBS, frame, groups=each),
         lambda each: inspection.topic_effects(GIBBS, frame, np.arange(D), clusters=each, n_draws=2),
         lambda each: inspection.topic_effects(GIBBS, frame, {"b": each}, n_draws=2),
-        lambda each: inspection.document_table(GIBBS, X=frame, document_names=each),
+        lambda each: inspection.document_table(inspection.describe(GIBBS, frame, document_names=each)),
     ]
     for call_with in calls:
         call_with(labels)

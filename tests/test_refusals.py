@@ -108,7 +108,12 @@ REFUSED = [
             lambda: predictive_perplexity(GOOD, FITTED, GOOD),
         )
     ),
-    (lambda: top_words(FITTED, n_words=list("abc")), TypeError, "n_words is a list", "a number: give names as feature_names="),
+    (
+        lambda: top_words(FITTED, n_words=list("abc")),
+        TypeError,
+        "n_words is a list",
+        "a number: give names as feature_names=",
+    ),
     (
         lambda: top_words(FITTED, n_words=np.array(["a"])),
         TypeError,

@@ -79,9 +79,6 @@ class TopicExplorer:
         documents: Sequence[str] | None = None,
         groups: ArrayLike | None = None,
         title: str = "Topics",
-        feature_names: ArrayLike | None = None,
-        topic_names: Values | None = None,
-        document_names: ArrayLike | None = None,
     ) -> Self:
         """Make the page of a fitted model.
 
@@ -98,9 +95,8 @@ class TopicExplorer:
         title : str, default="Topics"
             Title of the page.
         """
-        names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
         check_same_order(X, documents, "documents")
-        found = view(estimator, X, **names, groups=groups, needs="proportions")
+        found = view(estimator, X, groups=groups, needs="proportions")
         if documents is not None and found.counts is None:
             raise ValueError("documents are shown with the topics of the words of X: give X, too.")
         if documents is None and found.pipelines and _all_texts(X):

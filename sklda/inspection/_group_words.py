@@ -32,17 +32,14 @@ _MANY_GROUPS = 10
 @described
 def group_words(
     estimator: Model,
-    X: Data,
-    groups: ArrayLike,
+    X: Data | None = None,
+    groups: ArrayLike | None = None,
     *,
     topics: Values | None = None,
     n_words: int = 10,
     least_tokens: int = 20,
     level: float = 0.95,
     n_sweeps: int = 100,
-    feature_names: ArrayLike | None = None,
-    topic_names: Values | None = None,
-    collections: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> DataFrame:
     """The words that each group of documents uses more than the others within a topic.
@@ -132,8 +129,7 @@ def group_words(
     [0, 1]
     """
     n_words, least_tokens = check_int(n_words, "n_words", 1), check_int(least_tokens, "least_tokens", 1)
-    names = {"feature_names": feature_names, "topic_names": topic_names}
-    found = view(estimator, X, **names, collections=collections, needs="counts")
+    found = view(estimator, X, needs="counts")
     chosen = found.chosen(topics)
     sample = GroupSample.of_view(found, groups, n_sweeps, level, random_state)
     parts = []

@@ -3,7 +3,6 @@
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 from sklearn.metrics import silhouette_samples
@@ -28,7 +27,6 @@ def topic_hierarchy(
     of: Literal["topics", "documents", "fits"] = "topics",
     n_clusters: int | None = None,
     linkage_method: Literal["average", "complete", "single", "weighted"] = "average",
-    collections: ArrayLike | None = None,
 ) -> Bunch:
     """Cluster topics, or documents, by the Jensen-Shannon distance of their distributions, with silhouette widths.
 
@@ -102,7 +100,7 @@ def topic_hierarchy(
     if of == "topics":
         rows, own = view(estimator).topic_word, {}
     else:
-        found = view(estimator, X, collections=collections, needs="proportions")
+        found = view(estimator, X, needs="proportions")
         found.say_what_is_left_out()
         rows, own = found.whole_documents, {"documents": found.used}
     n = len(rows)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sklda._core.distances import jensen_shannon
 from sklda._core.types import Data, Model
@@ -14,9 +13,7 @@ from sklda.inspection._view import view
 
 
 @described
-def to_pyldavis(
-    estimator: Model, X: Data, *, feature_names: ArrayLike | None = None, collections: ArrayLike | None = None
-) -> dict[str, Any]:
+def to_pyldavis(estimator: Model, X: Data) -> dict[str, Any]:
     """The arguments of ``pyLDAvis.prepare(**arguments)``.
 
     Topics keep their order and their numbers from 0. Words that have probability 0 in all topics are left out.
@@ -52,7 +49,7 @@ def to_pyldavis(
     >>> arguments["topic_term_dists"].shape, arguments["sort_topics"]
     ((3, 20), False)
     """
-    found = view(estimator, X, feature_names=feature_names, collections=collections)
+    found = view(estimator, X)
     if found.counts is None or found.lengths.sum() == 0:
         raise ValueError("pyLDAvis needs documents with words: give X.")
     if found.n_topics < 2:

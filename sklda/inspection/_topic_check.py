@@ -22,15 +22,12 @@ _REPLICATES = 150
 @described
 def topic_check(
     estimator: Model,
-    X: Data,
+    X: Data | None = None,
     *,
     groups: ArrayLike | None = None,
     topics: Values | None = None,
     n_draws: int = 15,
     n_words: int = 3,
-    feature_names: ArrayLike | None = None,
-    topic_names: Values | None = None,
-    collections: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> DataFrame:
     """Whether the words of every topic depend on the documents, or on groups of documents.
@@ -117,8 +114,7 @@ def topic_check(
     True
     """
     n_draws = check_int(n_draws, "n_draws", 1)
-    names = {"feature_names": feature_names, "topic_names": topic_names}
-    found = view(estimator, X, **names, collections=collections, needs="counts")
+    found = view(estimator, X, needs="counts")
     tokens, chosen = Tokens(found), found.chosen(topics)
     seed, documents = random.seed_sequence(random_state), found.corpus.token_documents
     group_of = documents

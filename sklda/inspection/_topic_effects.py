@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from pandas import DataFrame
 
 from sklda._core.design import covariate_of, read_columns
@@ -22,8 +21,8 @@ from sklda.inspection._parameters import described
 @described
 def topic_effects(
     estimator: Model,
-    X: Data,
-    covariates: Any,
+    X: Data | None = None,
+    covariates: Any = None,
     *,
     topics: Values | None = None,
     formula: str | None = None,
@@ -32,8 +31,6 @@ def topic_effects(
     n_draws: int = 50,
     level: float = 0.95,
     n_words: int = 3,
-    feature_names: ArrayLike | None = None,
-    topic_names: Values | None = None,
     random_state: Seed = None,
 ) -> DataFrame:
     """How the proportions of topics depend on covariates, with errors that contain the uncertainty of the proportions.
@@ -159,8 +156,6 @@ def topic_effects(
         n_draws=n_draws,
         level=level,
         random_state=random_state,
-        feature_names=feature_names,
-        topic_names=topic_names,
     )
     shown = effects.view.chosen(topics)
     terms, bases = effects.design.terms, effects.design.bases
@@ -242,8 +237,8 @@ class TopicEffectsDisplay(Display):
     def from_estimator(
         cls,
         estimator: Model,
-        X: Data,
-        covariates: Any,
+        X: Data | None = None,
+        covariates: Any = None,
         *,
         covariate: str | None = None,
         topics: Values | None = None,
@@ -256,8 +251,6 @@ class TopicEffectsDisplay(Display):
         n_draws: int = 50,
         level: float = 0.95,
         n_words: int = 3,
-        feature_names: ArrayLike | None = None,
-        topic_names: Values | None = None,
         random_state: Seed = None,
         ax: Any = None,
     ) -> Self:
@@ -301,8 +294,6 @@ class TopicEffectsDisplay(Display):
             n_draws=n_draws,
             level=level,
             random_state=random_state,
-            feature_names=feature_names,
-            topic_names=topic_names,
         )
         found = effects.view
         columns = dict(read_columns(effects.covariates, len(effects.matrix), effects.design.variables))

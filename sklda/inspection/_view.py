@@ -294,10 +294,6 @@ def view(
     model,
     X=None,
     *,
-    feature_names=None,
-    topic_names=None,
-    document_names=None,
-    collections=None,
     groups=None,
     needs=None,
 ):
@@ -305,14 +301,18 @@ def view(
 
     Parameters
     ----------
-    model, X, feature_names, topic_names, document_names, collections
-        As in all functions, see `_parameters`.
+    model : estimator, pipeline, pair of arrays, or Description
+    X : documents, default=None
+        None: those of the description.
     groups : sequence of n_documents hashable labels, default=None
         If all are collections of the fit, they are the collections of X, too.
     needs : {"proportions", "counts"}, default=None
         What the caller needs besides topics: theta, of X or of the documents that the model keeps, or X itself.
     """
     models.check_order(X, model)
+    described = models.Description.of(model, X)
+    model, X = described.estimator, described.X
+    collections, document_names = described.collections, described.document_names
     for name, values in (("collections", collections), ("groups", groups), ("document_names", document_names)):
         check_same_order(X, values, name)
     # They are read once, because they may be iterators.
@@ -321,8 +321,8 @@ def view(
         for name, values in (("collections", collections), ("groups", groups))
     )
     read = _of_arrays if isinstance(model, tuple) else _of_model
-    found = read(model, X, feature_names, collections, groups)
-    found.names = model_topic_names(found.model, found.n_topics, topic_names)
+    found = read(model, X, described.feature_names, collections, groups)
+    found.names = model_topic_names(found.model, found.n_topics, described.topic_names)
     if needs == "counts" and X is None:
         raise ValueError("X is None: give the documents.")
     if needs is not None and found.doc_topic is None:

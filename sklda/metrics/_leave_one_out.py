@@ -114,7 +114,7 @@ def leave_one_out_score(
     fingerprint = None
     if isinstance(estimator, tuple):
         if len(estimator) != 3:
-            raise ValueError(f"model is a tuple of {len(model)}; arrays are given as a triple {_TRIPLE}.")
+            raise ValueError(f"model is a tuple of {len(estimator)}; arrays are given as a triple {_TRIPLE}.")
         topic_assignments, doc_topic_prior, topic_word_prior = estimator
     else:
         estimator, X = inner_model(estimator, X, "topic_assignments_", f"fit a GibbsLDA, or give a triple {_TRIPLE}")
@@ -127,7 +127,8 @@ def leave_one_out_score(
         for has, what in zip(own_priors, ("labels", "collections", "covariates"), strict=True):
             if has:
                 raise TypeError(
-                    f"{type(model).__name__} has {what} of documents, which this score does not know. Give a GibbsLDA, "
+                    f"{type(estimator).__name__} has {what} of documents, which this score does not know. Give "
+                    "a GibbsLDA, "
                     f"or a triple {_TRIPLE}."
                 )
     corpus = Corpus.from_counts(X)

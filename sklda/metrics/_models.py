@@ -1,10 +1,13 @@
 """The arrays of a model, from a fitted estimator, a pipeline, a search or a pair of arrays."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import NMF, MiniBatchNMF
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -18,6 +21,30 @@ from sklda._core.priors import check_prior
 _ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic_prior)"
 
 
+@dataclass(frozen=True, eq=False)
+class Description:
+    """A model with what is known of its words, topics and documents. `sklda.inspection.describe` makes it.
+
+    All functions of `sklda.metrics` and `sklda.inspection` take it in place of the model.
+    """
+
+    estimator: Any
+    X: Any = None
+    feature_names: Any = None
+    topic_names: Any = None
+    document_names: Any = None
+    collections: Any = None
+
+    @classmethod
+    def of(cls, model, X=None):
+        """That of any model, with the X that is given, if there is one. Names of documents belong to their X."""
+        if not isinstance(model, cls):
+            return cls(model, X)
+        if X is None or X is model.X:
+            return model
+        return cls(model.estimator, X, model.feature_names, model.topic_names)
+
+
 def corpus_and_model(X, model, collections=None, covariates=None):
     """The corpus, topics and prior that a likelihood of documents needs.
 
@@ -25,6 +52,10 @@ def corpus_and_model(X, model, collections=None, covariates=None):
     hold counts, or the model, a pair of arrays or an estimator in pipelines, is not a topic model of these features.
     """
     check_order(X, model)
+    described = Description.of(model, X)
+    model, X = described.estimator, described.X
+    if collections is None:
+        collections = described.collections
     check_same_order(X, collections, "collections")
     check_same_order(X, covariates, "covariates")
     if isinstance(model, tuple):
@@ -46,6 +77,8 @@ def corpus_and_model(X, model, collections=None, covariates=None):
 
 def corpus_of(X, model):
     """The corpus of X as the model receives it."""
+    described = Description.of(model, X)
+    model, X = described.estimator, described.X
     return Corpus.from_counts(X if isinstance(model, tuple) else inner_model(model, X)[1])
 
 
@@ -55,6 +88,8 @@ def topic_weights(X, model):
     The model is an estimator, a pipeline, a pair (topic_word, doc_topic_prior), or the weights themselves.
     """
     check_order(X, model)
+    described = Description.of(model, X)
+    model, X = described.estimator, described.X
     if isinstance(model, tuple) and len(model) == 2 and np.ndim(model[0]) == 2:
         return model[0], X
     if not any(hasattr(model, name) for name in ("components_", "best_estimator_", "fit")):
@@ -126,15 +161,26 @@ def check_names(X, model):
 
 
 def unwrap(model):
-    """The last step inside pipelines and searches, and the pipelines, outermost first."""
+    """The topic model inside pipelines and searches, and the pipelines that end in it, outermost first."""
     pipelines = []
-    while isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
-        if isinstance(model, Pipeline):
-            pipelines.append(model)
-            model = model[-1]
-        else:
+    while True:
+        if isinstance(model, (Description, FrozenEstimator)):
+            model = model.estimator
+        elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
-    return model, pipelines
+        elif isinstance(model, Pipeline):
+            pipelines.append(_up_to_topics(model))
+            model = pipelines[-1][-1]
+        else:
+            return model, pipelines
+
+
+def _up_to_topics(pipeline):
+    """A pipeline without what stands behind its topic model, such as a classifier."""
+    for n in range(len(pipeline), 0, -1):
+        if hasattr(unwrap(pipeline[n - 1])[0], "components_"):
+            return pipeline[:n]
+    return pipeline
 
 
 def feature_names_of(model):

@@ -12,6 +12,7 @@ from sklda.inspection import (
     ConvergenceDisplay,
     TopicCountDisplay,
     TopicWordsDisplay,
+    describe,
     document_table,
     name_topics,
     top_documents,
@@ -111,7 +112,7 @@ def test_columns_of_a_hashing_vectorizer_have_no_words():
     with pytest.warns(UserWarning, match="columns of HashingVectorizer have no words"):
         top_words(pipeline)
     names = [f"w{v}" for v in range(16)]
-    assert topic_table(pipeline, feature_names=names)["word"][0] in names
+    assert topic_table(describe(pipeline, feature_names=names))["word"][0] in names
 
 
 def test_coherence_of_gensim():
@@ -140,7 +141,7 @@ def test_collections_belong_to_documents():
     # Of new documents they change the proportions, and so the shares.
     other = X[::-1]
     alpha = lda.transform(other, collections=labels)
-    shares = top_words(lda, X=other, collections=labels)["share"].tolist()
+    shares = top_words(describe(lda, other, collections=labels))["share"].tolist()
     np.testing.assert_allclose(shares, other.sum(axis=1) @ alpha / X.sum())
 
 

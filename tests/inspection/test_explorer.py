@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, GibbsLDA
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
-from sklda.inspection import TopicExplorer, _explorer_data, similarity_table, topic_table
+from sklda.inspection import TopicExplorer, _explorer_data, describe, similarity_table, topic_table
 from sklda.inspection._view import view
 
 TEXTS = ["apple banana Apple", "banana cherry apple!", "car engine wheel", "engine wheel wheel", ""]
@@ -70,7 +70,9 @@ def test_topics_and_documents_are_those_of_the_model(data, fitted, docstrings):
 def test_words_follow_the_relevance_at_every_position_of_the_slider(data, fitted, docstrings, weight):
     assert weight in data["lambdas"] and len(data["lambdas"]) == 21
     names = docstrings.feature_names
-    table = topic_table(fitted, X=docstrings.data, by="relevance", weight=weight, n_words=30, feature_names=names)
+    table = topic_table(
+        describe(fitted, feature_names=names), X=docstrings.data, by="relevance", weight=weight, n_words=30
+    )
     for k in range(8):
         assert listed(data, k, weight) == table["word"][table["topic"] == k].tolist()
 
@@ -139,7 +141,7 @@ def test_many_words_of_one_name():
     phi = np.full((2, V), 1 / V)
     X = np.ones((1, V), int)
     names = ["a"] * (V - 1) + ["b"]
-    page = TopicExplorer.from_estimator((phi, [[0.9, 0.1]]), X, feature_names=names, documents=["a b a a b"])
+    page = TopicExplorer.from_estimator(describe((phi, [[0.9, 0.1]]), feature_names=names), X, documents=["a b a a b"])
     assert parse(page.to_html())["documents"]["text"]["0"]["text"][2::3] == [0, 0, 0, 0, -1]
 
 

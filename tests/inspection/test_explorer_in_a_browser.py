@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import TopicExplorer, similarity_table, top_documents, top_words, topic_table
+from sklda.inspection import TopicExplorer, describe, similarity_table, top_documents, top_words, topic_table
 
 pytestmark = needs_chromium
 
@@ -35,7 +35,9 @@ def fitted(docstrings):
 @pytest.fixture(scope="module")
 def page(docstrings, fitted, names):
     return TopicExplorer.from_estimator(
-        fitted, docstrings.data, document_names=docstrings.document_names, groups=docstrings.collection, **names
+        describe(fitted, docstrings.data, document_names=docstrings.document_names),
+        groups=docstrings.collection,
+        **names,
     ).to_html()
 
 
@@ -93,7 +95,7 @@ def test_every_panel_is_there_and_nothing_is_fetched(page, fitted, docstrings, n
     assert found["labels"] == [" ".join(top["words"][k]) for k in order]
     assert found["current"] == [order[0]] and found["lambda"] == "0.60"
     assert found["words"] == words_at(fitted, docstrings, names, order[0], 0.6)
-    closest = top_documents(fitted, n_documents=10, X=docstrings.data, document_names=docstrings.document_names)
+    closest = top_documents(describe(fitted, docstrings.data, document_names=docstrings.document_names), n_documents=10)
     assert found["documents"] == closest["documents"][order[0]]
     assert found["tokens"] > 10 and found["drawn"] > 10 and found["unnamed"] == 0
     assert found["groups"] == ["numpy", "scipy", "sklearn"]
@@ -278,7 +280,7 @@ def test_a_pipeline_of_texts_shows_them_whole(tmp_path):
 
 def test_names_of_topics(docstrings, fitted, names, tmp_path):
     topics = [*HOSTILE[:3], "Sums & products", "Zeros", "Other"]
-    explorer = TopicExplorer.from_estimator(fitted, docstrings.data, topic_names=topics, **names)
+    explorer = TopicExplorer.from_estimator(describe(fitted, topic_names=topics), docstrings.data, **names)
     script = """
     const steps = {labels: text("#topic-list .name"), query: one("#query-label").textContent};
     type(one("#query"), "sums");

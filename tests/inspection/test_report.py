@@ -17,7 +17,7 @@ from sklda import (
     LabeledLDA,
     TopicCountLDA,
 )
-from sklda.inspection import top_documents, top_words, topic_report
+from sklda.inspection import describe, top_documents, top_words, topic_report
 from sklda.metrics import topic_coherence, topic_exclusivity
 
 # Three topics with four words each.
@@ -64,7 +64,7 @@ def test_documents_that_were_not_in_the_fit(chains):
 def test_the_names_that_are_given(chains):
     names = ["sport", "money", "x" * 200]
     documents = [f"text {d}" for d in range(20)]
-    report = topic_report(chains, X, topic_names=names, document_names=documents)
+    report = topic_report(describe(chains, X, topic_names=names, document_names=documents))
     assert report["name"].tolist() == names and report.shape == (3, 14) and set(report["document"]) <= set(documents)
 
 
@@ -103,7 +103,7 @@ def test_labels_and_collections():
     labelled = LabeledLDA(n_shared=1, max_iter=5, random_state=0).fit(X, LABELS)
     assert topic_report(labelled, X)["name"].tolist() == ["money", "sport", "shared 0"]
     compound = CompoundLDA(2, max_iter=5, random_state=0).fit(X, collections=LABELS)
-    known = topic_report(compound, X[:6], collections=LABELS[:6])["share"].tolist()
+    known = topic_report(describe(compound, X[:6], collections=LABELS[:6]))["share"].tolist()
     theta = compound.transform(X[:6], collections=LABELS[:6])
     np.testing.assert_allclose(known, X[:6].sum(axis=1) @ theta / X[:6].sum())
 
@@ -124,7 +124,9 @@ def test_odd_models():
     assert topic_report(arrays, [[1, 0, 1], [2, 0, 1]])["effective_documents"][1] == 0
     V = len(HOSTILE)
     hostile = np.full((1, V), 1 / V), np.ones((2, 1))
-    report = topic_report(hostile, np.ones((2, V), int), feature_names=HOSTILE, document_names=HOSTILE[:2], n_words=V)
+    report = topic_report(
+        describe(hostile, np.ones((2, V), int), feature_names=HOSTILE, document_names=HOSTILE[:2]), n_words=V
+    )
     assert report["words"][0] == HOSTILE and report["document"][0] == HOSTILE[0]
     assert "<script" not in report._repr_html_()
 
@@ -137,7 +139,7 @@ def test_odd_models():
         (lambda lda: topic_report(lda, X, n_words=0), ValueError, "n_words must be at least 1"),
         (lambda lda: topic_report(lda, X * 0), ValueError, "X has no words"),
         (lambda lda: topic_report(lda, X[:, :3]), ValueError, "X has 3 features"),
-        (lambda lda: topic_report(lda, X, topic_names=["a"]), ValueError, "topic_names has 1 names"),
+        (lambda lda: topic_report(describe(lda, topic_names=["a"]), X), ValueError, "topic_names has 1 names"),
     ],
 )
 def test_refusals(chains, call, error, message):

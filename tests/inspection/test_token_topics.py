@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, point_estimates
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
-from sklda.inspection import token_topics
+from sklda.inspection import describe, token_topics
 
 ALARM = 1e-6
 TEXTS = ["banana apple banana cherry", "cherry banana", "engine car wheel", "wheel car engine car"]
@@ -58,7 +58,7 @@ def test_words_are_right_where_indices_are_not_sorted():
     names = docstrings.feature_names
     priors = {"doc_topic_prior": 0.1, "topic_word_prior": 0.05}
     lda = GibbsLDA(5, **priors, max_iter=3, random_state=0).fit(X)
-    table = token_topics(lda, X, feature_names=names)
+    table = token_topics(describe(lda, feature_names=names), X)
     place = {word: v for v, word in enumerate(names)}
     words, documents = table["word"].map(place).to_numpy(), table["document"].astype(int).to_numpy()
     counts = sparse.coo_matrix((np.ones(len(table)), (documents, words)), X.shape).toarray()
@@ -78,7 +78,7 @@ def test_words_are_right_where_indices_are_not_sorted():
 def test_a_pipeline_with_a_vectorizer():
     lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=50, random_state=0)
     pipeline = make_pipeline(CountVectorizer(), lda).fit(TEXTS)
-    table = token_topics(pipeline, TEXTS, document_names=list("abcd"))
+    table = token_topics(describe(pipeline, TEXTS, document_names=list("abcd")))
     for name, text in zip("abcd", TEXTS, strict=True):
         assert sorted(text.split()) == table["word"][table["document"] == name].tolist()
     assert table.groupby("word")["topic"].nunique().max() == 1

@@ -21,7 +21,7 @@ from sklearn.preprocessing import SplineTransformer
 
 from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, metrics
 from sklda._core.design import Design
-from sklda.inspection import document_table, token_topics, topic_effects
+from sklda.inspection import describe, document_table, token_topics, topic_effects
 from sklda.metrics import held_out_log_likelihood
 
 D, V, K = 150, 40, 3
@@ -418,9 +418,9 @@ def test_new_documents_need_the_covariates_of_the_fit(fitted):
 
 def test_functions_that_take_collections_refuse_them(fitted):
     for ask in (
-        lambda: document_table(fitted, X=X[:3], collections=[1, 1, 2]),
+        lambda: document_table(describe(fitted, X[:3], collections=[1, 1, 2])),
         lambda: held_out_log_likelihood(fitted, X, collections=SOURCE),
-        lambda: token_topics(fitted, X[:2], document=0, collections=["a", "b"]),
+        lambda: token_topics(describe(fitted, X[:2], collections=["a", "b"]), document=0),
     ):
         with pytest.raises(TypeError, match="CovariateLDA has no collections"):
             ask()
