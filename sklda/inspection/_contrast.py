@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,6 @@ from sklda.inspection._group_words import GroupSample
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import largest
 from sklda.inspection._view import view
-from sklda.metrics._models import Description
 
 
 @described
@@ -27,7 +26,7 @@ def contrast_topics(
     *,
     topic: int | str,
     other_topic: int | str,
-    other_model: Model | None = None,
+    other_estimator: Model | None = None,
     n_words: int = 10,
 ) -> DataFrame:
     """The words by which two topics differ most: two of one model, or one of each of two models.
@@ -39,7 +38,7 @@ def contrast_topics(
     ----------
     topic, other_topic : int or str
         Their numbers or names.
-    other_model : estimator, pipeline, or pair (topic_word, doc_topic), default=None
+    other_estimator : estimator, pipeline, or pair (topic_word, doc_topic), default=None
         The model that has `other_topic`, such as another fit, with the same features. None: the first one.
     n_words : int, default=10
         Number of words for each topic.
@@ -75,7 +74,7 @@ def contrast_topics(
     >>> [str(word) for word in table["word"]]
     ['cat', 'sleeps']
     """
-    found = _TwoTopics.of(estimator, topic, other_topic, other_model)
+    found = _TwoTopics.of(estimator, topic, other_topic, other_estimator)
     sides = [found.words_of(side, check_int(n_words, "n_words", 1)) for side in (0, 1)]
     v = np.concatenate(sides)
     first, second = found.probabilities[:, v]
@@ -102,22 +101,22 @@ class _TwoTopics:
     words: list
 
     @classmethod
-    def of(cls, model, topic, other_topic, other_model):
+    def of(cls, model, topic, other_topic, other_estimator):
         first = view(model)
-        second = first
-        if other_model is not None:
-            other = Description.of(other_model)
-            if other.feature_names is None:
-                other = replace(other, feature_names=Description.of(model).feature_names)
-            second = view(other)
+        second = first if other_estimator is None else view(other_estimator)
         if first.topic_word.shape[1] != second.topic_word.shape[1]:
             sizes = first.topic_word.shape[1], second.topic_word.shape[1]
-            raise ValueError("model has {} features and other_model {}: give fits of the same words.".format(*sizes))
-        if first.has_names and second.has_names and first.words != second.words:
-            raise ValueError("model and other_model have features with other names: give fits of the same words.")
+            raise ValueError(
+                "estimator has {} features and other_estimator {}: give fits of the same words.".format(*sizes)
+            )
+        if None not in (first.known_words, second.known_words) and first.known_words != second.known_words:
+            raise ValueError(
+                "estimator and other_estimator have features with other names: give fits of the same words."
+            )
+        first.known_words = second.known_words = first.known_words or second.known_words
         chosen = [(each, each.chosen([k])[0]) for each, k in ((first, topic), (second, other_topic))]
         names = [each.labels([k])[0] for each, k in chosen]
-        if other_model is not None:
+        if other_estimator is not None:
             names = [f"{name} ({which})" for name, which in zip(names, ("model", "other model"), strict=True)]
         return cls(np.stack([each.topic_word[k] for each, k in chosen]), names, first.words)
 
@@ -162,7 +161,7 @@ class TopicContrastDisplay(Display):
 
     Examples
     --------
-    >>> from sklda.inspection import TopicContrastDisplay, describe
+    >>> from sklda.inspection import TopicContrastDisplay
     >>> topics = [[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]], [[0.5, 0.5]]
     >>> TopicContrastDisplay.from_estimator(topics, topic=0, other_topic=1, n_words=1).words
     ['1', '2']

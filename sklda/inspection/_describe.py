@@ -1,5 +1,6 @@
 """A model together with the names of its words, topics and documents."""
 
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -21,16 +22,17 @@ def describe(
     """A model together with the names of its words, topics and documents, which all functions take in its place.
 
     A model knows its words if X of the fit was a data frame, if it is behind a vectorizer in a pipeline, or if it has
-    the parameter ``vocabulary``. It knows its topics by ``set_topic_names``. Documents of a data frame have the names
-    of its index. Where a name is not known in one of these ways, say it here, once.
+    the parameter ``vocabulary``. It knows its topics by ``set_topic_names``. Documents in a data frame or a series have
+    the names of its index. Where names are not known in one of these ways, say them here, once.
 
     Parameters
     ----------
-    estimator : estimator, pipeline, search, or pair (topic_word, doc_topic)
+    estimator : estimator, pipeline, search, pair (topic_word, doc_topic), or Description
         A fitted topic model, a pipeline or search that has one, or arrays of shapes (n_components, n_features) and
-        (n_documents, n_components).
+        (n_documents, n_components). A description keeps what is not given anew.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
-        The documents. Functions use them if they get no X.
+        The documents. Functions use them if they get no X. For another X, `document_names` and `collections` are not
+        used.
     feature_names : sequence of str of length n_features, or dict of {str: int}, default=None
         Words of the columns, as from ``get_feature_names_out()``, or ``vocabulary_`` of a vectorizer.
     topic_names : sequence of str of length n_components, default=None
@@ -60,12 +62,13 @@ def describe(
     [['cat', 'the'], ['the', 'sleeps']]
     """
     check_order(X, estimator)
-    given: dict[str, Any] = {"document_names": document_names, "collections": collections}
-    for name, values in given.items():
+    known = Description.of(estimator, X)
+    given: dict[str, Any] = {"feature_names": read_once(feature_names), "topic_names": read_once(topic_names)}
+    for name, values in (("document_names", document_names), ("collections", collections)):
         if values is None:
             continue
-        if X is None and not isinstance(estimator, tuple):
+        if known.X is None and not isinstance(known.estimator, tuple):
             raise ValueError(f"{name} are those of the documents of X: give X, too.")
-        check_same_order(X, values, name)
+        check_same_order(known.X, values, name)
         given[name] = read_labels(values, name, may_be_missing=name == "collections")
-    return Description(estimator, X, read_once(feature_names), read_once(topic_names), **given)
+    return replace(known, **{name: values for name, values in given.items() if values is not None})

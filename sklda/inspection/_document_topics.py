@@ -95,7 +95,7 @@ class DocumentTopicsDisplay(Display):
         if not found.lengths[document]:
             raise ValueError(f"document {document} has no words to show.")
         texts = None if text is None else [text if d == document else "" for d in range(found.n_documents)]
-        reader = Texts(found, np.arange(len(found.words)), texts)
+        reader = Texts(found, np.arange(found.n_features), texts)
         # `_cut` makes one space of several, so the passage may be anywhere in the text.
         longest = 0 if text is None else len(text)
         ((_, pieces),) = reader.of([document], np.arange(found.n_topics), longest)

@@ -50,7 +50,7 @@ def group_words(
 
     Parameters
     ----------
-    estimator : estimator, or pipeline or search that ends in one
+    estimator : estimator, or pipeline or search that has one
         A fitted estimator of this package.
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents, as word counts. They need not be those of the fit.
@@ -165,7 +165,7 @@ class GroupSample:
                 f"groups has {len(labels)} labels for {found.n_documents} documents, as if they were identifiers: give "
                 "labels that several documents have."
             )
-        K, V = found.n_topics, len(found.words)
+        K, V = found.n_topics, found.n_features
         # Of all groups in a sweep, twice, and of all draws of a topic.
         n_bytes = 4 * len(labels) * V * (2 * K + n_sweeps // 3)
         needs = f"counts of {V} words in {K} topics and {len(labels)} groups need at least"

@@ -34,7 +34,7 @@ def label_words(
 
     Parameters
     ----------
-    estimator : LabeledLDA, or pipeline or search that ends in one
+    estimator : LabeledLDA, or pipeline or search that has one
         Fitted.
     labels : sequence, default=None
         Classes of the fit, names of labels, or numbers of columns of an indicator matrix. If classes are numbers, a
@@ -109,7 +109,8 @@ class DocumentLabelsDisplay(Display):
     >>> from sklda.inspection import DocumentLabelsDisplay, describe
     >>> X = [[3, 1, 0], [0, 1, 3], [2, 1, 2]]
     >>> model = LabeledLDA(random_state=0).fit(X, [[1, 0], [0, 1], [1, 1]])
-    >>> DocumentLabelsDisplay.from_estimator(model, X, document=2).tokens.shape
+    >>> named = describe(model, X, feature_names=["apple", "big", "wheel"])
+    >>> DocumentLabelsDisplay.from_estimator(named, document=2).tokens.shape
     (3, 2)
     """
 
@@ -135,7 +136,7 @@ class DocumentLabelsDisplay(Display):
 
         Parameters
         ----------
-        estimator : LabeledLDA, or pipeline or search that ends in one
+        estimator : LabeledLDA, or pipeline or search that has one
             Fitted.
         X : array-like, sparse matrix, or whatever a pipeline takes
             Documents. For the X of the fit, a word can have only the labels of its document.

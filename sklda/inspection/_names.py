@@ -35,8 +35,7 @@ def name_topics(
     Returns
     -------
     list of n_components str
-        Distinct. Words are joined by commas. `GibbsLDA.set_topic_names`, and the argument `topic_names` of tables and
-        plots, take the list.
+        Distinct. Words are joined by commas. `GibbsLDA.set_topic_names` and `describe` take the list.
 
     References
     ----------

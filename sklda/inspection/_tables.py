@@ -12,7 +12,7 @@ from sklda._core.distances import jensen_shannon
 from sklda._core.types import Data, Model
 from sklda._models.topic_names import distinct
 from sklda.inspection._parameters import described
-from sklda.inspection._ranking import Ranking, check_n
+from sklda.inspection._ranking import Ranking
 from sklda.inspection._view import view
 
 
@@ -45,14 +45,14 @@ def top_words(
     >>> from sklearn.feature_extraction.text import CountVectorizer
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklda import GibbsLDA
-    >>> from sklda.inspection import describe, top_words
+    >>> from sklda.inspection import top_words
     >>> texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
     >>> lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=50, random_state=0)
     >>> pipeline = make_pipeline(CountVectorizer(), lda).fit(texts)
     >>> sorted(words[0] for words in top_words(pipeline, n_words=2)["words"])
     ['apple', 'wheel']
     """
-    n_words = check_n(n_words, "n_words", "feature_names")
+    n_words = check_int(n_words, "n_words", 1)
     found = view(estimator, X)
     ranking = Ranking(found, by, weight)
     topics = range(found.n_topics)
@@ -106,7 +106,8 @@ def topic_table(
     --------
     >>> from sklda.inspection import describe, topic_table
     >>> topics = [[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]], [[0.5, 0.5]]
-    >>> table = topic_table(describe(topics, feature_names=["the", "cat", "sleeps"]), by="relevance", weight=0.3, n_words=1)
+    >>> named = describe(topics, feature_names=["the", "cat", "sleeps"])
+    >>> table = topic_table(named, by="relevance", weight=0.3, n_words=1)
     >>> [str(word) for word in table["word"]]
     ['cat', 'sleeps']
     """
@@ -156,7 +157,7 @@ def top_documents(
     >>> top_documents(describe(topics, document_names=["a", "b", "c"]), n_documents=2)["documents"][0]
     ['b', 'c']
     """
-    n_documents = check_n(n_documents, "n_documents", "document_names")
+    n_documents = check_int(n_documents, "n_documents", 1)
     found = view(estimator, X, needs="proportions")
     rows = [found.closest(k, n_documents) for k in range(found.n_topics)]
     columns = found.rows(range(found.n_topics)) | {
@@ -182,7 +183,7 @@ def document_table(estimator: Model, X: Data | None = None) -> DataFrame:
 
     Examples
     --------
-    >>> from sklda.inspection import describe, document_table
+    >>> from sklda.inspection import document_table
     >>> table = document_table(([[0.5, 0.5], [0.1, 0.9]], [[0.2, 0.8], [0.9, 0.1]]))
     >>> [int(k) for k in table["main_topic"]]
     [1, 0]
@@ -216,7 +217,7 @@ def similarity_table(estimator: Model) -> DataFrame:
 
     Examples
     --------
-    >>> from sklda.inspection import describe, similarity_table
+    >>> from sklda.inspection import similarity_table
     >>> table = similarity_table(([[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5]]))
     >>> [float(value) for value in table["topic_0"]]
     [1.0, 0.0]

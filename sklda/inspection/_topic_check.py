@@ -37,7 +37,7 @@ def topic_check(
 
     Parameters
     ----------
-    estimator : estimator, or pipeline or search that ends in one
+    estimator : estimator, or pipeline or search that has one
         A fitted estimator of this package.
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents, as word counts. If they are those of the fit, topics of tokens are the last draws of its best chain.

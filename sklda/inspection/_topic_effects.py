@@ -43,7 +43,7 @@ def topic_effects(
     Parameters
     ----------
     estimator : estimator, pipeline, or pair (topic_word, doc_topic_prior)
-        A fitted topic model with ``components_`` and ``doc_topic_prior_``, a pipeline or search that ends in one, or
+        A fitted topic model with ``components_`` and ``doc_topic_prior_``, a pipeline or search that has one, or
         arrays.
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents. If they are those of the fit, theta has its posterior draws. Otherwise theta is drawn given the

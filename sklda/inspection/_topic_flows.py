@@ -18,6 +18,7 @@ from sklda._core.types import Data, Model, Seed
 from sklda.inspection._axes import Display, pyplot
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
+from sklda.metrics._models import Description
 from sklda.metrics._topic_counts import _checked_counts, _model_and_input, _name_of_the_count
 
 # Half the width of the bar of a topic, of the distance between models, and the room between topics, of the height.
@@ -221,7 +222,7 @@ class TopicFlowDisplay(Display):
             Seeds of the fits are derived from it.
         """
         counts = _checked_counts(n_components)
-        model, X = _model_and_input(estimator, X)
+        model, X, words = _model_and_input(estimator, X)
         name, seed = _name_of_the_count(model), random.seed_sequence(random_state)
         seeds = [name for name in model.get_params() if name.split("__")[-1] == "random_state"]
         tasks = [
@@ -231,7 +232,8 @@ class TopicFlowDisplay(Display):
         fitted = Parallel(n_jobs=jobs_for(len(tasks), n_jobs))(delayed(each.fit)(X) for each in tasks)
         # Those that know their documents have the topics of tokens, too.
         documents = None if all(hasattr(each, "_used_tokens_") for each in fitted) else X
-        return cls.from_models(fitted, documents, n_words=n_words, ax=ax)
+        named = [Description(each, feature_names=words) for each in fitted]
+        return cls.from_models(named, documents, n_words=n_words, ax=ax)
 
     @classmethod
     @described

@@ -43,7 +43,7 @@ def topic_coherence(
     Parameters
     ----------
     estimator : estimator, pipeline, or array-like of shape (n_components, n_features)
-        A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
+        A fitted topic model with ``components_``, a pipeline or search that has one, or the weights of words in
         topics, not negative. In a pair of weights and a prior, the prior is not used. The top words of a topic are the
         `n_words` of largest weight; of equal ones, the smaller word id is first.
     X : array-like or sparse matrix of shape (n_documents, n_features)
@@ -154,7 +154,7 @@ def topic_diversity(estimator: Model, *, n_words: int = 25) -> float:
     Parameters
     ----------
     estimator : estimator, pipeline, or array-like of shape (n_components, n_features)
-        A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
+        A fitted topic model with ``components_``, a pipeline or search that has one, or the weights of words in
         topics, not negative. In a pair of weights and a prior, the prior is not used. The top words of a topic are the
         `n_words` of largest weight; of equal ones, the smaller word id is first.
     n_words : int, default=25

@@ -25,7 +25,7 @@ def topic_exclusivity(estimator: Model, *, n_words: int = 10, per_topic: bool = 
     Parameters
     ----------
     estimator : estimator, pipeline, or array-like of shape (n_components, n_features)
-        A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
+        A fitted topic model with ``components_``, a pipeline or search that has one, or the weights of words in
         topics, not negative. In a pair of weights and a prior, the prior is not used. The top words of a topic are the
         `n_words` of largest weight; of equal ones, the smaller word id is first.
     n_words : int, default=10

@@ -67,7 +67,7 @@ def held_out_log_likelihood(
     Parameters
     ----------
     estimator : estimator, pipeline, or pair (topic_word, doc_topic_prior)
-        A fitted topic model with ``components_`` and ``doc_topic_prior_``, or a pipeline or search that ends in one; X
+        A fitted topic model with ``components_`` and ``doc_topic_prior_``, or a pipeline or search that has one; X
         is then what the pipeline takes, for instance texts. A pair of arrays: phi, of shape (n_components, n_features)
         with rows that sum to one, and alpha, a float or an array of shape (n_components,) or (n_documents,
         n_components).

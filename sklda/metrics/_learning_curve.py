@@ -33,7 +33,7 @@ def held_out_curve(
     Parameters
     ----------
     estimator : estimator, pipeline, or pair (snapshots, doc_topic_prior)
-        A `GibbsLDA` fitted with `snapshot_every`, or a pipeline or search that ends in one; X is then what the pipeline
+        A `GibbsLDA` fitted with `snapshot_every`, or a pipeline or search that has one; X is then what the pipeline
         takes. A pair of arrays: topics of shape (n_snapshots, n_components, n_features), each row a distribution over
         words, and alpha, a float or an array of shape (n_components,).
     X : array-like or sparse matrix of shape (n_documents, n_features)

@@ -42,7 +42,7 @@ def leave_one_out_score(
     Parameters
     ----------
     estimator : estimator, pipeline, or triple (topic_assignments, doc_topic_prior, topic_word_prior)
-        A fitted `GibbsLDA`, a pipeline or search that ends in one, or the topic of every token with alpha and eta. The
+        A fitted `GibbsLDA`, a pipeline or search that has one, or the topic of every token with alpha and eta. The
         chains begin at these topics. The topics should come from a chain that has converged, because the score is that
         of the posterior around their mode.
     X : array-like or sparse matrix of shape (n_documents, n_features)

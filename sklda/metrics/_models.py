@@ -15,10 +15,10 @@ from sklda._core.arguments import check_components, check_weights, real_numbers
 from sklda._core.consensus import has_own_words
 from sklda._core.corpus import Corpus
 from sklda._core.counts import holds_texts
-from sklda._core.names import check_same_order
+from sklda._core.names import check_same_order, read_words
 from sklda._core.priors import check_prior
 
-_ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic_prior)"
+_ADVICE = "give a fitted topic model, a pipeline that has one, or a pair (topic_word, doc_topic_prior)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,17 +183,40 @@ def _up_to_topics(pipeline):
     return pipeline
 
 
-def feature_names_of(model):
-    """Words of a model: those of the fit, or of the steps before it in the innermost pipeline; None without any."""
+def words_of(model, n_features):
+    """Words of the columns, a list of n_features str: those of a description, or that a model knows; None without any.
+
+    An error if a description has others than the model, or another number of them.
+    """
+    given, known = Description.of(model).feature_names, known_words(model, n_features)
+    return known if given is None else read_words(given, "feature_names", n_features, known)
+
+
+def known_words(model, n_features):
+    """Words that a model knows, a list of n_features str, or None.
+
+    They are those of the fit, of the steps before it in the innermost pipeline, or of its `vocabulary`.
+    """
     model, pipelines = unwrap(model)
     names = getattr(model, "feature_names_in_", None)
     if names is None and pipelines and len(pipelines[-1]) > 1:
-        try:
-            names = pipelines[-1][:-1].get_feature_names_out()
-        except (AttributeError, ValueError):
-            # A step without names, such as a function.
-            return None
-    return None if names is None else [str(name) for name in names]
+        names = names_of_steps(pipelines[-1][:-1])
+    if names is not None:
+        return [str(name) for name in names]
+    vocabulary = getattr(model, "vocabulary", None)
+    try:
+        return None if vocabulary is None else read_words(vocabulary, "vocabulary", n_features)
+    except (TypeError, ValueError):
+        # It may have the seed words alone.
+        return None
+
+
+def names_of_steps(steps):
+    """Names of the columns that a fitted pipeline makes; None if a step has no names, such as a function."""
+    try:
+        return steps.get_feature_names_out()
+    except (AttributeError, ValueError):
+        return None
 
 
 def topic_proportions(model, X, **known):

@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from sklda._core.names import find_words, read_column, read_vocabulary
 from sklda._core.priors import check_prior
 from sklda._core.types import Model
-from sklda.metrics._models import feature_names_of, refuse_covariates, topic_weights, unwrap
+from sklda.metrics._models import refuse_covariates, topic_weights, unwrap, words_of
 
 
 def word_association(
@@ -23,13 +23,13 @@ def word_association(
     Parameters
     ----------
     estimator : estimator, pipeline, or array-like of shape (n_components, n_features)
-        A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
+        A fitted topic model with ``components_``, a pipeline or search that has one, or the weights of words in
         topics, not negative. A pair has these weights and alpha, a float or an array of shape (n_components,).
     cue : int, str, or sequence of these
         The cue words, as columns or as words.
     vocabulary : array-like of n_features str, or dict of {str: int}, default=None
         Words of the columns, if a cue is a str: ``get_feature_names_out()`` or ``vocabulary_`` of a vectorizer. None:
-        the names that a pipeline's vectorizer gives, or ``feature_names_in_``.
+        those that the model knows, see `sklda.inspection.describe`.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def word_association(
     phi = weights / sums
     if inner is not None:
         alpha = check_prior(inner, "doc_topic_prior", {"one per topic": (len(phi),)})
-    known = feature_names_of(estimator)
+    known = words_of(estimator, phi.shape[1])
     names = known if vocabulary is None else vocabulary
     names = None if names is None else read_vocabulary(names, "vocabulary", phi.shape[1], known)
     single = isinstance(cue, (str, Integral))
@@ -95,7 +95,8 @@ def word_association(
     words = [each for each in cues if isinstance(each, str)]
     if words and names is None:
         raise ValueError(
-            f"The cue {words[0]!r} is a word, but the words of the columns are not known: give vocabulary."
+            f"The cue {words[0]!r} is a word, but the words of the columns are not known: give vocabulary, or "
+            "describe(estimator, feature_names=...)."
         )
     place = dict(zip(words, find_words(words, names, "cue"), strict=True)) if words else {}
     columns = [place[each] if isinstance(each, str) else _column(each, phi.shape[1]) for each in cues]

@@ -53,15 +53,15 @@ def test_all_words_together_have_the_divergence(corpus):
 
 def test_two_models(corpus, lda):
     arrays = corpus.topic_word, corpus.doc_topic
-    table = contrast_topics(arrays, topic=0, other_topic=1, other_model=lda, n_words=3)
+    table = contrast_topics(arrays, topic=0, other_topic=1, other_estimator=lda, n_words=3)
     np.testing.assert_allclose(table["probability_in_other"], lda.topic_word_[1, table["word"].astype(int)], rtol=1e-6)
     assert table["side"].str.contains(r"\(model\)").any() and table["side"].str.contains(r"\(other model\)").any()
-    with pytest.raises(ValueError, match="30 features and other_model 2"):
-        contrast_topics(arrays, topic=0, other_topic=0, other_model=([[0.5, 0.5]], [[1.0]]))
+    with pytest.raises(ValueError, match="30 features and other_estimator 2"):
+        contrast_topics(arrays, topic=0, other_topic=0, other_estimator=([[0.5, 0.5]], [[1.0]]))
     named = GibbsLDA(2, max_iter=5, random_state=0)
     other = [make_pipeline(CountVectorizer(), named).fit([text]) for text in ("a1 b1 b1", "a1 c1 c1")]
     with pytest.raises(ValueError, match="other names"):
-        contrast_topics(other[0], topic=0, other_topic=0, other_model=other[1])
+        contrast_topics(other[0], topic=0, other_topic=0, other_estimator=other[1])
     assert len(contrast_topics(lda, topic=1, other_topic=1)) == 0
 
 
