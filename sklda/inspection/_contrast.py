@@ -102,8 +102,8 @@ class _TwoTopics:
 
     @classmethod
     def of(cls, model, topic, other_topic, other_estimator):
-        first = view(model)
-        second = first if other_estimator is None else view(other_estimator)
+        first = view(model, needs="topics")
+        second = first if other_estimator is None else view(other_estimator, needs="topics")
         if first.topic_word.shape[1] != second.topic_word.shape[1]:
             sizes = first.topic_word.shape[1], second.topic_word.shape[1]
             raise ValueError(

@@ -70,7 +70,7 @@ def proportion_draws(X, model, n_draws, seed):
         return _of_fits(X, inner, found, n_draws, seed)
     if isinstance(inner, BaseLDA) and found.is_training:
         return _of_view(found, inner, found.topic_word, found.alpha, n_draws, seed)
-    _, phi, alpha = corpus_and_model(X, inner)
+    _, phi, alpha = corpus_and_model(X, inner, described.collections)
     return _of_view(found, None, phi, alpha, n_draws, seed)
 
 
@@ -177,7 +177,7 @@ class Effects:
         level = check_level(level)
         seed = random.seed_sequence(random_state)
         for name, values in (("covariates", covariates), ("clusters", clusters)):
-            check_same_order(X, values, name)
+            check_same_order(Description.of(model, X).X, values, name)
         if covariates is None:
             raise ValueError("covariates is None: give what the proportions depend on.")
         covariates = read_covariates(covariates)

@@ -20,6 +20,7 @@ from sklda._models.topic_names import checked
 from sklda.inspection._explorer_data import clip, page_data
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
+from sklda.metrics._models import Description
 
 # Height of the page in a notebook, in pixels.
 _HEIGHT = 800
@@ -95,6 +96,7 @@ class TopicExplorer:
         title : str, default="Topics"
             Title of the page.
         """
+        X = Description.of(estimator, X).X
         check_same_order(X, documents, "documents")
         found = view(estimator, X, groups=groups, needs="proportions")
         if documents is not None and found.counts is None:

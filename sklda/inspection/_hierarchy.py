@@ -98,7 +98,7 @@ def topic_hierarchy(
             raise ValueError("of='fits' shows a tree that is known: do not give X, n_clusters or linkage_method.")
         return fit_tree(unwrap(estimator)[0])
     if of == "topics":
-        rows, own = view(estimator).topic_word, {}
+        rows, own = view(estimator, needs="topics").topic_word, {}
     else:
         found = view(estimator, X, needs="proportions")
         found.say_what_is_left_out()

@@ -64,7 +64,7 @@ def label_words(
     >>> [(str(label), str(word)) for label, word in zip(table["label"], table["word"])]
     [('car', 'wheel'), ('fruit', 'apple')]
     """
-    found = _labelled_view(estimator)
+    found = _labelled_view(estimator, needs="topics")
     counts = found.model._word_topic_counts_.toarray().T
     totals = counts.sum(axis=0)
     rows = []

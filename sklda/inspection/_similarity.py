@@ -75,7 +75,7 @@ class TopicSimilarityDisplay(HeatmapDisplay):
         ax: Any = None,
     ) -> Self:
         """Plot the similarity of the topics of a fitted model."""
-        found = view(estimator)
+        found = view(estimator, needs="topics")
         distances = jensen_shannon(found.topic_word)
         return cls(1 - distances, leaf_order(cluster_tree(distances)), found.labels(n_words=n_words)).plot(ax=ax)
 
@@ -149,7 +149,7 @@ class TopicHierarchyDisplay(PanelsDisplay):
         ax : sequence of two matplotlib Axes, default=None
             Axes of the dendrogram and of the silhouette widths. None: those of a new figure.
         """
-        found = view(estimator)
+        found = view(estimator, needs="topics")
         check_choice(of, "of", ("topics", "fits"))
         hierarchy = topic_hierarchy(estimator, of=of, n_clusters=n_clusters, linkage_method=linkage_method)
         if of == "fits":

@@ -222,7 +222,7 @@ def similarity_table(estimator: Model) -> DataFrame:
     >>> [float(value) for value in table["topic_0"]]
     [1.0, 0.0]
     """
-    found = view(estimator)
+    found = view(estimator, needs="topics")
     columns = found.rows(np.arange(found.n_topics))
     similarity = 1 - jensen_shannon(found.topic_word)
     return DataFrame(columns | dict(zip(found.titles(columns), similarity, strict=True)))

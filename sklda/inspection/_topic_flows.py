@@ -103,7 +103,7 @@ def _views(models, X):
     n = {found.n_documents for found in views}
     if len(n) > 1:
         raise ValueError(f"The models have {sorted(n)} documents: fit all of them to the same documents, or give X.")
-    if X is None:
+    if any(found.counts is None for found in views):
         _check_documents_of_fits(views)
     return views
 

@@ -93,7 +93,7 @@ class TopicWordsDisplay(PanelsDisplay):
             [np.array([found.words[v] for v in row]) for row in top],
             [found.topic_word[k, row] for k, row in zip(topics, top, strict=True)],
             [f"topic {k}" if found.names is None else plain_text(f"{k}: {found.names[k]}") for k in topics],
-            None if X is None else [found.word_share[row] for row in top],
+            None if found.counts is None else [found.word_share[row] for row in top],
             "" if found.has_names else "column of X",
         ).plot(ax)
 

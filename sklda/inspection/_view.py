@@ -324,11 +324,14 @@ def view(model, X=None, *, groups=None, needs=None):
         None: those of the description.
     groups : sequence of n_documents hashable labels, default=None
         If all are collections of the fit, they are the collections of X, too.
-    needs : {"proportions", "counts"}, default=None
-        What the caller needs besides topics: theta, of X or of the documents that the model keeps, or X itself.
+    needs : {"topics", "proportions", "counts"}, default=None
+        What the caller needs: topics, whatever the documents of a description; or besides topics theta, of X or of the
+        documents that the model keeps; or X itself. None: topics, and what there is.
     """
     models.check_order(X, model)
     described = models.Description.of(model, X)
+    if needs == "topics":
+        described = replace(described, X=None, document_names=None, collections=None)
     model, X = described.estimator, described.X
     collections, document_names = described.collections, described.document_names
     for name, values in (("collections", collections), ("groups", groups), ("document_names", document_names)):
@@ -344,7 +347,7 @@ def view(model, X=None, *, groups=None, needs=None):
     found.names = model_topic_names(found.model, found.n_topics, described.topic_names)
     if needs == "counts" and X is None:
         raise ValueError("X is None: give the documents.")
-    if needs is not None and found.doc_topic is None:
+    if needs in ("proportions", "counts") and found.doc_topic is None:
         found.doc_topic = getattr(found.model, "doc_topic_", None)
         if found.doc_topic is None:
             raise ValueError(f"X is None, and {type(found.model).__name__} keeps no documents: give X.")

@@ -11,7 +11,7 @@ from sklda._core.types import Counts, Model, Seed
 from sklda._likelihood.held_out.averages import log_mean_exp, mean_per_token
 from sklda._likelihood.held_out.ratio_ais import training_curve
 from sklda.metrics._checks import check_options
-from sklda.metrics._models import check_arrays, inner_model
+from sklda.metrics._models import Description, check_arrays, inner_model
 
 _PAIR = "(snapshots, doc_topic_prior)"
 
@@ -100,6 +100,7 @@ def held_out_curve(
 
 def _snapshots(X, model):
     """Topics along a fit, their prior, the sweeps after which they were taken or None, and the counts."""
+    model = Description.of(model).estimator
     if isinstance(model, tuple):
         if len(model) != 2:
             raise ValueError(f"model is a tuple of {len(model)}; arrays are given as a pair {_PAIR}.")

@@ -15,7 +15,7 @@ from sklda._likelihood.held_out.leave_one_out import leave_one_out
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.point_estimates import check_assignments
-from sklda.metrics._models import has_covariates, inner_model
+from sklda.metrics._models import Description, has_covariates, inner_model
 
 _TRIPLE = "(topic_assignments, doc_topic_prior, topic_word_prior)"
 
@@ -111,7 +111,7 @@ def leave_one_out_score(
     """
     for name, value, least in (("n_draws", n_draws, 10), ("n_temperatures", n_temperatures, 1)):
         check_int(value, name, least)
-    fingerprint = None
+    fingerprint, estimator = None, Description.of(estimator).estimator
     if isinstance(estimator, tuple):
         if len(estimator) != 3:
             raise ValueError(f"model is a tuple of {len(estimator)}; arrays are given as a triple {_TRIPLE}.")

@@ -77,8 +77,9 @@ def word_association(
     array([0.4 , 0.34, 0.16, 0.1 ])
     """
     weights, alpha = topic_weights(None, estimator)[0], 1.0
-    refuse_covariates(unwrap(estimator)[0])
-    inner = estimator[1] if isinstance(estimator, tuple) else getattr(unwrap(estimator)[0], "doc_topic_prior_", None)
+    model = unwrap(estimator)[0]
+    refuse_covariates(model)
+    inner = model[1] if isinstance(model, tuple) else getattr(model, "doc_topic_prior_", None)
     weights = check_array(weights, dtype=np.float64, ensure_non_negative=True, input_name="topic_word")
     sums = weights.sum(axis=1, keepdims=True)
     if not sums.all():
