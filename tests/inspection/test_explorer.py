@@ -46,7 +46,8 @@ def fitted(docstrings):
 @pytest.fixture(scope="module")
 def data(docstrings, fitted):
     names = {"feature_names": docstrings.feature_names, "document_names": docstrings.document_names}
-    explorer = TopicExplorer.from_estimator(fitted, docstrings.data, groups=docstrings.collection, **names)
+    named = describe(fitted, docstrings.data, **names)
+    explorer = TopicExplorer.from_estimator(named, groups=docstrings.collection)
     return parse(explorer.to_html())
 
 
@@ -300,18 +301,30 @@ def test_the_page_is_one_file_that_names_no_address(tmp_path, docstrings, fitted
 @pytest.mark.parametrize(
     "options, error, message",
     [
-        ({"document_names": ["a"]}, ValueError, "document_names has 1 names; there are 5 documents"),
         ({"documents": ["a"]}, ValueError, "documents has 1 texts; there are 5 documents"),
         ({"documents": "a"}, TypeError, "documents must hold one text for each document"),
         ({"groups": ["a"]}, ValueError, "groups has 1 labels; there are 5 documents"),
         ({"groups": 3}, TypeError, "must hold one label for each document"),
-        ({"feature_names": ["a"]}, ValueError, "feature_names has 1 words; there are 3 columns"),
     ],
 )
 def test_bad_input(options, error, message):
     X = np.array([[1, 0, 2], [0, 1, 1], [3, 0, 0], [0, 0, 1], [0, 2, 0]])
     with pytest.raises(error, match=message):
         TopicExplorer.from_estimator(GibbsLDA(2, max_iter=1).fit(X), X, **options)
+
+
+@pytest.mark.parametrize(
+    "names, message",
+    [
+        ({"document_names": ["a"]}, "document_names has 1 names; there are 5 documents"),
+        ({"feature_names": ["a"]}, "feature_names has 1 words; there are 3 columns"),
+        ({"topic_names": ["a"]}, "topic_names has 1 names; there are 2 topics"),
+    ],
+)
+def test_bad_names(names, message):
+    X = np.array([[1, 0, 2], [0, 1, 1], [3, 0, 0], [0, 0, 1], [0, 2, 0]])
+    with pytest.raises(ValueError, match=message):
+        TopicExplorer.from_estimator(describe(GibbsLDA(2, max_iter=1).fit(X), X, **names))
 
 
 def test_a_model_without_documents_needs_x():

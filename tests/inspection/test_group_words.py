@@ -10,7 +10,7 @@ from sklda._core.corpus import Corpus
 from sklda._sampling import group_words as inner
 from sklda._sampling.group_words import GroupPriors, TopicGroups, sample_group_counts
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import group_words
+from sklda.inspection import describe, group_words
 
 ALARM = 1e-5
 
@@ -173,8 +173,8 @@ def test_the_table():
     X, topics, groups, _ = draw_groups(1)
     lda = GibbsLDA.from_assignments(X, topics, doc_topic_prior=0.3, topic_word_prior=0.3)
     lda.set_topic_names(["a", "b", "c"])
-    words = [f"w{v}" for v in range(60)]
-    options = {"n_sweeps": 6, "feature_names": words, "random_state": 0}
+    lda = describe(lda, feature_names=[f"w{v}" for v in range(60)])
+    options = {"n_sweeps": 6, "random_state": 0}
     table = group_words(lda, X, groups, topics=["b"], n_words=60, **options)
     assert set(table["name"]) == {"b"} and set(table["group"]) == {0, 1}
     # A word has a row in the group that uses it more.

@@ -282,6 +282,6 @@ def test_the_same_counts_under_other_names():
     frame = pandas.DataFrame([[2, 1, 0], [0, 1, 2]], columns=list("abc"))
     lda = GibbsLDA(2, max_iter=2, random_state=0).fit(frame)
     for ask in (topic_table, document_table, token_topics):
-        ask(model=lda, X=frame)
+        ask(lda, frame)
         with pytest.raises(ValueError, match="The feature names should match those that were passed during fit"):
-            ask(model=lda, X=frame.set_axis(list("cba"), axis=1))
+            ask(lda, frame.set_axis(list("cba"), axis=1))

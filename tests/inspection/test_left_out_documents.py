@@ -88,7 +88,12 @@ def functions():
                 fits_anew = (
                     "n_components" in parameters and parameters["n_components"].default is inspect.Parameter.empty
                 )
-                if "X" in parameters and {"model", "models", "estimator"} & set(parameters) and not fits_anew:
+                if (
+                    "X" in parameters
+                    and {"models", "estimator"} & set(parameters)
+                    and name != "describe"
+                    and not fits_anew
+                ):
                     found[name if method is None else f"{name}.{method}"] = call
     return found
 
@@ -101,7 +106,6 @@ def arguments(call, model, counts, with_documents):
     n = len(counts)
     values = {
         "X": counts if with_documents else None,
-        "model": model,
         "estimator": model,
         "models": [model, model],
         # Effects do not need that of documents that take no part.
@@ -109,7 +113,6 @@ def arguments(call, model, counts, with_documents):
         "clusters": [f"source {d % 10}" if d < N else None for d in range(n)],
         "groups": ALL[:n] % 4,
         "group": 0,
-        "document_names": [f"name {d}" for d in range(n)],
         "document": 5,
         "documents": [" ".join(f"{v} " * c for v, c in enumerate(row)) for row in counts],
         "topic": 0,

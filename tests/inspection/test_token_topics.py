@@ -253,4 +253,4 @@ def test_a_word_that_no_topic_has():
 def test_bad_input(options, error, message):
     lda = GibbsLDA(2, max_iter=1).fit(SMALL)
     with pytest.raises(error, match=message):
-        token_topics(**{"X": SMALL, "model": lda} | options)
+        token_topics(**{"X": SMALL, "estimator": lda} | options)

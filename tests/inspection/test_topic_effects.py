@@ -391,7 +391,7 @@ MISSING = np.where(np.arange(D) == 7, np.nan, X_NUMBER)
     ("covariates", "options", "error", "message"),
     [
         (X_NUMBER[:5], {}, ValueError, "5 rows; X has 80 documents"),
-        (None, {}, TypeError, "array or a data frame"),
+        (None, {}, ValueError, "covariates is None: give what the proportions depend on"),
         ("text", {}, TypeError, "array or a data frame"),
         (np.zeros((D, 0)), {}, ValueError, "no column"),
         (np.zeros((D, 2, 2)), {}, ValueError, "3 dimensions"),

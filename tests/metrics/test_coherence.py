@@ -188,15 +188,15 @@ def test_diversity_by_hand():
         ({"X": sp.csr_array(-X)}, ValueError, "Negative values in data passed to X"),
         ({"X": X * np.nan}, ValueError, "Input X contains NaN"),
         ({"X": X[0]}, ValueError, "Expected 2D array"),
-        ({"model": -topic(0, 1)}, ValueError, "Negative values in data passed to topic_word"),
-        ({"model": np.inf * np.ones((1, 5))}, ValueError, "Input topic_word contains infinity"),
-        ({"model": np.ones(5)}, ValueError, "Expected 2D array"),
-        ({"model": np.ones((0, 5))}, ValueError, r"0 sample\(s\)"),
-        ({"model": sp.csr_array(topic(0, 1))}, TypeError, "Sparse data was passed for topic_word"),
+        ({"estimator": -topic(0, 1)}, ValueError, "Negative values in data passed to topic_word"),
+        ({"estimator": np.inf * np.ones((1, 5))}, ValueError, "Input topic_word contains infinity"),
+        ({"estimator": np.ones(5)}, ValueError, "Expected 2D array"),
+        ({"estimator": np.ones((0, 5))}, ValueError, r"0 sample\(s\)"),
+        ({"estimator": sp.csr_array(topic(0, 1))}, TypeError, "Sparse data was passed for topic_word"),
     ],
 )
 def test_bad_input_to_coherence(change, error, message):
-    arguments = {"model": topic(0, 1), "X": X, "n_words": 2} | change
+    arguments = {"estimator": topic(0, 1), "X": X, "n_words": 2} | change
     with pytest.raises(error, match=message):
         topic_coherence(**arguments)
 

@@ -121,6 +121,6 @@ def test_estimators_score():
 )
 def test_bad_input(options, error, message):
     options = {"X": counts([MIXED]), "topic_word": PHI, "doc_topic_prior": THREE} | options
-    options["model"] = options.pop("topic_word"), options.pop("doc_topic_prior")
+    options["estimator"] = options.pop("topic_word"), options.pop("doc_topic_prior")
     with pytest.raises(error, match=message):
         held_out_log_likelihood(**options)

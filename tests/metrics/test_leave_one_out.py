@@ -83,20 +83,20 @@ def test_extreme_priors(fitted, scale):
         ({"documents": []}, ValueError, "documents must be row numbers"),
         ({"documents": [True]}, ValueError, "documents must be row numbers"),
         ({"n_components": 3}, ValueError, "n_components is for a triple"),
-        ({"model": GibbsLDA()}, NotFittedError, "This GibbsLDA instance is not fitted yet"),
-        ({"model": object()}, TypeError, "object has no topic_assignments_"),
+        ({"estimator": GibbsLDA()}, NotFittedError, "This GibbsLDA instance is not fitted yet"),
+        ({"estimator": object()}, TypeError, "object has no topic_assignments_"),
         (
-            {"model": ([0, 1], 0.1)},
+            {"estimator": ([0, 1], 0.1)},
             ValueError,
             r"a tuple of 2; .* a triple \(topic_assignments, doc",
         ),
-        ({"model": ([0, 1], 0.1, 0.1)}, ValueError, r"topic_assignments has shape \(2,\); X has"),
+        ({"estimator": ([0, 1], 0.1, 0.1)}, ValueError, r"topic_assignments has shape \(2,\); X has"),
     ],
 )
 def test_bad_input(fitted, options, error, message):
     X, lda = fitted
     with pytest.raises(error, match=message):
-        leave_one_out_score(**{"X": X, "model": lda} | options)
+        leave_one_out_score(**{"X": X, "estimator": lda} | options)
 
 
 def test_another_corpus_than_that_of_the_fit(fitted):

@@ -43,7 +43,7 @@ def halves(X):
 SCORES = {
     "held_out_log_likelihood": lambda X, model, as_input: metrics.held_out_log_likelihood(model, as_input(X), **FEW),
     "predictive_perplexity": lambda X, model, as_input: metrics.predictive_perplexity(
-        *map(as_input, halves(X)), model, random_state=0
+        model, *map(as_input, halves(X)), random_state=0
     ),
     "compare_topic_models": lambda X, model, as_input: (
         metrics.compare_topic_models(model, model, as_input(X), path="difference", **FEW).std
