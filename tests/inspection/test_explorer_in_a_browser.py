@@ -275,9 +275,11 @@ def test_a_pipeline_of_texts_shows_them_whole(tmp_path):
     assert found[6][1] == ["Car", "engine", "wheel"] and found[8][1] == []
 
 
-def test_names_of_topics(docstrings, fitted, named, tmp_path):
+def test_names_of_topics(docstrings, fitted, tmp_path):
     topics = [*HOSTILE[:3], "Sums & products", "Zeros", "Other"]
-    explorer = TopicExplorer.from_estimator(describe(named, topic_names=topics))
+    explorer = TopicExplorer.from_estimator(
+        describe(fitted, feature_names=docstrings.feature_names, topic_names=topics), docstrings.data
+    )
     script = """
     const steps = {labels: text("#topic-list .name"), query: one("#query-label").textContent};
     type(one("#query"), "sums");

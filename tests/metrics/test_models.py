@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, GibbsLDA, metrics
 from sklda.datasets import make_lda_corpus
+from sklda.inspection import describe
 
 VOCABULARY = [f"w{v:02d}" for v in range(40)]
 FEW = {"n_temperatures": 5, "random_state": 0}
@@ -39,7 +42,7 @@ def halves(X):
     return seen, X - seen
 
 
-# Functions of (X, model) as users call them; `as_input` turns counts into what the model takes.
+# Functions as users call them; `as_input` turns counts into what the model takes.
 SCORES = {
     "held_out_log_likelihood": lambda X, model, as_input: metrics.held_out_log_likelihood(model, as_input(X), **FEW),
     "predictive_perplexity": lambda X, model, as_input: metrics.predictive_perplexity(
@@ -68,6 +71,11 @@ def test_estimators_pipelines_and_searches(X, lda, score):
     np.testing.assert_array_equal(SCORES[score](X, make_pipeline(pipeline), to_texts), expected)
     search = SimpleNamespace(best_estimator_=pipeline)
     np.testing.assert_array_equal(SCORES[score](X, search, to_texts), expected)
+    classifier = LogisticRegression().fit(lda.transform(X), np.arange(60) % 2)
+    for topics in (lda, FrozenEstimator(lda), make_pipeline(lda)):
+        np.testing.assert_array_equal(SCORES[score](X, pipeline_of(topics, classifier), to_texts), expected)
+    np.testing.assert_array_equal(SCORES[score](X, FrozenEstimator(pipeline), to_texts), expected)
+    np.testing.assert_array_equal(SCORES[score](X, describe(pipeline, topic_names=list("abc")), to_texts), expected)
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -79,6 +87,7 @@ def test_arrays(X, lda, score):
     }.get(score, (lda.topic_word_, 0.1))
     expected = SCORES[score](X, lda, lambda X: X)
     np.testing.assert_allclose(SCORES[score](X, arrays, lambda X: X), expected, rtol=1e-12)
+    np.testing.assert_allclose(SCORES[score](X, describe(arrays), lambda X: X), expected, rtol=1e-12)
     if score.startswith("topic"):
         np.testing.assert_array_equal(SCORES[score](X, lda.topic_word_, lambda X: X), expected)
         np.testing.assert_array_equal(SCORES[score](X, lda.components_.tolist(), lambda X: X), expected)
