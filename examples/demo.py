@@ -49,13 +49,14 @@ def show_topics(corpus):
         model = GibbsLDA(
             K, n_chains=N_CHAINS, n_jobs=2, random_state=0
         ).fit(corpus.data)
-    words = top_words(
-        describe(model, feature_names=corpus.feature_names), n_words=6
+    named = describe(
+        model,
+        corpus.data,
+        feature_names=corpus.feature_names,
+        document_names=corpus.document_names,
     )
-    documents = top_documents(
-        describe(model, corpus.data, document_names=corpus.document_names),
-        n_documents=1,
-    )
+    words = top_words(named, n_words=6)
+    documents = top_documents(named, n_documents=1)
     print(
         "   share  agreement  words, and the document with the largest part of the topic"
     )
@@ -74,12 +75,7 @@ def show_topics(corpus):
             "the others as one of several ways to divide these documents."
         )
     explorer = TopicExplorer.from_estimator(
-        describe(
-            model,
-            corpus.data,
-            feature_names=corpus.feature_names,
-            document_names=corpus.document_names,
-        ),
+        named,
         groups=corpus.collection,
         title="Topics of the docstrings of NumPy, SciPy and scikit-learn",
     )
@@ -137,7 +133,7 @@ def show_priors(model, X):
         pairs = zip(fits["learnt"], fits[name], strict=True)
         ratios = np.array(
             [
-                compare_topic_models(test, *pair, random_state=0).log_ratio
+                compare_topic_models(*pair, test, random_state=0).log_ratio
                 for pair in pairs
             ]
         )

@@ -43,7 +43,8 @@ print(
     f"gamma {lda.doc_concentration_:.2f}, eta {lda.topic_word_prior_:.3f}"
 )
 
-CollectionTopicsDisplay.from_estimator(describe(lda, feature_names=words))
+named = describe(lda, feature_names=words)
+CollectionTopicsDisplay.from_estimator(named)
 plt.show()
 
 # %%
@@ -51,9 +52,7 @@ plt.show()
 # probabilities of their words:
 
 apart = np.argsort(-np.ptp(lda.collection_topic_, axis=0))[:4]
-TopicWordsDisplay.from_estimator(
-    describe(lda, feature_names=words), topics=apart
-)
+TopicWordsDisplay.from_estimator(named, topics=apart)
 plt.show()
 
 # %%
@@ -81,12 +80,8 @@ lda = CompoundLDA(
     16, topic_word_prior=0.05, max_iter=300, random_state=0
 ).fit(X, collections=groups)
 order = np.argsort(lda.collection_topic_.argmax(axis=1), kind="stable")
-names = [
-    " ".join(top)
-    for top in top_words(describe(lda, feature_names=words), n_words=2)[
-        "words"
-    ]
-]
+table = top_words(describe(lda, feature_names=words), n_words=2)
+names = [" ".join(top) for top in table["words"]]
 
 fig, ax = plt.subplots(figsize=(9, 6), layout="constrained")
 image = ax.imshow(

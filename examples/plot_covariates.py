@@ -69,16 +69,20 @@ fits.fit(X, covariates=covariates)
 
 names = docstrings.document_names
 modules = [".".join(name.split(".")[:2]) for name in names]
+named = describe(fits, X, feature_names=words)
 table = topic_effects(
-    fits, X, covariates, clusters=modules, topics=[0], random_state=0
+    named,
+    covariates=covariates,
+    clusters=modules,
+    topics=[0],
+    random_state=0,
 )
 columns = ["term", "estimate", "low", "high", "p_value", "df", "found_in"]
 print(table[columns].round(3))
 
 TopicEffectsDisplay.from_estimator(
-    describe(fits, feature_names=words),
-    X,
-    covariates,
+    named,
+    covariates=covariates,
     clusters=modules,
     random_state=0,
 )
@@ -89,9 +93,8 @@ plt.show()
 # of scikit-learn's ``SplineTransformer`` are the terms of the linear model.
 
 TopicEffectsDisplay.from_estimator(
-    describe(fits, feature_names=words),
-    X,
-    log_length,
+    named,
+    covariates=log_length,
     clusters=modules,
     transformer=SplineTransformer(4, knots="quantile", include_bias=False),
     random_state=0,

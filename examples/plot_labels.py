@@ -89,19 +89,12 @@ for label_prior in ("uniform", "frequency", "dependency"):
 # are their proportions.
 
 document = int(np.argmax(X[test].sum(axis=1)))
-name = docstrings.document_names[test[document]]
-DocumentLabelsDisplay.from_estimator(
-    describe(
-        lda,
-        X[test],
-        feature_names=words,
-        document_names=docstrings.document_names[test],
-    ),
-    document=document,
-)
+names = docstrings.document_names[test]
+named = describe(lda, X[test], feature_names=words, document_names=names)
+DocumentLabelsDisplay.from_estimator(named, document=document)
 plt.show()
 print(
-    name,
+    names[document],
     "has the labels",
     ", ".join(Y.columns[Y.iloc[test[document]] == 1]),
 )

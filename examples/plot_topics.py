@@ -37,18 +37,19 @@ lda = GibbsLDA(12, random_state=0).fit(docstrings.data)
 # topics in a fit has no meaning, so they are ordered here by their share of
 # the tokens.
 
-names = docstrings.feature_names
-TopicWordsDisplay.from_estimator(
-    describe(lda, feature_names=names), docstrings.data, n_words=8
+named = describe(
+    lda,
+    docstrings.data,
+    feature_names=docstrings.feature_names,
+    document_names=docstrings.document_names,
 )
+TopicWordsDisplay.from_estimator(named, n_words=8)
 plt.show()
 
 # %%
 # The same words as a table:
 
-words = top_words(
-    describe(lda, feature_names=names), n_words=8, X=docstrings.data
-)
+words = top_words(named, n_words=8)
 words
 
 # %%
@@ -82,6 +83,4 @@ plt.show()
 # %%
 # The documents with the largest proportions of each topic:
 
-top_documents(
-    describe(lda, docstrings.data, document_names=docstrings.document_names)
-)
+top_documents(named)

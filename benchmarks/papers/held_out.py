@@ -67,7 +67,7 @@ def log_ratios(X, pair, n_temperatures, n_runs, seed):
     for path in ("geometric", "convex", "difference"):
         with stopwatch() as taken:
             given = {"path": path, "n_temperatures": n_temperatures, "n_runs": n_runs, "random_state": seed}
-            result = compare_topic_models(X, *pair, **given)
+            result = compare_topic_models(*pair, X, **given)
         if path == "difference":
             ratios["guided difference"], seconds["guided difference"] = result.log_ratio, taken["cpu"]
         else:

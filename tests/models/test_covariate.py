@@ -443,11 +443,11 @@ def test_scores_take_the_covariates_or_refuse(fitted):
     arrays = fitted.topic_word_, fitted.document_prior(Z)
     for score, options in [
         (metrics.held_out_log_likelihood, {"n_temperatures": 5, "random_state": 0}),
-        (lambda *args, **known: metrics.predictive_perplexity(X, *args, **known), {"n_sweeps": 3, "random_state": 0}),
+        (lambda *args, **known: metrics.predictive_perplexity(*args, X, **known), {"n_sweeps": 3, "random_state": 0}),
     ]:
-        assert_array_equal(score(X, fitted, covariates=Z, **options), score(X, arrays, **options))
+        assert_array_equal(score(fitted, X, covariates=Z, **options), score(arrays, X, **options))
         with pytest.raises(TypeError, match="arrays have no covariates"):
-            score(X, arrays, covariates=Z)
+            score(arrays, X, covariates=Z)
         with pytest.raises(TypeError, match="GibbsLDA has no covariates"):
             score(X, GibbsLDA(2, max_iter=2).fit(X), covariates=Z)
     scorer = metrics.make_held_out_scorer(n_temperatures=5)
