@@ -60,7 +60,7 @@ def show(header, rows):
 
 def effects(X, lda, x, order, rng):
     """Slopes of the proportions on x, and their intervals."""
-    rows = topic_effects(X, lda, x, random_state=int(rng.integers(2**31)))
+    rows = topic_effects(lda, X, x, random_state=int(rng.integers(2**31)))
     found = np.array([rows[name] for name in ("estimate", "low", "high")])[:, 1::2]
     return found[:, order]
 
@@ -147,7 +147,7 @@ def held_out(options, K=20, V=500, D=4000, length=30):
     found = []
     for name, way in ways.items():
         model, cost = seconds(way)
-        total = held_out_log_likelihood(X[test], model, random_state=0).sum()
+        total = held_out_log_likelihood(model, X[test], random_state=0).sum()
         found.append([name, cost, float(total / X[test].sum())])
     show(["model", "CPU s", "nats a token"], found)
     return found

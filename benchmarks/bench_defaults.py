@@ -152,7 +152,7 @@ def measure(name, train, test, n_topics, seed, collections):
         model = fit(data, n_topics, seed, collections[0])
         cpu = time.process_time() - before
         if isinstance(model, tuple):
-            values = held_out_log_likelihood(test, (model[0], np.asarray(model[1], np.float64)), random_state=0)
+            values = held_out_log_likelihood((model[0], np.asarray(model[1], np.float64)), test, random_state=0)
         else:
             own = {"collections": collections[1]} if name == "CompoundLDA" and collections[1] is not None else {}
             values = model.score_samples(test, **own)

@@ -112,7 +112,7 @@ def tomotopy_hdp(train, test, eta, options):
     phi /= phi.sum(axis=1, keepdims=True)
     alpha = model.alpha * expected_shares(n[:, live], model.alpha, model.gamma)
     sizes = np.cumsum(np.sort(n.sum(axis=0))[::-1])
-    score = held_out_log_likelihood(test, (phi, np.maximum(alpha, 1e-12)), random_state=0).sum() / test.sum()
+    score = held_out_log_likelihood((phi, np.maximum(alpha, 1e-12)), test, random_state=0).sum() / test.sum()
     large = int(np.searchsorted(sizes, 0.99 * sizes[-1])) + 1
     return {"seconds": taken["cpu"], "topics": len(live), "large": large, "score": float(score)}
 
@@ -138,7 +138,7 @@ def compare(X, options):
                 lda.fit(train)
             entry = {"seconds": taken["cpu"], "topics": lda.topic_count_interval_}
             entry |= {"large": lda.large_topic_count_interval_}
-            score = held_out_log_likelihood(test, lda, random_state=0).sum() / test.sum()
+            score = held_out_log_likelihood(lda, test, random_state=0).sum() / test.sum()
             add(f"HDP, eta {eta}, K = {K}", entry | {"score": float(score)})
         add(f"tomotopy, eta {eta}", tomotopy_hdp(train, test, eta, options))
         if options.topic_count:
@@ -146,7 +146,7 @@ def compare(X, options):
             with stopwatch() as taken:
                 lda.fit(train)
             entry = {"seconds": taken["cpu"], "topics": lda.topic_count_interval_, "large": "-"}
-            score = held_out_log_likelihood(test, lda, random_state=0).sum() / test.sum()
+            score = held_out_log_likelihood(lda, test, random_state=0).sum() / test.sum()
             add(f"TopicCountLDA, eta {eta}", entry | {"score": float(score)})
     table("number of topics, and nats per held-out token", ["model", "CPU s", "topics", "99 %", "score"], rows)
     return found

@@ -80,7 +80,7 @@ def estimates(X, model, options, repeats, seed):
     runs, seconds = [], []
     for r in range(seed, seed + repeats):
         with stopwatch() as taken:
-            runs.append(held_out_log_likelihood(X, model, **options, random_state=r))
+            runs.append(held_out_log_likelihood(model, X, **options, random_state=r))
         seconds.append(taken["cpu"])
     return np.array(runs), float(np.median(seconds)) / X.shape[0]
 
@@ -148,7 +148,7 @@ def rates(X, model, options):
         for name, own in figures.items():
             given = METHODS[name](100, lengths.mean())
             with stopwatch() as taken:
-                held_out_log_likelihood(X, model, **given, random_state=options.seed + r)
+                held_out_log_likelihood(model, X, **given, random_state=options.seed + r)
             own.append(sum(updates(given, int(n)) for n in lengths) / taken["cpu"])
     return figures
 

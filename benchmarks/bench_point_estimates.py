@@ -55,7 +55,7 @@ def association(train, cues, n_topics, seed, n_sweeps):
     known = list(cues)
     ranks = {}
     for method in ("cgs", "cgs_p"):
-        p = word_association(estimates(chain, method)[1], known)
+        p = word_association(estimates(chain, method)[1], cue=known)
         p[np.arange(len(known)), known] = -1
         order = np.argsort(np.argsort(-p, axis=1, kind="stable"), axis=1)
         ranks[method] = [order[i, cues[cue]] for i, cue in enumerate(known)]

@@ -67,7 +67,7 @@ def agreement(train, test, K, parameters):
     scores = []
     for chain in lda.chains_:
         topics = chain.topic_word / chain.topic_word.sum(axis=1, keepdims=True)
-        values = held_out_log_likelihood(test, (topics, chain.doc_topic_prior), random_state=0)
+        values = held_out_log_likelihood((topics, chain.doc_topic_prior), test, random_state=0)
         scores.append(values.sum() / test.sum())
     found = lda.diagnostics_.values()
     alone, together = max(each.r_hat_by_chain.max() for each in found), max(each.r_hat for each in found)

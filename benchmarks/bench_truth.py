@@ -244,7 +244,7 @@ def found_again(seed, options):
             X = np.array([rng.multinomial(n, each @ topics) for n, each in zip(lengths, theta, strict=True)])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            table = compare_topic_counts(X, GibbsLDA(max_iter=80), numbers, random_state=seed)
+            table = compare_topic_counts(GibbsLDA(max_iter=80), X, numbers, random_state=seed)
         for row in table.to_dict("records"):
             found[f"{name}, fitted {row['n_components']}"] = row
     return found

@@ -205,7 +205,7 @@ def curve(kind, train, test, n_topics, seconds, seed):
         if spent >= due:
             weights = np.maximum(model.topics(), 1e-12)
             phi = weights / weights.sum(axis=1, keepdims=True)
-            value = held_out_log_likelihood(test, (phi, ALPHA), method="document_completion", random_state=0)
+            value = held_out_log_likelihood((phi, ALPHA), test, method="document_completion", random_state=0)
             n_tokens = test.sum() - np.sum((np.asarray(test.sum(axis=1)).ravel() + 1) // 2)
             points.append((spent, float(value.sum() / n_tokens)))
             due = 1.4 * spent

@@ -122,7 +122,7 @@ def mode_effects(seed, options, D=400, K=15):
     for name, model in models.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            rows = topic_effects(X, model.fit(X), matrix[:, 1], random_state=seed)
+            rows = topic_effects(model.fit(X), X, matrix[:, 1], random_state=seed)
         nearest = match_topics(model.topic_word_, phi).distances
         true = nearest.argmin(axis=1)
         low, high, n = (np.array(rows[key])[1::2] for key in ("low", "high", "found_in"))
@@ -143,7 +143,7 @@ def fits_and_common_topics(seed, options):
 
     def effects(model):
         """Estimates and their errors without the intercept, (2, n_topics, n_terms)."""
-        rows = topic_effects(X, model, covariates, random_state=seed)
+        rows = topic_effects(model, X, covariates, random_state=seed)
         values = np.array([rows[name] for name in ("estimate", "standard_error")])
         return values.reshape(2, len(model.topic_word_), -1)[:, :, 1:]
 

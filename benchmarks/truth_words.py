@@ -31,7 +31,7 @@ def check_of_the_model(seed, options):
     for name, share in (("halves", 0.5), ("a tenth", 0.1), ("documents", None)):
         groups = None if share is None else rng.random(n_documents) < share
         for n_draws in (1, 15):
-            check = topic_check(X, lda, groups=groups, n_draws=n_draws, random_state=seed)
+            check = topic_check(lda, X, groups=groups, n_draws=n_draws, random_state=seed)
             for column in ("z", "z_documents"):
                 if column in check:
                     found[f"{name}, {column}, {n_draws} draws"] = check[column].tolist()
@@ -54,12 +54,12 @@ def planted_topics(seed, options):
     # The planted topic is the one whose tokens have the most different true topics.
     pairs = np.zeros((K - 1, K))
     np.add.at(pairs, (lda.topic_assignments_, corpus.topic_assignments), 1)
-    check = topic_check(corpus.data, lda, random_state=seed)
+    check = topic_check(lda, corpus.data, random_state=seed)
     found["two subjects"] = standing(check, entropy(pairs, axis=1).argmax(), "z", "excess")
     X, groups, phi = draw_groups(seed, K, strengths=[100.0] + [np.inf] * (K - 1))
     lda = fitted(X, K, seed, options)
     topic = matching(np.exp(phi[0]), lda.topic_word_)[0][0]
-    check = topic_check(X, lda, groups=groups, random_state=seed)
+    check = topic_check(lda, X, groups=groups, random_state=seed)
     found["groups differ"] = standing(check, topic, "z", "z_documents")
     return found
 
@@ -116,7 +116,7 @@ def log_ratios(seed, options):
         order, distances = matching(np.exp(phi).mean(axis=0), lda.topic_word_)
         fit = "" if distances.max() <= SAME_TOPIC else ", a fit without one of the topics"
         topic_of = dict(zip(order.tolist(), range(8), strict=True))
-        rows = group_words(X, lda, groups, n_words=500, random_state=seed)
+        rows = group_words(lda, X, groups, n_words=500, random_state=seed)
         k, v = rows["topic"].map(topic_of), rows["word"].astype(int)
         sign = np.where(rows["group"] == 0, 1, -1)
         true = sign * (phi[0, k, v] - phi[1, k, v])
@@ -151,7 +151,7 @@ def few_words(seed, options, K=8, n_planted=4):
     groups, theta = np.arange(600) % 2, rng.dirichlet(np.full(K, 0.2), 600)
     X = sp.csr_array(np.array([rng.multinomial(80, each @ own[g]) for each, g in zip(theta, groups, strict=True)]))
     lda, found = fitted(X, K, seed, options), {"estimate": [], "inside": [], "first": []}
-    rows = group_words(X, lda, groups, n_words=500, random_state=seed)
+    rows = group_words(lda, X, groups, n_words=500, random_state=seed)
     for k, topic in enumerate(matching(phi, lda.topic_word_)[0]):
         table = rows[rows["topic"] == topic]
         table = table.assign(word=table["word"].astype(int), place=(-table["z"].abs()).rank())
@@ -192,7 +192,7 @@ def group_lengths(seed, options):
                 X[d] += rng.multinomial(by_topic[k], own[0])
         lda = fitted(sp.csr_array(X), K, seed, options)
         planted = matching(phi, lda.topic_word_)[0][0]
-        check = topic_check(X, lda, groups=second, random_state=seed).set_index("topic")["z_documents"]
+        check = topic_check(lda, X, groups=second, random_state=seed).set_index("topic")["z_documents"]
         found[name] = {"planted": float(check[planted]), "others": check.drop(planted).tolist()}
     return found
 

@@ -23,7 +23,12 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import TopicExplorer, top_documents, top_words
+from sklda.inspection import (
+    TopicExplorer,
+    describe,
+    top_documents,
+    top_words,
+)
 from sklda.metrics import compare_topic_models, held_out_log_likelihood
 
 K, N_CHAINS, N_FITS, PAGE = 25, 4, 3, "topics.html"
@@ -44,13 +49,14 @@ def show_topics(corpus):
         model = GibbsLDA(
             K, n_chains=N_CHAINS, n_jobs=2, random_state=0
         ).fit(corpus.data)
-    words = top_words(model, 6, feature_names=corpus.feature_names)
-    documents = top_documents(
+    named = describe(
         model,
-        n_documents=1,
-        X=corpus.data,
+        corpus.data,
+        feature_names=corpus.feature_names,
         document_names=corpus.document_names,
     )
+    words = top_words(named, n_words=6)
+    documents = top_documents(named, n_documents=1)
     print(
         "   share  agreement  words, and the document with the largest part of the topic"
     )
@@ -69,10 +75,7 @@ def show_topics(corpus):
             "the others as one of several ways to divide these documents."
         )
     explorer = TopicExplorer.from_estimator(
-        model,
-        corpus.data,
-        feature_names=corpus.feature_names,
-        document_names=corpus.document_names,
+        named,
         groups=corpus.collection,
         title="Topics of the docstrings of NumPy, SciPy and scikit-learn",
     )
@@ -119,7 +122,7 @@ def show_priors(model, X):
     }
     level = (
         held_out_log_likelihood(
-            test, fits["learnt"][0], random_state=0
+            fits["learnt"][0], test, random_state=0
         ).sum()
         / test.sum()
     )
@@ -130,7 +133,7 @@ def show_priors(model, X):
         pairs = zip(fits["learnt"], fits[name], strict=True)
         ratios = np.array(
             [
-                compare_topic_models(test, *pair, random_state=0).log_ratio
+                compare_topic_models(*pair, test, random_state=0).log_ratio
                 for pair in pairs
             ]
         )

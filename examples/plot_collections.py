@@ -31,6 +31,7 @@ from sklda.datasets import load_docstrings
 from sklda.inspection import (
     CollectionTopicsDisplay,
     TopicWordsDisplay,
+    describe,
     top_words,
 )
 
@@ -42,7 +43,8 @@ print(
     f"gamma {lda.doc_concentration_:.2f}, eta {lda.topic_word_prior_:.3f}"
 )
 
-CollectionTopicsDisplay.from_estimator(lda, feature_names=words)
+named = describe(lda, feature_names=words)
+CollectionTopicsDisplay.from_estimator(named)
 plt.show()
 
 # %%
@@ -50,7 +52,7 @@ plt.show()
 # probabilities of their words:
 
 apart = np.argsort(-np.ptp(lda.collection_topic_, axis=0))[:4]
-TopicWordsDisplay.from_estimator(lda, topics=apart, feature_names=words)
+TopicWordsDisplay.from_estimator(named, topics=apart)
 plt.show()
 
 # %%
@@ -78,9 +80,8 @@ lda = CompoundLDA(
     16, topic_word_prior=0.05, max_iter=300, random_state=0
 ).fit(X, collections=groups)
 order = np.argsort(lda.collection_topic_.argmax(axis=1), kind="stable")
-names = [
-    " ".join(top) for top in top_words(lda, 2, feature_names=words)["words"]
-]
+table = top_words(describe(lda, feature_names=words), n_words=2)
+names = [" ".join(top) for top in table["words"]]
 
 fig, ax = plt.subplots(figsize=(9, 6), layout="constrained")
 image = ax.imshow(
@@ -120,5 +121,7 @@ if folder:
     lda = CompoundLDA(
         30, topic_word_prior=0.05, max_iter=300, random_state=0
     ).fit(X, collections=labels)
-    CollectionTopicsDisplay.from_estimator(lda, feature_names=words)
+    CollectionTopicsDisplay.from_estimator(
+        describe(lda, feature_names=words)
+    )
     plt.show()

@@ -17,7 +17,12 @@ from scipy.spatial.distance import cdist
 
 from sklda import ConsensusTopics, GibbsLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import TopicSharesDisplay, top_words, topic_report
+from sklda.inspection import (
+    TopicSharesDisplay,
+    describe,
+    top_words,
+    topic_report,
+)
 
 docstrings = load_docstrings()
 lda = GibbsLDA(20, max_iter=100)
@@ -25,7 +30,13 @@ first, second = (
     ConsensusTopics(lda, random_state=seed).fit(docstrings.data)
     for seed in (0, 1)
 )
-table = top_words(first, 4, feature_names=docstrings.feature_names)
+named = describe(
+    first,
+    docstrings.data,
+    feature_names=docstrings.feature_names,
+    document_names=docstrings.document_names,
+)
+table = top_words(named, n_words=4)
 for part, top in zip(first.prevalence_, table["words"], strict=True):
     print(f"{8 * part:.0f} of 8:", *top)
 
@@ -62,21 +73,13 @@ left.hist(together, bins, density=True, alpha=0.6, label="consensus topics")
 left.set(xlabel="match in the other set", ylabel="density")
 left.legend(frameon=False)
 left.spines[["top", "right"]].set_visible(False)
-TopicSharesDisplay.from_estimator(
-    first, feature_names=docstrings.feature_names, ax=right
-)
+TopicSharesDisplay.from_estimator(named, ax=right)
 plt.show()
 
 # %%
 # The whole report of the topics that all fits have:
 
-report = topic_report(
-    docstrings.data,
-    first,
-    n_words=6,
-    feature_names=docstrings.feature_names,
-    document_names=docstrings.document_names,
-)
+report = topic_report(named, n_words=6)
 columns = [
     "name",
     "share",

@@ -24,7 +24,7 @@ from sklearn.preprocessing import SplineTransformer
 
 from sklda import ConsensusTopics, CovariateLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import TopicEffectsDisplay, topic_effects
+from sklda.inspection import TopicEffectsDisplay, describe, topic_effects
 
 docstrings = load_docstrings()
 X, words = docstrings.data, docstrings.feature_names
@@ -69,18 +69,21 @@ fits.fit(X, covariates=covariates)
 
 names = docstrings.document_names
 modules = [".".join(name.split(".")[:2]) for name in names]
+named = describe(fits, X, feature_names=words)
 table = topic_effects(
-    X, fits, covariates, clusters=modules, topics=[0], random_state=0
+    named,
+    covariates=covariates,
+    clusters=modules,
+    topics=[0],
+    random_state=0,
 )
 columns = ["term", "estimate", "low", "high", "p_value", "df", "found_in"]
 print(table[columns].round(3))
 
 TopicEffectsDisplay.from_estimator(
-    fits,
-    X,
-    covariates,
+    named,
+    covariates=covariates,
     clusters=modules,
-    feature_names=words,
     random_state=0,
 )
 plt.show()
@@ -90,12 +93,10 @@ plt.show()
 # of scikit-learn's ``SplineTransformer`` are the terms of the linear model.
 
 TopicEffectsDisplay.from_estimator(
-    fits,
-    X,
-    log_length,
+    named,
+    covariates=log_length,
     clusters=modules,
     transformer=SplineTransformer(4, knots="quantile", include_bias=False),
-    feature_names=words,
     random_state=0,
 ).ax_.set_xlabel("log2 length")
 plt.show()

@@ -92,7 +92,7 @@ for name, (alpha, eta) in settings.items():
         max_iter=300,
         random_state=0,
     ).fit(X)
-    score = leave_one_out_score(X, gibbs, n_draws=15, random_state=0)
+    score = leave_one_out_score(gibbs, X, n_draws=15, random_state=0)
     print(f"{name:>10}: {score.score:.2f} ± {score.std:.2f}")
 
 # %%

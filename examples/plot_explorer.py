@@ -21,17 +21,22 @@ from sklda.inspection import (
     TopicHierarchyDisplay,
     TopicSharesDisplay,
     TopicSimilarityDisplay,
+    describe,
     token_topics,
     top_words,
 )
 
 docstrings = load_docstrings()
-X, words, names = (
-    docstrings.data,
-    docstrings.feature_names,
-    docstrings.document_names,
-)
+X, names = docstrings.data, docstrings.document_names
 lda = GibbsLDA(20, random_state=0).fit(X)
+
+# %%
+# The matrix of counts has no names of words and documents. All functions
+# take the description, which has them, in place of the model.
+
+named = describe(
+    lda, X, feature_names=docstrings.feature_names, document_names=names
+)
 
 # %%
 # The page
@@ -42,10 +47,7 @@ lda = GibbsLDA(20, random_state=0).fit(X)
 # order of the words; search for a word such as *eigenvalues*.
 
 explorer = TopicExplorer.from_estimator(
-    lda,
-    X,
-    feature_names=words,
-    document_names=names,
+    named,
     groups=docstrings.collection,
     title="Topics of docstrings",
 )
@@ -57,21 +59,19 @@ explorer
 #
 # By relevance, words that are rare in other topics come first:
 
-top_words(lda, 6, X=X, by="relevance", feature_names=words)
+top_words(named, n_words=6, by="relevance")
 
 # %%
 # Shares and documents
 # --------------------
 
-TopicSharesDisplay.from_estimator(lda, X, feature_names=words)
+TopicSharesDisplay.from_estimator(named)
 plt.show()
 
 # %%
 
-largest = top_words(lda, X=X)["share"].idxmax()
-TopicDocumentsDisplay.from_estimator(
-    lda, X, topic=largest, feature_names=words, document_names=names
-)
+largest = top_words(named)["share"].idxmax()
+TopicDocumentsDisplay.from_estimator(named, topic=largest)
 plt.show()
 
 # %%
@@ -82,9 +82,7 @@ plt.show()
 # and the probability of each topic given the topics of all other tokens:
 
 butter = names.tolist().index("scipy.signal.butter")
-token_topics(X, lda, document=butter, feature_names=words).round(2).iloc[
-    :8, 1:
-]
+token_topics(named, document=butter).round(2).iloc[:8, 1:]
 
 # %%
 # Similarity
@@ -95,10 +93,10 @@ token_topics(X, lda, document=butter, feature_names=words).round(2).iloc[
 # widths are small here: the topics of a fit differ, and clusters of them
 # are loose.
 
-TopicSimilarityDisplay.from_estimator(lda, feature_names=words)
+TopicSimilarityDisplay.from_estimator(named)
 plt.show()
 
 # %%
 
-TopicHierarchyDisplay.from_estimator(lda, feature_names=words)
+TopicHierarchyDisplay.from_estimator(named)
 plt.show()

@@ -24,6 +24,7 @@ from sklda.inspection import (
     DocumentTopicsDisplay,
     TopicContrastDisplay,
     TopicQualityDisplay,
+    describe,
     group_words,
     topic_check,
 )
@@ -32,8 +33,13 @@ docstrings = load_docstrings()
 X, packages = docstrings.data, docstrings.collection
 lda = GibbsLDA(12, random_state=0).fit(X)
 
-options = {"feature_names": docstrings.feature_names}
-check = topic_check(X, lda, groups=packages, random_state=0, **options)
+named = describe(
+    lda,
+    X,
+    feature_names=docstrings.feature_names,
+    document_names=docstrings.document_names,
+)
+check = topic_check(named, groups=packages, random_state=0)
 check.round(2)
 
 # %%
@@ -44,7 +50,7 @@ check.round(2)
 
 topic = check["topic"].iloc[0]
 words = group_words(
-    X, lda, packages, topics=[topic], n_words=5, random_state=0, **options
+    named, groups=packages, topics=[topic], n_words=5, random_state=0
 )
 words.round(2)
 
@@ -53,13 +59,11 @@ words.round(2)
 # the shares, with intervals of 95 %:
 
 TopicContrastDisplay.from_estimator(
-    lda,
-    X,
+    named,
     topic=topic,
     groups=packages,
     group="scipy",
     random_state=0,
-    **options,
 )
 plt.show()
 
@@ -71,9 +75,7 @@ plt.show()
 # shares:
 
 first, second = lda.topic_share_.argsort()[::-1][:2]
-TopicContrastDisplay.from_estimator(
-    lda, topic=first, other_topic=second, **options
-)
+TopicContrastDisplay.from_estimator(named, topic=first, other_topic=second)
 plt.show()
 
 # %%
@@ -83,7 +85,7 @@ plt.show()
 # The words of a coherent topic occur in the same documents, and those of an
 # exclusive one are rare in other topics:
 
-TopicQualityDisplay.from_estimator(lda, X, **options)
+TopicQualityDisplay.from_estimator(named)
 plt.show()
 
 # %%
@@ -92,15 +94,12 @@ plt.show()
 #
 # Words of the vocabulary have the colours of their topics:
 
-names = docstrings.document_names
-document = names.tolist().index("scipy.stats.gaussian_kde")
+names = docstrings.document_names.tolist()
+document = names.index("scipy.stats.gaussian_kde")
 DocumentTopicsDisplay.from_estimator(
-    lda,
-    X,
+    named,
     document=document,
     text=gaussian_kde.__doc__,
     n_characters=900,
-    document_names=names,
-    **options,
 )
 plt.show()

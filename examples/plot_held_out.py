@@ -41,7 +41,7 @@ variational = LatentDirichletAllocation(20, random_state=0).fit(train)
 
 def perplexity_with_errors(documents):
     log_likelihood, std = held_out_log_likelihood(
-        documents, gibbs, n_runs=2, return_std=True, random_state=0
+        gibbs, documents, n_runs=2, return_std=True, random_state=0
     )
     lengths = np.asarray(documents.sum(axis=1)).ravel()
     mean = log_likelihood.sum() / lengths.sum()

@@ -39,8 +39,8 @@ fits = [
 tokens = test.sum(axis=1)
 scores = np.array([fit.score_samples(test) for fit in fits])
 coherence = {
-    "documents of the fit": [topic_coherence(train, fit) for fit in fits],
-    "new documents": [topic_coherence(test, fit) for fit in fits],
+    "documents of the fit": [topic_coherence(fit, train) for fit in fits],
+    "new documents": [topic_coherence(fit, test) for fit in fits],
 }
 stability = [np.nanmean(fit.topic_stability_) for fit in fits]
 

@@ -24,7 +24,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from sklda import LabeledLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import DocumentLabelsDisplay, label_words
+from sklda.inspection import DocumentLabelsDisplay, describe, label_words
 
 docstrings = load_docstrings()
 X, words = docstrings.data, docstrings.feature_names
@@ -59,7 +59,7 @@ lda = LabeledLDA(
     random_state=0,
 )
 lda.fit(X[train], Y.iloc[train])
-table = label_words(lda, n_words=6, feature_names=words)
+table = label_words(describe(lda, feature_names=words), n_words=6)
 for label, rows in table.groupby("label", sort=False):
     print(f"{label:26}", ", ".join(rows["word"]))
 
@@ -89,17 +89,12 @@ for label_prior in ("uniform", "frequency", "dependency"):
 # are their proportions.
 
 document = int(np.argmax(X[test].sum(axis=1)))
-name = docstrings.document_names[test[document]]
-DocumentLabelsDisplay.from_estimator(
-    lda,
-    X[test],
-    document=document,
-    feature_names=words,
-    document_names=docstrings.document_names[test],
-)
+names = docstrings.document_names[test]
+named = describe(lda, X[test], feature_names=words, document_names=names)
+DocumentLabelsDisplay.from_estimator(named, document=document)
 plt.show()
 print(
-    name,
+    names[document],
     "has the labels",
     ", ".join(Y.columns[Y.iloc[test[document]] == 1]),
 )

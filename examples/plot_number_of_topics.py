@@ -105,7 +105,7 @@ fits = [
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 axes[0].plot(counts, [fit.perplexity(others) for fit in fits], "o-")
 axes[1].plot(
-    counts, [np.mean(topic_coherence(X, fit)) for fit in fits], "o-"
+    counts, [np.mean(topic_coherence(fit, X)) for fit in fits], "o-"
 )
 for ax, name in zip(
     axes, ["held-out perplexity", "coherence"], strict=True

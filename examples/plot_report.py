@@ -23,6 +23,7 @@ from sklda.datasets import load_docstrings
 from sklda.inspection import (
     TopicCorrelationDisplay,
     TopicSharesDisplay,
+    describe,
     name_topics,
     topic_correlation,
     topic_report,
@@ -43,21 +44,16 @@ lda = GibbsLDA(12, n_chains=4, max_iter=200, random_state=0).fit(X[train])
 # The suggested names are the words that distinguish a topic most. They
 # become names of the estimator, and all tables and plots show them.
 
-lda.set_topic_names(name_topics(lda, feature_names=words))
+names = docstrings.document_names[test]
+named = describe(lda, X[test], feature_names=words, document_names=names)
+lda.set_topic_names(name_topics(describe(lda, feature_names=words)))
 lda.topic_names_
 
 # %%
 # The report
 # ----------
 
-names = docstrings.document_names
-report = topic_report(
-    X[test],
-    lda,
-    n_words=8,
-    feature_names=words,
-    document_names=names[test],
-)
+report = topic_report(named, n_words=8)
 report.round(3)
 
 # %%

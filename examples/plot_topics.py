@@ -17,7 +17,12 @@ import numpy as np
 
 from sklda import GibbsLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import TopicWordsDisplay, top_documents, top_words
+from sklda.inspection import (
+    TopicWordsDisplay,
+    describe,
+    top_documents,
+    top_words,
+)
 
 docstrings = load_docstrings()
 lda = GibbsLDA(12, random_state=0).fit(docstrings.data)
@@ -32,16 +37,19 @@ lda = GibbsLDA(12, random_state=0).fit(docstrings.data)
 # topics in a fit has no meaning, so they are ordered here by their share of
 # the tokens.
 
-names = docstrings.feature_names
-TopicWordsDisplay.from_estimator(
-    lda, docstrings.data, n_words=8, feature_names=names
+named = describe(
+    lda,
+    docstrings.data,
+    feature_names=docstrings.feature_names,
+    document_names=docstrings.document_names,
 )
+TopicWordsDisplay.from_estimator(named, n_words=8)
 plt.show()
 
 # %%
 # The same words as a table:
 
-words = top_words(lda, 8, X=docstrings.data, feature_names=names)
+words = top_words(named, n_words=8)
 words
 
 # %%
@@ -75,6 +83,4 @@ plt.show()
 # %%
 # The documents with the largest proportions of each topic:
 
-top_documents(
-    lda, X=docstrings.data, document_names=docstrings.document_names
-)
+top_documents(named)

@@ -195,28 +195,28 @@ def metrics():
     lda = GibbsLDA(3, max_iter=20, snapshot_every=4, topic_word_prior=0.1, **SEED).fit(SIMULATED)
     other = GibbsLDA(3, max_iter=20, topic_word_prior=0.2, random_state=1).fit(SIMULATED)
     for method in ("guided_ais", "left_to_right", "particle_filter", "chib", "document_completion"):
-        found = held_out_log_likelihood(NEW, lda, method=method, n_temperatures=12, n_runs=2, return_std=True, **SEED)
+        found = held_out_log_likelihood(lda, NEW, method=method, n_temperatures=12, n_runs=2, return_std=True, **SEED)
         yield f"held_out_log_likelihood, {method}", {"estimate": found}
     for schedule in ("linear", "quadratic"):
         options = {"method": "ais", "schedule": schedule, "n_temperatures": 12, "n_runs": 2}
         yield (
             f"held_out_log_likelihood, ais, {schedule}",
-            {"estimate": held_out_log_likelihood(NEW, lda, **options, **SEED)},
+            {"estimate": held_out_log_likelihood(lda, NEW, **options, **SEED)},
         )
-    yield "held_out_log_likelihood, exact", {"value": held_out_log_likelihood(NEW, lda, method="exact", **SEED)}
+    yield "held_out_log_likelihood, exact", {"value": held_out_log_likelihood(lda, NEW, method="exact", **SEED)}
     for path in ("convex", "geometric", "difference"):
-        found = compare_topic_models(NEW, lda, other, path=path, n_temperatures=10, **SEED)
+        found = compare_topic_models(lda, other, NEW, path=path, n_temperatures=10, **SEED)
         yield f"compare_topic_models, {path}", {name: found[name] for name in ("log_ratio", "std")}
-    found = held_out_curve(NEW, lda, n_temperatures=5, **SEED)
+    found = held_out_curve(lda, NEW, n_temperatures=5, **SEED)
     yield "held_out_curve", {name: found[name] for name in ("score", "log_likelihood", "std")}
-    yield "predictive_perplexity", {"value": predictive_perplexity(NEW, NEW[::-1], lda, n_sweeps=20, **SEED)}
-    found = leave_one_out_score(SIMULATED, lda, documents=[0, 1, 2, 3], n_draws=10, n_temperatures=5, **SEED)
+    yield "predictive_perplexity", {"value": predictive_perplexity(lda, NEW, NEW[::-1], n_sweeps=20, **SEED)}
+    found = leave_one_out_score(lda, SIMULATED, documents=[0, 1, 2, 3], n_draws=10, n_temperatures=5, **SEED)
     yield "leave_one_out_score", {name: found[name] for name in ("score", "log_likelihood", "std")}
     for method in ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi"):
         found = log_evidence(SMALL, 2, method=method, n_temperatures=20, n_chains=2, n_inner=5, **SEED)
         yield f"log_evidence, {method}", {"estimate": found}
-    yield "topic_coherence", {"value": topic_coherence(SIMULATED, lda)}
-    yield "word_association", {"value": word_association(lda, [0, 1])}
+    yield "topic_coherence", {"value": topic_coherence(lda, SIMULATED)}
+    yield "word_association", {"value": word_association(lda, cue=[0, 1])}
     for method in ("cgs_p", "cgs"):
         found = point_estimates(SIMULATED, lda.topic_assignments_, n_components=3, method=method)
         yield f"point_estimates, {method}", dict(found)

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from sklda import GibbsLDA
-from sklda.inspection import TopicExplorer
+from sklda.inspection import TopicExplorer, describe
 
 HOSTILE = [
     "<script>document.title='ran'</script>",
@@ -39,7 +39,7 @@ def hostile_explorer():
     lda.doc_topic_std_ = np.full(lda.doc_topic_.shape, 0.02)
     names = [HOSTILE[d % len(HOSTILE)] for d in range(20)]
     return TopicExplorer.from_estimator(
-        lda, X, feature_names=HOSTILE, documents=names, document_names=names, groups=names, title=HOSTILE[1]
+        describe(lda, X, feature_names=HOSTILE, document_names=names), documents=names, groups=names, title=HOSTILE[1]
     )
 
 

@@ -164,7 +164,7 @@ def require_free(client):
 def held_out(method):
     return scored(
         lambda lda, X, n_jobs: metrics.held_out_log_likelihood(
-            X, (lda.topic_word_, 0.1), method=method, n_temperatures=1000, n_runs=20, n_jobs=n_jobs
+            (lda.topic_word_, 0.1), X, method=method, n_temperatures=1000, n_runs=20, n_jobs=n_jobs
         )
     )
 
@@ -248,10 +248,10 @@ CASES = {
     **{f"held_out {method}": held_out(method) for method in ("ais", "left_to_right", "particle_filter", "chib")},
     "compare_topic_models": scored(
         lambda lda, X, n_jobs: metrics.compare_topic_models(
-            X, lda, (lda.topic_word_[::-1].copy(), 0.1), n_temperatures=1000, n_jobs=n_jobs
+            lda, (lda.topic_word_[::-1].copy(), 0.1), X, n_temperatures=1000, n_jobs=n_jobs
         )
     ),
-    "leave_one_out_score": scored(lambda lda, X, n_jobs: metrics.leave_one_out_score(X, lda, n_jobs=n_jobs)),
+    "leave_one_out_score": scored(lambda lda, X, n_jobs: metrics.leave_one_out_score(lda, X, n_jobs=n_jobs)),
     "log_evidence": scored(lambda lda, X, n_jobs: metrics.log_evidence(X, 20, n_temperatures=1000, n_jobs=n_jobs)),
     "one long document, transform": one_long_document(lambda lda, X, n_jobs: lda.transform(X)),
     "one long document, score": one_long_document(lambda lda, X, n_jobs: [lda.score(X) for _ in range(20)]),

@@ -180,23 +180,23 @@ CALLS = {
         .fit(X, unaligned(np.eye(3, dtype=np.int64)[np.arange(25) % 3]))
         .predict(X)
     ),
-    "held out": lambda: metrics.held_out_log_likelihood(X, (unaligned(PHI), unaligned(ALPHAS)), random_state=0),
+    "held out": lambda: metrics.held_out_log_likelihood((unaligned(PHI), unaligned(ALPHAS)), X, random_state=0),
     "Chib": lambda: metrics.held_out_log_likelihood(
-        X, (unaligned(PHI), unaligned(ALPHA)), method="chib", random_state=0
+        (unaligned(PHI), unaligned(ALPHA)), X, method="chib", random_state=0
     ),
     "comparison": lambda: metrics.compare_topic_models(
-        X, (unaligned(PHI), unaligned(ALPHA)), (unaligned(PHI[::-1]), unaligned(ALPHA)), random_state=0
+        (unaligned(PHI), unaligned(ALPHA)), (unaligned(PHI[::-1]), unaligned(ALPHA)), X, random_state=0
     ),
-    "held-out curve": lambda: metrics.held_out_curve(X, (unaligned(PHI[None]), unaligned(ALPHA)), random_state=0),
+    "held-out curve": lambda: metrics.held_out_curve((unaligned(PHI[None]), unaligned(ALPHA)), X, random_state=0),
     "leave one out": lambda: metrics.leave_one_out_score(
-        X,
         (unaligned(TOPICS), unaligned(ALPHA), unaligned(ETAS)),
+        X,
         documents=unaligned(np.arange(3)),
         n_draws=32,
         random_state=0,
     ),
     "evidence": lambda: metrics.log_evidence(X, K, **PRIORS, n_temperatures=4, n_chains=2, random_state=0),
-    "coherence": lambda: metrics.topic_coherence(unaligned(X), unaligned(PHI), n_words=3),
+    "coherence": lambda: metrics.topic_coherence(unaligned(PHI), unaligned(X), n_words=3),
 }
 
 

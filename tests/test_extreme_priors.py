@@ -160,7 +160,7 @@ def test_words_that_all_topics_have_alike_factor_out():
 def test_an_impossible_word_has_no_curve():
     phi = np.array([[0.5, 0.5, 0], [0.25, 0.75, 0]])
     curve = held_out_curve(
-        np.array([[3, 2, 1], [1, 1, 0]]), ([phi, np.full((2, 3), 1 / 3), phi], np.array([0.1, 0.1])), random_state=0
+        ([phi, np.full((2, 3), 1 / 3), phi], np.array([0.1, 0.1])), np.array([[3, 2, 1], [1, 1, 0]]), random_state=0
     )
     assert np.isneginf(curve.log_likelihood[[0, 2], 0]).all()
     assert np.isneginf(curve.score[[0, 2]]).all()

@@ -305,7 +305,7 @@ FLUSHED = """
                 for theta in (cvb.doc_topic_, cvb.partial_fit(X).transform(X)):
                     assert np.allclose(theta.sum(axis=1), 1) and (theta >= 0).all()
                 assert np.isfinite(cvb.components_).all() and (cvb.components_ > 0).all()
-            leave_one_out_score(X, lda, n_draws=10, n_temperatures=3, random_state=0)
+            leave_one_out_score(lda, X, n_draws=10, n_temperatures=3, random_state=0)
             if 1 < K < 20:
                 CompoundLDA(K, topic_word_prior=prior(V), max_iter=4, random_state=0).fit(
                     X, collections=[0, 0, 1, 1, 1]

@@ -56,6 +56,13 @@ GOOD = {
     "vocabulary": WORDS,
 }
 OF_WORDS = "feature_names", "vocabulary"
+# What `describe` says of a model, for all functions that read its topics.
+DESCRIBED = tuple(name for name in inspect.signature(inspection.describe).parameters if name in GOOD)
+# They read chains, evidence or fits of their own.
+WITHOUT_TOPICS = (
+    *("ConvergenceDisplay", "MarginalLikelihoodDisplay", "PosteriorExpectationDisplay", "TopicCountDisplay"),
+    *("TopicCountComparisonDisplay", "to_arviz", "describe"),
+)
 # Functions in which arguments of these names hold other things: requests of scikit-learn, groups of topics, tokens.
 OTHERS = ("set_fit_request", "set_score_request", "set_transform_request", "merge_topics", "count_tokens")
 
@@ -71,7 +78,21 @@ def functions():
                 function = getattr(function, "__func__", function)
                 if not callable(function) or (method or name) in OTHERS or isinstance(function, type):
                     continue
-                for argument in set(inspect.signature(function).parameters) & set(GOOD):
+                parameters = inspect.signature(function).parameters
+                own = set(parameters) & set(GOOD)
+                if name == "describe":
+                    # Words and topics are read with the model.
+                    own -= {"feature_names", "topic_names"}
+                elif name == "TopicFlowDisplay" and method == "from_estimator":
+                    own.add("feature_names")
+                elif module is inspection and name not in WITHOUT_TOPICS and {"estimator", "models"} & set(parameters):
+                    own |= set(DESCRIBED)
+                if name in ("label_words", "DocumentLabelsDisplay"):
+                    # Labels are the collections of their documents.
+                    own.discard("collections")
+                elif name in ("word_association", "match_topics"):
+                    own.add("feature_names")
+                for argument in own:
                     yield pytest.param(public, method, argument, id=f"{name}.{method}-{argument}")
 
 
@@ -90,10 +111,16 @@ def call(public, method, argument, value, folder):
     of_labels = argument == "labels" or name in ("DocumentLabelsDisplay", "label_words")
     of_covariates = argument == "covariates" and function.__module__.startswith("sklda.metrics")
     model = LABELED if of_labels else COVARIATE if of_covariates else COMPOUND if argument == "collections" else GIBBS
+    model = GibbsLDA(max_iter=2) if name == "TopicFlowDisplay" and method == "from_estimator" else model
+    parameters = inspect.signature(function).parameters
+    given = {argument: value}
+    if argument not in parameters:
+        model, given = inspection.describe(model, X, **given), {}
     needed = {
-        "model": model,
-        "estimator": GibbsLDA(max_iter=2) if name == "TopicFlowDisplay" else model,
-        "models": [GIBBS, COMPOUND],
+        "estimator": model,
+        "models": [model, COMPOUND],
+        "a": model,
+        "b": GIBBS,
         "X": X,
         "X_seen": X,
         "X_hidden": X,
@@ -106,22 +133,31 @@ def call(public, method, argument, value, folder):
         "n_components": [2, 3],
         "path": folder / "saved",
     }
-    parameters = inspect.signature(function).parameters
-    given = {key: needed[key] for key, each in parameters.items() if key in needed and each.default is each.empty}
+    given |= {
+        key: needed[key]
+        for key, each in parameters.items()
+        if key in needed and key not in given and (each.default is each.empty or (public, key) in NEEDED)
+    }
     # Fewer draws and sweeps, and the same ones.
     fast = {"n_temperatures": 2, "n_draws": 10, "n_sweeps": 6, "least_tokens": 1, "group": "a", "random_state": 0}
     given |= {key: each for key, each in (fast | {"X": X}).items() if key in parameters}
     if name == "CollectionTopicsDisplay" or (name == "TopicContrastDisplay" and argument == "collections"):
-        given |= {"groups": SOURCES}
+        given.setdefault("groups", SOURCES)
     elif name == "TopicContrastDisplay" and argument != "groups":
         given |= {"other_topic": 1}
     if argument == "cue":
         given["vocabulary"] = WORDS
     if name == "topic_hierarchy":
         given["of"] = "documents"
-    return function(**(given | {argument: value}))
+    return function(**given)
 
 
+# Functions with an argument that has a default only because X before it may come from `describe`.
+NEEDED = {
+    (inspection.group_words, "groups"),
+    (inspection.topic_effects, "covariates"),
+    (inspection.TopicEffectsDisplay, "covariates"),
+}
 ESTIMATORS = {
     "CompoundLDA": lambda: COMPOUND,
     "CovariateLDA": lambda: COVARIATE,
@@ -270,14 +306,16 @@ def test_names_that_are_known_are_not_given_in_another_order():
     assert read_words([WORDS[1], *WORDS[1:]], "feature_names", V, WORDS)[0] == WORDS[1]
     frame = pd.DataFrame(X, columns=WORDS, index=[f"row {d}" for d in range(D)])
     lda = GibbsLDA(K, max_iter=2, random_state=0).fit(frame)
-    assert plain(inspection.top_words(lda, feature_names=WORDS)) == plain(inspection.top_words(lda))
+    assert plain(inspection.top_words(inspection.describe(lda, feature_names=WORDS))) == plain(
+        inspection.top_words(lda)
+    )
     with pytest.raises(ValueError, match="of X has this name"):
-        inspection.top_words(lda, feature_names=WORDS[::-1])
+        inspection.top_words(inspection.describe(lda, feature_names=WORDS[::-1]))
     lda.set_topic_names(["x", "y", "z"])
     with pytest.raises(ValueError, match="names of the model in another order: topic 0 is 'x'"):
-        inspection.top_words(lda, topic_names=["y", "x", "z"])
+        inspection.top_words(inspection.describe(lda, topic_names=["y", "x", "z"]))
     with pytest.raises(ValueError, match="document_names has the index of X in another order"):
-        inspection.document_table(lda, X=frame, document_names=frame.index[::-1].tolist())
+        inspection.document_table(inspection.describe(lda, frame, document_names=frame.index[::-1].tolist()))
     assert read_document_names(frame.index, "document_names", D, frame) == frame.index.tolist()
 
 
@@ -291,11 +329,11 @@ def test_an_index_in_another_order_is_refused():
         lambda each: CovariateLDA(K, max_iter=2).fit(frame, covariates={"a": np.arange(D), "b": each}),
         lambda each: LabeledLDA(max_iter=2, n_draws=1).fit(frame, each),
         lambda each: COMPOUND.transform(frame, collections=each),
-        lambda each: metrics.held_out_log_likelihood(frame, COMPOUND, collections=each, n_temperatures=2),
+        lambda each: metrics.held_out_log_likelihood(COMPOUND, frame, collections=each, n_temperatures=2),
         lambda each: inspection.CollectionTopicsDisplay.from_estimator(GIBBS, frame, groups=each),
-        lambda each: inspection.topic_effects(frame, GIBBS, np.arange(D), clusters=each, n_draws=2),
-        lambda each: inspection.topic_effects(frame, GIBBS, {"b": each}, n_draws=2),
-        lambda each: inspection.document_table(GIBBS, X=frame, document_names=each),
+        lambda each: inspection.topic_effects(GIBBS, frame, np.arange(D), clusters=each, n_draws=2),
+        lambda each: inspection.topic_effects(GIBBS, frame, {"b": each}, n_draws=2),
+        lambda each: inspection.document_table(inspection.describe(GIBBS, frame, document_names=each)),
     ]
     for call_with in calls:
         call_with(labels)

@@ -23,6 +23,7 @@ from sklda.inspection import (
     TopicSharesDisplay,
     TopicSimilarityDisplay,
     TopicWordsDisplay,
+    describe,
     document_table,
     label_words,
     name_topics,
@@ -117,7 +118,7 @@ def test_bad_names(lda, names, error, message):
         lda.set_topic_names(names)
     assert lda.topic_names_.tolist() == NAMES
     with pytest.raises(error, match=r"^topic_names"):
-        top_words(lda, topic_names=names)
+        top_words(describe(lda, topic_names=names))
 
 
 def test_names_that_were_replaced_are_checked(lda):
@@ -141,20 +142,20 @@ def test_tables_show_names(lda):
     main = [["sport", "tokens (2)", "états"][k] for k in lda.doc_topic_.argmax(axis=1)]
     assert table["main_topic"].tolist() == main
     assert list(similarity_table(lda).columns) == ["topic", "name", *NAMES]
-    tokens = token_topics(X, lda, document=0)
+    tokens = token_topics(lda, X, document=0)
     assert tokens["name"].tolist() == [NAMES[k] for k in tokens["topic"]]
     np.testing.assert_allclose(tokens[NAMES].sum(axis=1), 1)
 
 
 def test_given_names_come_first(lda):
     other = ["x", "y", "topic"]
-    assert top_words(lda, topic_names=other)["name"].tolist() == other
-    assert list(similarity_table(lda, topic_names=other).columns)[-1] == "topic (2)"
-    assert "x" in document_table(lda, topic_names=other)
+    assert top_words(describe(lda, topic_names=other))["name"].tolist() == other
+    assert list(similarity_table(describe(lda, topic_names=other)).columns)[-1] == "topic (2)"
+    assert "x" in document_table(describe(lda, topic_names=other))
     nmf = NMF(3, random_state=0, max_iter=400).fit(X)
-    assert top_words(nmf, topic_names=other)["name"].tolist() == other
+    assert top_words(describe(nmf, topic_names=other))["name"].tolist() == other
     arrays = lda.topic_word_, lda.doc_topic_
-    assert top_words(arrays, topic_names=other)["name"].tolist() == other
+    assert top_words(describe(arrays, topic_names=other))["name"].tolist() == other
     assert "name" not in top_words(arrays)
 
 
@@ -169,7 +170,9 @@ def test_plots_show_names(lda):
     groups = np.arange(20) % 2
     shown = CollectionTopicsDisplay.from_estimator(lda, X, groups=groups, topics=["états", 0])
     assert shown.names == [SHOWN[2], SHOWN[0]]
-    given = CollectionTopicsDisplay.from_estimator(lda, X, groups=groups, topics="b", topic_names=["a", "b", "c"])
+    given = CollectionTopicsDisplay.from_estimator(
+        describe(lda, topic_names=["a", "b", "c"]), X, groups=groups, topics="b"
+    )
     assert given.names == ["1: b"]
     with pytest.raises(ValueError, match="numbers from 0 to 2, or their names; got \\['no such'\\]"):
         TopicWordsDisplay.from_estimator(lda, topics=["no such"])
@@ -193,7 +196,7 @@ def test_labels_are_names():
     assert set(names) <= set(document_table(lda, X=X))
     assert TopicExplorer.from_estimator(lda, X).data["topics"]["name"] == names
     assert set(label_words(lda, labels=["money"])["label"]) == {"money"}
-    assert set(label_words(lda, labels=[0], topic_names=list("abcde"))["label"]) == {"a"}
+    assert set(label_words(describe(lda, topic_names=list("abcde")), labels=[0])["label"]) == {"a"}
     assert set(DocumentLabelsDisplay.from_estimator(lda, X, document=0).labels) <= set(names)
 
 
@@ -227,7 +230,7 @@ def test_suggested_names_are_distinguishing_words():
 
 def test_suggested_names_are_distinct():
     phi = np.array([[0.6, 0.2, 0.1, 0.1], [0.6, 0.1, 0.2, 0.1], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]])
-    names = name_topics((phi, [[0.25] * 4]), n_words=1, feature_names=list("abcd"))
+    names = name_topics(describe((phi, [[0.25] * 4]), feature_names=list("abcd")), n_words=1)
     assert names == ["a, b", "a, c", "d", "d (2)"]
     equal = np.full((3, 2), 0.5)
     assert len(set(name_topics((equal, [[0.2, 0.3, 0.5]])))) == 3

@@ -56,4 +56,4 @@ class NewDocuments:
         self.lda.score(self.X)
 
     def time_left_to_right(self, n_components):
-        held_out_log_likelihood(self.X, self.lda, method="left_to_right", **SEED)
+        held_out_log_likelihood(self.lda, self.X, method="left_to_right", **SEED)

@@ -141,8 +141,8 @@ def perplexity(X, labels, options):
         entry = {"K": K, "perplexity": {}, "coherence": {}, "topic_sizes": {}}
         for name, model in models.items():
             given = labels[test] if name == "collections" else None
-            entry["perplexity"][name] = predictive_perplexity(seen, hidden, model, collections=given, random_state=0)
-            entry["coherence"][name] = float(topic_coherence(X[train], model, method="umass"))
+            entry["perplexity"][name] = predictive_perplexity(model, seen, hidden, collections=given, random_state=0)
+            entry["coherence"][name] = float(topic_coherence(model, X[train], method="umass"))
             entry["topic_sizes"][name] = np.bincount(model.topic_assignments_, minlength=K).tolist()
         found.append(entry)
     return found

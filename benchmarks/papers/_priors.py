@@ -165,7 +165,7 @@ def scores(X, K, options):
         with stopwatch() as taken:
             for fit_seed in range(options.seed, options.seed + options.fits):
                 lda = GibbsLDA(K, **parameters, random_state=fit_seed).fit(X)
-                found_scores.append(leave_one_out_score(X, lda, **common))
+                found_scores.append(leave_one_out_score(lda, X, **common))
         values = np.array([score.score for score in found_scores])
         within = np.sqrt(np.sum([score.std**2 for score in found_scores])) / len(values)
         between = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0

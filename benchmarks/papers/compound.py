@@ -141,7 +141,7 @@ def topics_of_fits(X, labels, n_sweeps, seed, K=30):
 def summary(X, model):
     K = len(model.topic_word_)
     sizes = np.bincount(model.topic_assignments_, minlength=K)
-    coherence = topic_coherence(X, model, method="umass", n_words=20, per_topic=True)
+    coherence = topic_coherence(model, X, method="umass", n_words=20, per_topic=True)
     return {"sizes": sizes, "coherence": coherence}
 
 
@@ -220,7 +220,7 @@ def hdp(X, options):
     phi = np.zeros((len(live), X.shape[1]))
     phi[:, columns] = [model.get_topic_word_dist(k) for k in live]
     sizes = np.asarray(model.get_count_by_topics())[live]
-    coherence = topic_coherence(X, phi, method="umass", n_words=20, per_topic=True)
+    coherence = topic_coherence(phi, X, method="umass", n_words=20, per_topic=True)
     own = {"sizes": sizes, "coherence": coherence, "used": len(live)}
     own["topics"] = silhouettes(phi, (10, 20, 30, 50, 70))
     own["height"] = float(linkage(pdist(phi, "cityblock"), "complete")[len(live) // 2, 2] / 2)
@@ -296,7 +296,7 @@ def measure_alpha(options):
             priors = {"doc_concentration": 2.07, "topic_word_prior": 0.05, "collection_topic_prior": alpha}
             model = CompoundLDA(30, **common, **priors).fit(X[train], collections=labels[train])
             given = {"collections": labels[test], "random_state": 0}
-            runs.append(predictive_perplexity(seen, hidden, model, **given))
+            runs.append(predictive_perplexity(model, seen, hidden, **given))
         found[alpha] = runs
     return found
 

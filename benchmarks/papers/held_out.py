@@ -62,12 +62,12 @@ def log_ratios(X, pair, n_temperatures, n_runs, seed):
     ratios, seconds = {}, {}
     for name, given in single.items():
         with stopwatch() as taken:
-            values = [held_out_log_likelihood(X, m, **given, random_state=seed + i) for i, m in enumerate(pair)]
+            values = [held_out_log_likelihood(m, X, **given, random_state=seed + i) for i, m in enumerate(pair)]
         ratios[name], seconds[name] = values[0] - values[1], taken["cpu"]
     for path in ("geometric", "convex", "difference"):
         with stopwatch() as taken:
             given = {"path": path, "n_temperatures": n_temperatures, "n_runs": n_runs, "random_state": seed}
-            result = compare_topic_models(X, *pair, **given)
+            result = compare_topic_models(*pair, X, **given)
         if path == "difference":
             ratios["guided difference"], seconds["guided difference"] = result.log_ratio, taken["cpu"]
         else:
@@ -185,7 +185,7 @@ def measure_curve(options):
     found = {"sweeps": 10 * np.arange(1, len(phi) + 1), "curves": {}, "seconds": {}}
     for n in budgets:
         with stopwatch() as taken:
-            curve = held_out_curve(test, (phi, ALPHA), n_temperatures=n, n_runs=2, random_state=options.seed)
+            curve = held_out_curve((phi, ALPHA), test, n_temperatures=n, n_runs=2, random_state=options.seed)
         found["curves"][f"iteration-AIS, {n}"] = [curve.score, curve.std]
         found["seconds"][f"iteration-AIS, {n}"] = taken["cpu"] / 2
     chosen = range(len(phi)) if not options.quick else sorted({*range(0, len(phi), 5), len(phi) - 1})
@@ -197,7 +197,7 @@ def measure_curve(options):
             with stopwatch() as taken:
                 pairs = [
                     held_out_log_likelihood(
-                        test, (phi[i], ALPHA), method=method, return_std=True, random_state=options.seed, **given
+                        (phi[i], ALPHA), test, method=method, return_std=True, random_state=options.seed, **given
                     )
                     for i in chosen
                 ]

@@ -126,7 +126,7 @@ def ranks(phi, cues):
     found = {"conditional probability": [], "cosine": []}
     for block in np.array_split(known, max(1, len(known) // 300)):
         for name, scores in (
-            ("conditional probability", word_association(phi, block.tolist())),
+            ("conditional probability", word_association(phi, cue=block.tolist())),
             ("cosine", shares[:, block].T @ shares),
         ):
             scores[np.arange(len(block)), block] = -1

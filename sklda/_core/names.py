@@ -284,6 +284,15 @@ def read_document_names(names, name, n, X=None):
     return list(map(str, found))
 
 
+def names_of_rows(X, n):
+    """Names of n documents: the index of X, numbers as they are and others as str; row numbers without one."""
+    index = _index(X)
+    known = [] if index is None else list(map(python_value, index))
+    if len(known) != n or any(map(is_missing, known)):
+        return list(range(n))
+    return [each if _is_column(each) else str(each) for each in known]
+
+
 def read_words(words, name, n, known=None):
     """The words of n columns as a list of str.
 

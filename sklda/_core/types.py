@@ -11,7 +11,7 @@ from scipy.sparse import sparray, spmatrix
 Counts: TypeAlias = ArrayLike | spmatrix | sparray
 # The input of the first step of a pipeline: counts, or texts.
 Data: TypeAlias = Any
-# An estimator, a pipeline or a search that ends in one, or the arrays of a model.
+# An estimator, a pipeline or a search that has one, the arrays of a model, or one of these with names.
 Model: TypeAlias = Any
 # Numbers or names, as a list, a tuple or an array.
 Values: TypeAlias = Sequence[Any] | np.ndarray

@@ -74,7 +74,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     seed_strength : float, default=1.0
         Pseudo-count of a seed word, relative to the count of the word in X.
     vocabulary : array-like of n_features str, or dict of {str: int}, default=None
-        Words of the columns of X, for `seed_words`: ``get_feature_names_out()`` or ``vocabulary_`` of a vectorizer.
+        Words of the columns of X, for `seed_words`, and for all tables and plots: ``get_feature_names_out()`` or
+        ``vocabulary_`` of a vectorizer.
     sampler : {"collapsed", "partitioned", "grouped", "partially_collapsed"}, default="collapsed"
         All samplers have the posterior as their target. ``"collapsed"``: tokens are drawn one after the other from
         their exact full conditionals, with theta and phi integrated out. ``"partitioned"``: the collapsed sampler with

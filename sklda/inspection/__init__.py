@@ -7,6 +7,7 @@ from sklda.inspection._collections import CollectionTopicsDisplay
 from sklda.inspection._contrast import TopicContrastDisplay, contrast_topics
 from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
 from sklda.inspection._correlation import TopicCorrelationDisplay, topic_correlation
+from sklda.inspection._describe import describe
 from sklda.inspection._document_topics import DocumentTopicsDisplay
 from sklda.inspection._documents import TopicDocumentsDisplay
 from sklda.inspection._explorer import TopicExplorer
@@ -51,6 +52,7 @@ __all__ = [
     "TopicSimilarityDisplay",
     "TopicWordsDisplay",
     "contrast_topics",
+    "describe",
     "document_table",
     "group_words",
     "label_words",

@@ -61,8 +61,6 @@ class CollectionTopicsDisplay(Display):
         topics: Values | None = None,
         ordered: bool = False,
         n_words: int = 3,
-        feature_names: ArrayLike | None = None,
-        topic_names: Values | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the topic shares of the collections of a fitted `CompoundLDA`, or of groups of documents for any model.
@@ -89,7 +87,7 @@ class CollectionTopicsDisplay(Display):
         TypeError
             If there are neither groups nor collections.
         """
-        found = view(estimator, X, feature_names=feature_names, topic_names=topic_names, groups=groups)
+        found = view(estimator, X, groups=groups)
         shares = group_shares(found)
         if shares is None:
             raise lacks(found.model, "collection_topic_", "give X and groups, or a fitted CompoundLDA")

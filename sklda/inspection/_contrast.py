@@ -12,7 +12,6 @@ from pandas import DataFrame
 from scipy.special import rel_entr
 
 from sklda._core.arguments import check_int
-from sklda._core.names import read_once
 from sklda._core.types import Data, Model, Seed, Values
 from sklda.inspection._axes import BLUE, ORANGE, Display, plain_text
 from sklda.inspection._group_words import GroupSample
@@ -23,14 +22,12 @@ from sklda.inspection._view import view
 
 @described
 def contrast_topics(
-    model: Model,
+    estimator: Model,
+    *,
     topic: int | str,
     other_topic: int | str,
-    *,
-    other_model: Model | None = None,
+    other_estimator: Model | None = None,
     n_words: int = 10,
-    feature_names: ArrayLike | None = None,
-    topic_names: Values | None = None,
 ) -> DataFrame:
     """The words by which two topics differ most: two of one model, or one of each of two models.
 
@@ -41,8 +38,8 @@ def contrast_topics(
     ----------
     topic, other_topic : int or str
         Their numbers or names.
-    other_model : estimator, pipeline, or pair (topic_word, doc_topic), default=None
-        The model that has `other_topic`, such as another fit. Its features must be those of `model`. None: `model`.
+    other_estimator : estimator, pipeline, or pair (topic_word, doc_topic), default=None
+        The model that has `other_topic`, such as another fit, with the same features. None: the first one.
     n_words : int, default=10
         Number of words for each topic.
 
@@ -71,14 +68,13 @@ def contrast_topics(
 
     Examples
     --------
-    >>> from sklda.inspection import contrast_topics
+    >>> from sklda.inspection import contrast_topics, describe
     >>> topics = [[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]], [[0.5, 0.5]]
-    >>> table = contrast_topics(topics, 0, 1, feature_names=["the", "cat", "sleeps"])
+    >>> table = contrast_topics(describe(topics, feature_names=["the", "cat", "sleeps"]), topic=0, other_topic=1)
     >>> [str(word) for word in table["word"]]
     ['cat', 'sleeps']
     """
-    names = {"feature_names": feature_names, "topic_names": topic_names}
-    found = _TwoTopics.of(model, topic, other_topic, other_model, **names)
+    found = _TwoTopics.of(estimator, topic, other_topic, other_estimator)
     sides = [found.words_of(side, check_int(n_words, "n_words", 1)) for side in (0, 1)]
     v = np.concatenate(sides)
     first, second = found.probabilities[:, v]
@@ -105,18 +101,22 @@ class _TwoTopics:
     words: list
 
     @classmethod
-    def of(cls, model, topic, other_topic, other_model, **options):
-        options["feature_names"] = read_once(options["feature_names"])
-        first = view(model, **options)
-        second = first if other_model is None else view(other_model, feature_names=options["feature_names"])
+    def of(cls, model, topic, other_topic, other_estimator):
+        first = view(model, needs="topics")
+        second = first if other_estimator is None else view(other_estimator, needs="topics")
         if first.topic_word.shape[1] != second.topic_word.shape[1]:
             sizes = first.topic_word.shape[1], second.topic_word.shape[1]
-            raise ValueError("model has {} features and other_model {}: give fits of the same words.".format(*sizes))
-        if first.has_names and second.has_names and first.words != second.words:
-            raise ValueError("model and other_model have features with other names: give fits of the same words.")
+            raise ValueError(
+                "estimator has {} features and other_estimator {}: give fits of the same words.".format(*sizes)
+            )
+        if None not in (first.known_words, second.known_words) and first.known_words != second.known_words:
+            raise ValueError(
+                "estimator and other_estimator have features with other names: give fits of the same words."
+            )
+        first.known_words = second.known_words = first.known_words or second.known_words
         chosen = [(each, each.chosen([k])[0]) for each, k in ((first, topic), (second, other_topic))]
         names = [each.labels([k])[0] for each, k in chosen]
-        if other_model is not None:
+        if other_estimator is not None:
             names = [f"{name} ({which})" for name, which in zip(names, ("model", "other model"), strict=True)]
         return cls(np.stack([each.topic_word[k] for each, k in chosen]), names, first.words)
 
@@ -190,9 +190,6 @@ class TopicContrastDisplay(Display):
         least_tokens: int = 20,
         level: float = 0.95,
         n_sweeps: int = 100,
-        feature_names: ArrayLike | None = None,
-        topic_names: Values | None = None,
-        collections: ArrayLike | None = None,
         random_state: Seed = None,
         ax: Any = None,
     ) -> Self:
@@ -225,17 +222,16 @@ class TopicContrastDisplay(Display):
             If the model is no topic model, or for `groups` has no posterior draws of the topics of tokens.
         """
         n_words = check_int(n_words, "n_words", 1)
-        names = {"feature_names": feature_names, "topic_names": topic_names}
         if (other_topic is None) == (groups is None):
             raise ValueError("give other_topic for two topics, or X and groups for two groups: one of both.")
         if groups is None:
-            found = _TwoTopics.of(estimator, topic, other_topic, other_estimator, **names)
+            found = _TwoTopics.of(estimator, topic, other_topic, other_estimator)
             v = np.concatenate([found.words_of(side, n_words) for side in (0, 1)])
             left, right = found.probabilities[:, v]
             return cls([found.words[each] for each in v], left, right, found.names).plot(ax=ax)
         if other_estimator is not None:
             raise ValueError("other_estimator is for other_topic: do not give it with groups.")
-        found = view(estimator, X, **names, collections=collections, needs="counts")
+        found = view(estimator, X, needs="counts")
         (chosen,) = found.chosen([topic])
         least_tokens = check_int(least_tokens, "least_tokens", 1)
         sample = GroupSample.of_view(found, groups, n_sweeps, level, random_state)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from sklda._core import random
@@ -23,11 +22,10 @@ from sklda.inspection._view import view
 
 @described
 def topic_correlation(
-    model: Model,
-    *,
+    estimator: Model,
     X: Data | None = None,
+    *,
     n_samples: int | None = None,
-    collections: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> Bunch:
     """Correlations between the proportions of topics over documents: which topics occur together.
@@ -112,7 +110,7 @@ def topic_correlation(
            [ 0.98,  1.  , -0.99],
            [-1.  , -0.99,  1.  ]])
     """
-    return _correlation(view(model, X, collections=collections, needs="proportions"), n_samples, random_state)
+    return _correlation(view(estimator, X, needs="proportions"), n_samples, random_state)
 
 
 # Draws by default: of a chain that goes on, and of other models.
@@ -313,9 +311,6 @@ class TopicCorrelationDisplay(HeatmapDisplay):
         *,
         n_samples: int | None = None,
         n_words: int = 3,
-        feature_names: ArrayLike | None = None,
-        topic_names: Values | None = None,
-        collections: ArrayLike | None = None,
         random_state: Seed = None,
         ax: Any = None,
     ) -> Self:
@@ -326,8 +321,7 @@ class TopicCorrelationDisplay(HeatmapDisplay):
         n_samples : int, default=None
             See `topic_correlation`.
         """
-        names = {"feature_names": feature_names, "topic_names": topic_names}
-        found = view(estimator, X, **names, collections=collections, needs="proportions")
+        found = view(estimator, X, needs="proportions")
         values = _correlation(found, n_samples, random_state)
         # A topic that does not vary is as far from all others as one without correlation.
         distances = np.nan_to_num(1 - values.correlation, nan=1.0)

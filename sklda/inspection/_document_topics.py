@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sklda._core.arguments import check_int
-from sklda._core.types import Data, Model, Values
+from sklda._core.types import Data, Model
 from sklda.inspection._axes import TOPIC_COLOURS, Display, plain_text
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import largest
@@ -56,17 +55,13 @@ class DocumentTopicsDisplay(Display):
     def from_estimator(
         cls,
         estimator: Model,
-        X: Data,
+        X: Data | None = None,
         *,
         document: int,
         text: str | None = None,
         n_topics: int = 5,
         n_characters: int = 1200,
         n_words: int = 3,
-        feature_names: ArrayLike | None = None,
-        topic_names: Values | None = None,
-        document_names: ArrayLike | None = None,
-        collections: ArrayLike | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot a passage of a document of X.
@@ -95,13 +90,12 @@ class DocumentTopicsDisplay(Display):
         n_characters = check_int(n_characters, "n_characters", 1)
         if text is not None and not isinstance(text, str):
             raise TypeError(f"text must be a str, got {text!r}.")
-        names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
-        found = view(estimator, X, **names, collections=collections, needs="counts")
+        found = view(estimator, X, needs="counts")
         document = found.document(document)
         if not found.lengths[document]:
             raise ValueError(f"document {document} has no words to show.")
         texts = None if text is None else [text if d == document else "" for d in range(found.n_documents)]
-        reader = Texts(found, np.arange(len(found.words)), texts)
+        reader = Texts(found, np.arange(found.n_features), texts)
         # `_cut` makes one space of several, so the passage may be anywhere in the text.
         longest = 0 if text is None else len(text)
         ((_, pieces),) = reader.of([document], np.arange(found.n_topics), longest)

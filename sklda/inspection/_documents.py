@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sklda._core.arguments import check_int
 from sklda._core.types import Data, Model, Values
@@ -65,10 +64,6 @@ class TopicDocumentsDisplay(Display):
         topic: int | str = 0,
         n_documents: int = 10,
         n_topics: int = 6,
-        feature_names: ArrayLike | None = None,
-        topic_names: Values | None = None,
-        document_names: ArrayLike | None = None,
-        collections: ArrayLike | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the documents of a fitted model that are closest to a topic.
@@ -86,8 +81,7 @@ class TopicDocumentsDisplay(Display):
         check_int(n_documents, "n_documents", 1)
         if check_int(n_topics, "n_topics", 1) > len(TOPIC_COLOURS):
             raise ValueError(f"n_topics is at most {len(TOPIC_COLOURS)}, the number of colours; got {n_topics}.")
-        names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
-        found = view(estimator, X, **names, collections=collections, needs="proportions")
+        found = view(estimator, X, needs="proportions")
         (chosen,) = found.chosen([topic])
         rows = found.closest(chosen, n_documents)
         weight = found.doc_topic[rows].sum(axis=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda._models.base import BaseLDA
 from sklda._models.consensus.estimator import ConsensusTopics
 from sklda.inspection._view import view
-from sklda.metrics._models import corpus_and_model, inner_model
+from sklda.metrics._models import Description, corpus_and_model, inner_model
 
 # Sweeps over a document for each draw of theta, for documents that the model was not fitted to.
 _FOLD_IN_SWEEPS = 30
@@ -50,27 +50,28 @@ class ProportionDraws:
     groups: Any = None  # (n_used, n_groups): the columns that the prior of theta knows
 
 
-def proportion_draws(X, model, n_draws, seed, **names):
+def proportion_draws(X, model, n_draws, seed):
     """`ProportionDraws` of the documents that take part.
 
     For the documents of a fit by this package, they are posterior draws of all chains in turn; a chain that does not
     have a topic has none of it. For other documents and models, the topics of all tokens are drawn given phi and alpha
     of the model, and theta given these. The draws of `ConsensusTopics` are those of its fits in turn.
     """
-    if X is None:
+    described = Description.of(model, X)
+    if described.X is None:
         raise ValueError("topic_effects needs the documents to which the covariates belong: give X.")
-    if isinstance(model, tuple):
+    if isinstance(described.estimator, tuple):
         corpus, phi, alpha = corpus_and_model(X, model)
-        return _of_view(
-            view((phi, np.ones((corpus.n_documents, len(phi)))), X, **names), None, phi, alpha, n_draws, seed
-        )
-    found = view(model, X, **names)
-    inner, X = inner_model(model, X)
+        topics = phi, np.ones((corpus.n_documents, len(phi)))
+        found = view(replace(described, estimator=topics))
+        return _of_view(found, None, phi, alpha, n_draws, seed)
+    found = view(described)
+    inner, X = inner_model(described.estimator, described.X)
     if isinstance(inner, ConsensusTopics):
         return _of_fits(X, inner, found, n_draws, seed)
     if isinstance(inner, BaseLDA) and found.is_training:
         return _of_view(found, inner, found.topic_word, found.alpha, n_draws, seed)
-    _, phi, alpha = corpus_and_model(X, inner)
+    _, phi, alpha = corpus_and_model(X, inner, described.collections)
     return _of_view(found, None, phi, alpha, n_draws, seed)
 
 
@@ -172,15 +173,16 @@ class Effects:
         n_draws=50,
         level=0.95,
         random_state=None,
-        **names,
     ) -> Effects:
         n_draws = check_int(n_draws, "n_draws", 1)
         level = check_level(level)
         seed = random.seed_sequence(random_state)
         for name, values in (("covariates", covariates), ("clusters", clusters)):
-            check_same_order(X, values, name)
+            check_same_order(Description.of(model, X).X, values, name)
+        if covariates is None:
+            raise ValueError("covariates is None: give what the proportions depend on.")
         covariates = read_covariates(covariates)
-        draws = proportion_draws(X, model, n_draws, seed, **names)
+        draws = proportion_draws(X, model, n_draws, seed)
         if draws.view.n_topics == 0:
             raise ValueError("the model has no topics: there are no effects to estimate.")
         if clusters is not None:

@@ -20,6 +20,7 @@ from sklda._models.topic_names import checked
 from sklda.inspection._explorer_data import clip, page_data
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
+from sklda.metrics._models import Description
 
 # Height of the page in a notebook, in pixels.
 _HEIGHT = 800
@@ -79,9 +80,6 @@ class TopicExplorer:
         documents: Sequence[str] | None = None,
         groups: ArrayLike | None = None,
         title: str = "Topics",
-        feature_names: ArrayLike | None = None,
-        topic_names: Values | None = None,
-        document_names: ArrayLike | None = None,
     ) -> Self:
         """Make the page of a fitted model.
 
@@ -98,9 +96,9 @@ class TopicExplorer:
         title : str, default="Topics"
             Title of the page.
         """
-        names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
+        X = Description.of(estimator, X).X
         check_same_order(X, documents, "documents")
-        found = view(estimator, X, **names, groups=groups, needs="proportions")
+        found = view(estimator, X, groups=groups, needs="proportions")
         if documents is not None and found.counts is None:
             raise ValueError("documents are shown with the topics of the words of X: give X, too.")
         if documents is None and found.pipelines and _all_texts(X):

@@ -35,7 +35,7 @@ def page_data(view, documents=None):
     similarity = 1 - jensen_shannon(view.topic_word[topics])
     return {
         "n_topics": view.n_topics,
-        "n_words": len(view.words),
+        "n_words": view.n_features,
         "n_documents": view.n_documents,
         "n_tokens": None if view.counts is None else float(view.weights.sum()),
         "notes": notes + texts.notes,
@@ -73,7 +73,7 @@ class _Words:
         share = view.word_share
         listed = [self._listed(view.topic_word[k], share) for k in topics]
         always = np.unique(np.concatenate(listed))
-        V = len(view.words)
+        V = view.n_features
         kept = np.arange(V)
         if V > MAX_WORDS:
             weight = share.copy()

@@ -31,18 +31,15 @@ _MANY_GROUPS = 10
 
 @described
 def group_words(
-    X: Data,
-    model: Model,
-    groups: ArrayLike,
+    estimator: Model,
+    X: Data | None = None,
+    groups: ArrayLike | None = None,
     *,
     topics: Values | None = None,
     n_words: int = 10,
     least_tokens: int = 20,
     level: float = 0.95,
     n_sweeps: int = 100,
-    feature_names: ArrayLike | None = None,
-    topic_names: Values | None = None,
-    collections: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> DataFrame:
     """The words that each group of documents uses more than the others within a topic.
@@ -53,10 +50,10 @@ def group_words(
 
     Parameters
     ----------
+    estimator : estimator, or pipeline or search that has one
+        A fitted estimator of this package.
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents, as word counts. They need not be those of the fit.
-    model : estimator, or pipeline or search that ends in one
-        A fitted estimator of this package.
     groups : sequence of n_documents hashable labels
         Documents with missing labels are one group. Documents without words, and those that the fit left out, do not
         count, and there is a warning.
@@ -127,13 +124,12 @@ def group_words(
     >>> from sklda.inspection import group_words
     >>> X = make_lda_corpus(60, 30, 2, random_state=0).data
     >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
-    >>> table = group_words(X, lda, np.arange(60) % 2, n_words=1, random_state=0)
+    >>> table = group_words(lda, X, np.arange(60) % 2, n_words=1, random_state=0)
     >>> sorted(set(table["topic"]))
     [0, 1]
     """
     n_words, least_tokens = check_int(n_words, "n_words", 1), check_int(least_tokens, "least_tokens", 1)
-    names = {"feature_names": feature_names, "topic_names": topic_names}
-    found = view(model, X, **names, collections=collections, needs="counts")
+    found = view(estimator, X, needs="counts")
     chosen = found.chosen(topics)
     sample = GroupSample.of_view(found, groups, n_sweeps, level, random_state)
     parts = []
@@ -169,7 +165,7 @@ class GroupSample:
                 f"groups has {len(labels)} labels for {found.n_documents} documents, as if they were identifiers: give "
                 "labels that several documents have."
             )
-        K, V = found.n_topics, len(found.words)
+        K, V = found.n_topics, found.n_features
         # Of all groups in a sweep, twice, and of all draws of a topic.
         n_bytes = 4 * len(labels) * V * (2 * K + n_sweeps // 3)
         needs = f"counts of {V} words in {K} topics and {len(labels)} groups need at least"

@@ -3,7 +3,6 @@
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 from sklearn.metrics import silhouette_samples
@@ -22,13 +21,12 @@ LINKAGES = ("average", "complete", "single", "weighted")
 
 @described
 def topic_hierarchy(
-    model: Model,
-    *,
+    estimator: Model,
     X: Data | None = None,
+    *,
     of: Literal["topics", "documents", "fits"] = "topics",
     n_clusters: int | None = None,
     linkage_method: Literal["average", "complete", "single", "weighted"] = "average",
-    collections: ArrayLike | None = None,
 ) -> Bunch:
     """Cluster topics, or documents, by the Jensen-Shannon distance of their distributions, with silhouette widths.
 
@@ -98,11 +96,11 @@ def topic_hierarchy(
     if of == "fits":
         if X is not None or n_clusters is not None or linkage_method != "average":
             raise ValueError("of='fits' shows a tree that is known: do not give X, n_clusters or linkage_method.")
-        return fit_tree(unwrap(model)[0])
+        return fit_tree(unwrap(estimator)[0])
     if of == "topics":
-        rows, own = view(model).topic_word, {}
+        rows, own = view(estimator, needs="topics").topic_word, {}
     else:
-        found = view(model, X, collections=collections, needs="proportions")
+        found = view(estimator, X, needs="proportions")
         found.say_what_is_left_out()
         rows, own = found.whole_documents, {"documents": found.used}
     n = len(rows)

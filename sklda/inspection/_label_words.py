@@ -8,12 +8,11 @@ from numbers import Number
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from pandas import DataFrame
 
 from sklda._core.arguments import check_int
 from sklda._core.names import is_hashable, listed, python_value, read_column
-from sklda._core.types import Data, Model, Values
+from sklda._core.types import Data, Model
 from sklda._models.topic_names import label_topics
 from sklda.inspection._axes import Display, plain_text
 from sklda.inspection._parameters import described
@@ -23,12 +22,10 @@ from sklda.inspection._view import lacks, view
 
 @described
 def label_words(
-    model: Model,
+    estimator: Model,
     *,
     labels: Sequence[Any] | None = None,
     n_words: int = 10,
-    feature_names: ArrayLike | None = None,
-    topic_names: Values | None = None,
 ) -> DataFrame:
     """The words that speak for each label.
 
@@ -37,7 +34,7 @@ def label_words(
 
     Parameters
     ----------
-    model : LabeledLDA, or pipeline or search that ends in one
+    estimator : LabeledLDA, or pipeline or search that has one
         Fitted.
     labels : sequence, default=None
         Classes of the fit, names of labels, or numbers of columns of an indicator matrix. If classes are numbers, a
@@ -45,8 +42,6 @@ def label_words(
         topics. None: all.
     n_words : int, default=10
         Number of words of each label.
-    topic_names : sequence of str of length n_labels + n_shared, default=None
-        None: the names of the labels.
 
     Returns
     -------
@@ -63,13 +58,13 @@ def label_words(
     Examples
     --------
     >>> from sklda import LabeledLDA
-    >>> from sklda.inspection import label_words
+    >>> from sklda.inspection import describe, label_words
     >>> model = LabeledLDA(random_state=0).fit([[3, 1, 0], [0, 1, 3]], ["fruit", "car"])
-    >>> table = label_words(model, n_words=1, feature_names=["apple", "big", "wheel"])
+    >>> table = label_words(describe(model, feature_names=["apple", "big", "wheel"]), n_words=1)
     >>> [(str(label), str(word)) for label, word in zip(table["label"], table["word"])]
     [('car', 'wheel'), ('fruit', 'apple')]
     """
-    found = _labelled_view(model, feature_names=feature_names, topic_names=topic_names)
+    found = _labelled_view(estimator, needs="topics")
     counts = found.model._word_topic_counts_.toarray().T
     totals = counts.sum(axis=0)
     rows = []
@@ -111,10 +106,11 @@ class DocumentLabelsDisplay(Display):
     Examples
     --------
     >>> from sklda import LabeledLDA
-    >>> from sklda.inspection import DocumentLabelsDisplay
+    >>> from sklda.inspection import DocumentLabelsDisplay, describe
     >>> X = [[3, 1, 0], [0, 1, 3], [2, 1, 2]]
     >>> model = LabeledLDA(random_state=0).fit(X, [[1, 0], [0, 1], [1, 1]])
-    >>> DocumentLabelsDisplay.from_estimator(model, X, document=2).tokens.shape
+    >>> named = describe(model, X, feature_names=["apple", "big", "wheel"])
+    >>> DocumentLabelsDisplay.from_estimator(named, document=2).tokens.shape
     (3, 2)
     """
 
@@ -129,21 +125,18 @@ class DocumentLabelsDisplay(Display):
     def from_estimator(
         cls,
         estimator: Model,
-        X: Data,
+        X: Data | None = None,
         *,
         document: int,
         n_labels: int = 5,
         n_words: int = 20,
-        feature_names: ArrayLike | None = None,
-        topic_names: Values | None = None,
-        document_names: ArrayLike | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the words and labels of a document.
 
         Parameters
         ----------
-        estimator : LabeledLDA, or pipeline or search that ends in one
+        estimator : LabeledLDA, or pipeline or search that has one
             Fitted.
         X : array-like, sparse matrix, or whatever a pipeline takes
             Documents. For the X of the fit, a word can have only the labels of its document.
@@ -153,8 +146,6 @@ class DocumentLabelsDisplay(Display):
             Number of labels, those with the highest proportions.
         n_words : int, default=20
             Number of words, those with the most tokens that have one of these labels.
-        topic_names : sequence of str of length n_labels + n_shared, default=None
-            None: the names of the labels.
 
         Raises
         ------
@@ -163,8 +154,7 @@ class DocumentLabelsDisplay(Display):
         ValueError
             If `document` is not a row of X, or has no words.
         """
-        names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
-        found = _labelled_view(estimator, X, **names, needs="counts")
+        found = _labelled_view(estimator, X, needs="counts")
         document = found.document(document)
         theta, own = found.doc_topic[document], found.counts[[document]]
         if not found.takes_part[document]:

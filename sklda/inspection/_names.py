@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sklda._core.arguments import check_int
 from sklda._core.types import Data, Model
@@ -15,12 +14,10 @@ from sklda.inspection._view import view
 
 @described
 def name_topics(
-    model: Model,
-    *,
+    estimator: Model,
     X: Data | None = None,
+    *,
     n_words: int = 3,
-    feature_names: ArrayLike | None = None,
-    collections: ArrayLike | None = None,
 ) -> list[str]:
     """Suggest a name for every topic: the words that distinguish it most from the corpus.
 
@@ -38,8 +35,7 @@ def name_topics(
     Returns
     -------
     list of n_components str
-        Distinct. Words are joined by commas. `GibbsLDA.set_topic_names`, and the argument `topic_names` of tables and
-        plots, take the list.
+        Distinct. Words are joined by commas. `GibbsLDA.set_topic_names` and `describe` take the list.
 
     References
     ----------
@@ -48,12 +44,12 @@ def name_topics(
 
     Examples
     --------
-    >>> from sklda.inspection import name_topics
+    >>> from sklda.inspection import describe, name_topics
     >>> topics = [[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]], [[0.5, 0.5]]
-    >>> name_topics(topics, n_words=1, feature_names=["the", "cat", "sleeps"])
+    >>> name_topics(describe(topics, feature_names=["the", "cat", "sleeps"]), n_words=1)
     ['cat', 'sleeps']
     """
-    found = view(model, X, feature_names=feature_names, collections=collections)
+    found = view(estimator, X)
     return suggested_names(found, check_int(n_words, "n_words", 1))
 
 

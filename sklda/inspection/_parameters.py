@@ -6,29 +6,19 @@ import re
 from sklda._core.types import Method
 
 _MODEL = """estimator, pipeline, or pair (topic_word, doc_topic)
-    A fitted topic model with ``components_``, a pipeline or search that ends in one, or arrays of shapes
-    (n_components, n_features) and (n_documents, n_components).
+    A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes
+    (n_components, n_features) and (n_documents, n_components). `describe` adds names of words, topics and documents.
 """
 _COMMON = f"""
-model : {_MODEL}
 estimator : {_MODEL}
 X : array-like, sparse matrix, or whatever a pipeline takes, default=None
-    Documents. None: those of the fit, if the model has ``doc_topic_``, or the rows of ``doc_topic``.
+    Documents. None: those of `describe`, or of the fit, if the model has ``doc_topic_``, or the rows of ``doc_topic``.
 by : {{"probability", "relevance", "frex"}}, default="probability"
     Order of the words; see `topic_table`.
 weight : float in [0, 1], default=None
     See `topic_table`.
 n_words : int, default=3
     How many of a topic's most probable words are in its label, if it has no name.
-feature_names : sequence of str of length n_features, or dict of {{str: int}}, default=None
-    Words of the columns, as from ``get_feature_names_out()``, or ``vocabulary_`` of a vectorizer. None: the names that
-    a pipeline's vectorizer gives, ``feature_names_in_``, or column numbers.
-topic_names : sequence of str of length n_components, default=None
-    Names of the topics. None: those of the model, if it has some.
-document_names : sequence of n_documents str, default=None
-    Names of all documents. None: row numbers.
-collections : sequence of n_documents labels, default=None
-    Of the documents of X, for a model with collections. None: they are not known. Not needed for the X of the fit.
 random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
     Of the draws.
 ax : matplotlib Axes, default=None

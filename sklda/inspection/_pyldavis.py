@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sklda._core.distances import jensen_shannon
 from sklda._core.types import Data, Model
@@ -14,9 +13,7 @@ from sklda.inspection._view import view
 
 
 @described
-def to_pyldavis(
-    X: Data, model: Model, *, feature_names: ArrayLike | None = None, collections: ArrayLike | None = None
-) -> dict[str, Any]:
+def to_pyldavis(estimator: Model, X: Data) -> dict[str, Any]:
     """The arguments of ``pyLDAvis.prepare(**arguments)``.
 
     Topics keep their order and their numbers from 0. Words that have probability 0 in all topics are left out.
@@ -48,11 +45,11 @@ def to_pyldavis(
     >>> from sklda.datasets import make_lda_corpus
     >>> from sklda.inspection import to_pyldavis
     >>> X = make_lda_corpus(30, 20, 3, random_state=0).data
-    >>> arguments = to_pyldavis(X, GibbsLDA(3, max_iter=20, random_state=0).fit(X))
+    >>> arguments = to_pyldavis(GibbsLDA(3, max_iter=20, random_state=0).fit(X), X)
     >>> arguments["topic_term_dists"].shape, arguments["sort_topics"]
     ((3, 20), False)
     """
-    found = view(model, X, feature_names=feature_names, collections=collections)
+    found = view(estimator, X)
     if found.counts is None or found.lengths.sum() == 0:
         raise ValueError("pyLDAvis needs documents with words: give X.")
     if found.n_topics < 2:

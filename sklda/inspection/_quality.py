@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sklda._core.arguments import check_int
 from sklda._core.types import Data, Model, Values
@@ -63,13 +62,10 @@ class TopicQualityDisplay(Display):
     def from_estimator(
         cls,
         estimator: Model,
-        X: Data,
+        X: Data | None = None,
         *,
         n_top: int = 10,
         n_words: int = 3,
-        feature_names: ArrayLike | None = None,
-        topic_names: Values | None = None,
-        collections: ArrayLike | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot all topics of a fitted model.
@@ -82,11 +78,10 @@ class TopicQualityDisplay(Display):
             Number of most probable words of a topic from which coherence and exclusivity are computed, at least 2. See
             `sklda.metrics.topic_coherence` and `sklda.metrics.topic_exclusivity`.
         """
-        names = {"feature_names": feature_names, "topic_names": topic_names}
-        found = view(estimator, X, **names, collections=collections, needs="counts")
+        found = view(estimator, X, needs="counts")
         options = {"n_words": min(check_int(n_top, "n_top", 2), found.topic_word.shape[1]), "per_topic": True}
         return cls(
-            topic_coherence(found.counts[found.used], found.topic_word, **options),
+            topic_coherence(found.topic_word, found.counts[found.used], **options),
             topic_exclusivity(found.topic_word, **options),
             found.share,
             found.labels(None, n_words),

@@ -3,20 +3,11 @@
 import numpy as np
 from scipy.stats import rankdata
 
-from sklda._core.arguments import check_choice, check_int
+from sklda._core.arguments import check_choice
 
 METHODS = ("probability", "relevance", "frex")
 # Sievert & Shirley (2014) found 0.6 best in a user study; stm takes 0.5.
 DEFAULT_WEIGHT = {"probability": None, "relevance": 0.6, "frex": 0.5}
-
-
-def check_n(n, name, names):
-    """The argument `name`, a number of words or documents, or an error that says where other arguments belong."""
-    if len(getattr(n, "shape", ())) == 2:
-        raise TypeError(f"{name} is a matrix, and must be a number: give documents as X=.")
-    if hasattr(n, "__len__"):
-        raise TypeError(f"{name} is a {type(n).__name__}, and must be a number: give names as {names}=.")
-    return check_int(n, name, 1)
 
 
 class Ranking:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 from pandas import DataFrame
 
 from sklda._core.arguments import check_int
-from sklda._core.types import Data, Model, Values
+from sklda._core.types import Data, Model
 from sklda.inspection._fit_tree import finer_topics
 from sklda.inspection._names import suggested_names
 from sklda.inspection._parameters import described
@@ -19,14 +18,10 @@ from sklda.metrics._exclusivity import topic_exclusivity
 
 @described
 def topic_report(
-    X: Data,
-    model: Model,
+    estimator: Model,
+    X: Data | None = None,
     *,
     n_words: int = 10,
-    feature_names: ArrayLike | None = None,
-    topic_names: Values | None = None,
-    document_names: ArrayLike | None = None,
-    collections: ArrayLike | None = None,
 ) -> DataFrame:
     """All about the topics of a model, one row for each: words, share, stability, coherence, documents.
 
@@ -37,8 +32,6 @@ def topic_report(
         because the topics are not made from them.
     n_words : int, default=10
         Number of words of a topic, for the lists, the coherence and the exclusivity.
-    topic_names : sequence of str of length n_components, default=None
-        None: the names of the model, or else those of `name_topics`.
 
     Returns
     -------
@@ -71,18 +64,17 @@ def topic_report(
 
     Examples
     --------
-    >>> from sklda.inspection import topic_report
+    >>> from sklda.inspection import describe, topic_report
     >>> topics = [[0.5, 0.5, 0, 0], [0, 0.1, 0.5, 0.4]], [[1, 0], [0.5, 0.5], [0, 1]]
     >>> X = [[2, 1, 0, 0], [1, 1, 1, 1], [0, 0, 3, 2]]
-    >>> report = topic_report(X, topics, n_words=2, feature_names=["cat", "the", "bank", "rate"])
+    >>> report = topic_report(describe(topics, feature_names=["cat", "the", "bank", "rate"]), X, n_words=2)
     >>> report[["topic", "name", "share", "coherence", "document"]].round(2)
        topic             name  share  coherence  document
     0      0         the, cat   0.42        1.0         0
     1      1  bank, rate, the   0.58        1.0         2
     """
     check_int(n_words, "n_words", 1)
-    names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
-    found = view(model, X, **names, collections=collections, needs="counts")
+    found = view(estimator, X, needs="counts")
     n, topics = min(n_words, found.topic_word.shape[1]), range(found.n_topics)
     if not len(found.used):
         raise ValueError("X has no words: all its documents are empty.")
@@ -100,7 +92,7 @@ def topic_report(
         "found_in": found.found_in,
         "finer": finer_topics(found),
         "coherence": (
-            topic_coherence(found.counts[found.used], found.topic_word, n_words=n, per_topic=True)
+            topic_coherence(found.topic_word, found.counts[found.used], n_words=n, per_topic=True)
             if n > 1
             else np.full(len(topics), np.nan)
         ),

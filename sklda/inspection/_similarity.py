@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from sklda._core.arguments import check_choice
@@ -73,12 +72,10 @@ class TopicSimilarityDisplay(HeatmapDisplay):
         estimator: Model,
         *,
         n_words: int = 3,
-        feature_names: ArrayLike | None = None,
-        topic_names: Values | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the similarity of the topics of a fitted model."""
-        found = view(estimator, feature_names=feature_names, topic_names=topic_names)
+        found = view(estimator, needs="topics")
         distances = jensen_shannon(found.topic_word)
         return cls(1 - distances, leaf_order(cluster_tree(distances)), found.labels(n_words=n_words)).plot(ax=ax)
 
@@ -135,8 +132,6 @@ class TopicHierarchyDisplay(PanelsDisplay):
         n_clusters: int | None = None,
         linkage_method: Literal["average", "complete", "single", "weighted"] = "average",
         n_words: int = 3,
-        feature_names: ArrayLike | None = None,
-        topic_names: Values | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the hierarchy of the topics of a fitted model.
@@ -154,7 +149,7 @@ class TopicHierarchyDisplay(PanelsDisplay):
         ax : sequence of two matplotlib Axes, default=None
             Axes of the dendrogram and of the silhouette widths. None: those of a new figure.
         """
-        found = view(estimator, feature_names=feature_names, topic_names=topic_names)
+        found = view(estimator, needs="topics")
         check_choice(of, "of", ("topics", "fits"))
         hierarchy = topic_hierarchy(estimator, of=of, n_clusters=n_clusters, linkage_method=linkage_method)
         if of == "fits":

@@ -5,38 +5,34 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from pandas import DataFrame
 
 from sklda._core.arguments import check_int
 from sklda._core.distances import jensen_shannon
-from sklda._core.types import Data, Model, Values
+from sklda._core.types import Data, Model
 from sklda._models.topic_names import distinct
 from sklda.inspection._parameters import described
-from sklda.inspection._ranking import Ranking, check_n
+from sklda.inspection._ranking import Ranking
 from sklda.inspection._view import view
 
 
 @described
 def top_words(
-    model: Model,
-    n_words: int = 10,
-    *,
+    estimator: Model,
     X: Data | None = None,
+    *,
+    n_words: int = 10,
     by: Literal["probability", "relevance", "frex"] = "probability",
     weight: float | None = None,
-    feature_names: ArrayLike | None = None,
-    topic_names: Values | None = None,
-    collections: ArrayLike | None = None,
 ) -> DataFrame:
     """The top words of every topic.
 
     Parameters
     ----------
-    n_words : int, default=10
-        Number of words of each topic.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents. They give the shares of words and topics in the tokens. None: the shares in the model.
+    n_words : int, default=10
+        Number of words of each topic.
 
     Returns
     -------
@@ -56,8 +52,8 @@ def top_words(
     >>> sorted(words[0] for words in top_words(pipeline, n_words=2)["words"])
     ['apple', 'wheel']
     """
-    n_words = check_n(n_words, "n_words", "feature_names")
-    found = view(model, X, feature_names=feature_names, topic_names=topic_names, collections=collections)
+    n_words = check_int(n_words, "n_words", 1)
+    found = view(estimator, X)
     ranking = Ranking(found, by, weight)
     topics = range(found.n_topics)
     columns = found.rows(topics) | {
@@ -69,15 +65,12 @@ def top_words(
 
 @described
 def topic_table(
-    model: Model,
-    *,
+    estimator: Model,
     X: Data | None = None,
+    *,
     by: Literal["probability", "relevance", "frex"] = "probability",
     weight: float | None = None,
     n_words: int = 10,
-    feature_names: ArrayLike | None = None,
-    topic_names: Values | None = None,
-    collections: ArrayLike | None = None,
 ) -> DataFrame:
     """The top words of every topic with their probabilities and scores, one row for each word of a topic.
 
@@ -111,14 +104,15 @@ def topic_table(
 
     Examples
     --------
-    >>> from sklda.inspection import topic_table
+    >>> from sklda.inspection import describe, topic_table
     >>> topics = [[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]], [[0.5, 0.5]]
-    >>> table = topic_table(topics, by="relevance", weight=0.3, n_words=1, feature_names=["the", "cat", "sleeps"])
+    >>> named = describe(topics, feature_names=["the", "cat", "sleeps"])
+    >>> table = topic_table(named, by="relevance", weight=0.3, n_words=1)
     >>> [str(word) for word in table["word"]]
     ['cat', 'sleeps']
     """
     n_words = check_int(n_words, "n_words", 1)
-    found = view(model, X, feature_names=feature_names, topic_names=topic_names, collections=collections)
+    found = view(estimator, X)
     ranking = Ranking(found, by, weight)
     top = [ranking.top(k, n_words) for k in range(found.n_topics)]
     topic = np.repeat(np.arange(found.n_topics), [len(row) for row in top])
@@ -136,13 +130,10 @@ def topic_table(
 
 @described
 def top_documents(
-    model: Model,
-    n_documents: int = 3,
-    *,
+    estimator: Model,
     X: Data | None = None,
-    topic_names: Values | None = None,
-    document_names: ArrayLike | None = None,
-    collections: ArrayLike | None = None,
+    *,
+    n_documents: int = 3,
 ) -> DataFrame:
     """The documents with the largest proportion of every topic.
 
@@ -161,14 +152,13 @@ def top_documents(
 
     Examples
     --------
-    >>> from sklda.inspection import top_documents
+    >>> from sklda.inspection import describe, top_documents
     >>> topics = [[0.5, 0.5], [0.1, 0.9]], [[0.2, 0.8], [0.9, 0.1], [0.7, 0.3]]
-    >>> top_documents(topics, n_documents=2, document_names=["a", "b", "c"])["documents"][0]
+    >>> top_documents(describe(topics, document_names=["a", "b", "c"]), n_documents=2)["documents"][0]
     ['b', 'c']
     """
-    n_documents = check_n(n_documents, "n_documents", "document_names")
-    names = {"topic_names": topic_names, "document_names": document_names}
-    found = view(model, X, **names, collections=collections, needs="proportions")
+    n_documents = check_int(n_documents, "n_documents", 1)
+    found = view(estimator, X, needs="proportions")
     rows = [found.closest(k, n_documents) for k in range(found.n_topics)]
     columns = found.rows(range(found.n_topics)) | {
         "documents": [[found.document_names[d] for d in top] for top in rows],
@@ -179,14 +169,7 @@ def top_documents(
 
 
 @described
-def document_table(
-    model: Model,
-    *,
-    X: Data | None = None,
-    topic_names: Values | None = None,
-    document_names: ArrayLike | None = None,
-    collections: ArrayLike | None = None,
-) -> DataFrame:
+def document_table(estimator: Model, X: Data | None = None) -> DataFrame:
     """The topic proportions of documents, one row for each document.
 
     Returns
@@ -205,8 +188,7 @@ def document_table(
     >>> [int(k) for k in table["main_topic"]]
     [1, 0]
     """
-    names = {"topic_names": topic_names, "document_names": document_names}
-    found = view(model, X, **names, collections=collections, needs="proportions")
+    found = view(estimator, X, needs="proportions")
     columns = {"document": found.document_names}
     if found.counts is not None:
         columns["tokens"] = found.lengths.astype(np.int64) if found.has_counts else found.lengths
@@ -222,7 +204,7 @@ def document_table(
 
 
 @described
-def similarity_table(model: Model, *, topic_names: Values | None = None) -> DataFrame:
+def similarity_table(estimator: Model) -> DataFrame:
     """Similarity of topics: one minus the Jensen-Shannon distance of their distributions over words.
 
     The distance is the square root of the Jensen-Shannon divergence in bits. It lies between 0 and 1.
@@ -240,7 +222,7 @@ def similarity_table(model: Model, *, topic_names: Values | None = None) -> Data
     >>> [float(value) for value in table["topic_0"]]
     [1.0, 0.0]
     """
-    found = view(model, topic_names=topic_names)
+    found = view(estimator, needs="topics")
     columns = found.rows(np.arange(found.n_topics))
     similarity = 1 - jensen_shannon(found.topic_word)
     return DataFrame(columns | dict(zip(found.titles(columns), similarity, strict=True)))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 from pandas import DataFrame
 
 from sklda._core import random
-from sklda._core.types import Data, Model, Values
+from sklda._core.types import Data, Model
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda.inspection._parameters import described
 from sklda.inspection._view import lacks, view
@@ -23,14 +22,10 @@ _NO_DRAWS = (
 
 @described
 def token_topics(
-    X: Data,
-    model: Model,
+    estimator: Model,
+    X: Data | None = None,
     *,
     document: int | None = None,
-    feature_names: ArrayLike | None = None,
-    topic_names: Values | None = None,
-    document_names: ArrayLike | None = None,
-    collections: ArrayLike | None = None,
 ) -> DataFrame:
     """Document, word and topic of every token; for one document also the probability of every topic given the rest.
 
@@ -73,14 +68,13 @@ def token_topics(
 
     Examples
     --------
-    >>> from sklda.inspection import token_topics
+    >>> from sklda.inspection import describe, token_topics
     >>> topics = [[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]], [[0.5, 0.5], [0.9, 0.1]]
-    >>> table = token_topics([[1, 2, 0], [0, 0, 1]], topics, feature_names=["the", "cat", "sleeps"])
+    >>> table = token_topics(describe(topics, feature_names=["the", "cat", "sleeps"]), [[1, 2, 0], [0, 0, 1]])
     >>> [str(word) for word in table["word"]], [int(k) for k in table["topic"]]
     (['the', 'cat', 'cat', 'sleeps'], [0, 0, 0, 0])
     """
-    names = {"feature_names": feature_names, "topic_names": topic_names, "document_names": document_names}
-    found = view(model, X, **names, collections=collections, needs="counts")
+    found = view(estimator, X, needs="counts")
     tokens, corpus = Tokens(found), found.corpus
     if document is None:
         chosen, probability = slice(None), None

@@ -21,16 +21,13 @@ _REPLICATES = 150
 
 @described
 def topic_check(
-    X: Data,
-    model: Model,
+    estimator: Model,
+    X: Data | None = None,
     *,
     groups: ArrayLike | None = None,
     topics: Values | None = None,
     n_draws: int = 15,
     n_words: int = 3,
-    feature_names: ArrayLike | None = None,
-    topic_names: Values | None = None,
-    collections: ArrayLike | None = None,
     random_state: Seed = None,
 ) -> DataFrame:
     """Whether the words of every topic depend on the documents, or on groups of documents.
@@ -40,11 +37,11 @@ def topic_check(
 
     Parameters
     ----------
+    estimator : estimator, or pipeline or search that has one
+        A fitted estimator of this package.
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents, as word counts. If they are those of the fit, topics of tokens are the last draws of its best chain.
         Otherwise they are drawn given the topics of the model.
-    model : estimator, or pipeline or search that ends in one
-        A fitted estimator of this package.
     groups : sequence of n_documents hashable labels, default=None
         Documents with missing labels are one group. None: every document is a group.
     topics : sequence of int or str, default=None
@@ -112,13 +109,12 @@ def topic_check(
     >>> from sklda.inspection import topic_check
     >>> X = make_lda_corpus(60, 30, 2, random_state=0).data
     >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
-    >>> table = topic_check(X, lda, groups=np.arange(60) % 2, random_state=0)
+    >>> table = topic_check(lda, X, groups=np.arange(60) % 2, random_state=0)
     >>> bool((table["z"] < 4).all())
     True
     """
     n_draws = check_int(n_draws, "n_draws", 1)
-    names = {"feature_names": feature_names, "topic_names": topic_names}
-    found = view(model, X, **names, collections=collections, needs="counts")
+    found = view(estimator, X, needs="counts")
     tokens, chosen = Tokens(found), found.chosen(topics)
     seed, documents = random.seed_sequence(random_state), found.corpus.token_documents
     group_of = documents

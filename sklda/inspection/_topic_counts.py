@@ -81,7 +81,7 @@ class TopicCountComparisonDisplay(PanelsDisplay):
             One for every measure. None: those of a new figure.
         """
         options = {"cv": cv, "n_words": n_words, "n_jobs": n_jobs, "random_state": random_state}
-        return cls(compare_topic_counts(X, estimator, n_components, **options)).plot(ax=ax)
+        return cls(compare_topic_counts(estimator, X, n_components, **options)).plot(ax=ax)
 
     def _rows(self):
         """The rows by number of topics, and the measures that they have."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from pandas import DataFrame
 
 from sklda._core.covariates import covariate_of
@@ -21,9 +20,9 @@ from sklda.inspection._parameters import described
 
 @described
 def topic_effects(
-    X: Data,
-    model: Model,
-    covariates: Any,
+    estimator: Model,
+    X: Data | None = None,
+    covariates: Any = None,
     *,
     topics: Values | None = None,
     formula: str | None = None,
@@ -32,8 +31,6 @@ def topic_effects(
     n_draws: int = 50,
     level: float = 0.95,
     n_words: int = 3,
-    feature_names: ArrayLike | None = None,
-    topic_names: Values | None = None,
     random_state: Seed = None,
 ) -> DataFrame:
     """How the proportions of topics depend on covariates, with errors that contain the uncertainty of the proportions.
@@ -45,12 +42,12 @@ def topic_effects(
 
     Parameters
     ----------
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic_prior)
+        A fitted topic model with ``components_`` and ``doc_topic_prior_``, a pipeline or search that has one, or
+        arrays.
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents. If they are those of the fit, theta has its posterior draws. Otherwise theta is drawn given the
         topics and `doc_topic_prior_` of the model.
-    model : estimator, pipeline, or pair (topic_word, doc_topic_prior)
-        A fitted topic model with ``components_`` and ``doc_topic_prior_``, a pipeline or search that ends in one, or
-        arrays.
     covariates : array-like, sparse matrix or data frame with n_documents rows
         Numbers, or texts and other labels for categories. A category has a column for each level but the first in
         order, its base. Columns of an array have the names x0, x1, ...
@@ -145,13 +142,13 @@ def topic_effects(
     >>> from sklda.inspection import topic_effects
     >>> X = make_lda_corpus(60, 30, 2, random_state=0).data
     >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
-    >>> table = topic_effects(X, lda, np.arange(60), random_state=0)
+    >>> table = topic_effects(lda, X, np.arange(60), random_state=0)
     >>> [str(term) for term in table["term"]]
     ['intercept', 'x0', 'intercept', 'x0']
     """
     effects = Effects.of(
         X,
-        model,
+        estimator,
         covariates,
         formula=formula,
         transformer=transformer,
@@ -159,8 +156,6 @@ def topic_effects(
         n_draws=n_draws,
         level=level,
         random_state=random_state,
-        feature_names=feature_names,
-        topic_names=topic_names,
     )
     shown = effects.view.chosen(topics)
     terms, bases = effects.design.terms, effects.design.bases
@@ -242,8 +237,8 @@ class TopicEffectsDisplay(Display):
     def from_estimator(
         cls,
         estimator: Model,
-        X: Data,
-        covariates: Any,
+        X: Data | None = None,
+        covariates: Any = None,
         *,
         covariate: str | None = None,
         topics: Values | None = None,
@@ -256,8 +251,6 @@ class TopicEffectsDisplay(Display):
         n_draws: int = 50,
         level: float = 0.95,
         n_words: int = 3,
-        feature_names: ArrayLike | None = None,
-        topic_names: Values | None = None,
         random_state: Seed = None,
         ax: Any = None,
     ) -> Self:
@@ -301,8 +294,6 @@ class TopicEffectsDisplay(Display):
             n_draws=n_draws,
             level=level,
             random_state=random_state,
-            feature_names=feature_names,
-            topic_names=topic_names,
         )
         found = effects.view
         columns = effects.frame[effects.design.variables]

@@ -8,18 +8,17 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from pandas import DataFrame
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklda._core import random
-from sklda._core.names import read_once
 from sklda._core.parallel import jobs_for
 from sklda._core.types import Data, Model, Seed
 from sklda.inspection._axes import Display, pyplot
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
+from sklda.metrics._models import Description
 from sklda.metrics._topic_counts import _checked_counts, _model_and_input, _name_of_the_count
 
 # Half the width of the bar of a topic, of the distance between models, and the room between topics, of the height.
@@ -29,7 +28,7 @@ _LABELLED = 0.014
 
 
 @described
-def topic_flows(models: Sequence[Model], *, X: Data | None = None) -> DataFrame:
+def topic_flows(models: Sequence[Model], X: Data | None = None) -> DataFrame:
     """The tokens that topics of one model share with the topics of the next one.
 
     Parameters
@@ -97,14 +96,14 @@ def topic_flows(models: Sequence[Model], *, X: Data | None = None) -> DataFrame:
     return DataFrame({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
 
-def _views(models, X, **names):
+def _views(models, X):
     if not isinstance(models, (list, tuple)) or len(models) < 2:
         raise ValueError("models must be a list of at least two fitted models: the flow is that from one to the next.")
-    views = [view(model, X, **names, needs="proportions") for model in models]
+    views = [view(model, X, needs="proportions") for model in models]
     n = {found.n_documents for found in views}
     if len(n) > 1:
         raise ValueError(f"The models have {sorted(n)} documents: fit all of them to the same documents, or give X.")
-    if X is None:
+    if any(found.counts is None for found in views):
         _check_documents_of_fits(views)
     return views
 
@@ -203,7 +202,6 @@ class TopicFlowDisplay(Display):
         n_components: Sequence[int],
         n_words: int = 2,
         n_jobs: int | None = None,
-        feature_names: ArrayLike | None = None,
         random_state: Seed = None,
         ax: Any = None,
     ) -> Self:
@@ -224,7 +222,7 @@ class TopicFlowDisplay(Display):
             Seeds of the fits are derived from it.
         """
         counts = _checked_counts(n_components)
-        model, X = _model_and_input(estimator, X)
+        model, X, words = _model_and_input(estimator, X)
         name, seed = _name_of_the_count(model), random.seed_sequence(random_state)
         seeds = [name for name in model.get_params() if name.split("__")[-1] == "random_state"]
         tasks = [
@@ -234,7 +232,8 @@ class TopicFlowDisplay(Display):
         fitted = Parallel(n_jobs=jobs_for(len(tasks), n_jobs))(delayed(each.fit)(X) for each in tasks)
         # Those that know their documents have the topics of tokens, too.
         documents = None if all(hasattr(each, "_used_tokens_") for each in fitted) else X
-        return cls.from_models(fitted, documents, n_words=n_words, feature_names=feature_names, ax=ax)
+        named = [Description(each, feature_names=words) for each in fitted]
+        return cls.from_models(named, documents, n_words=n_words, ax=ax)
 
     @classmethod
     @described
@@ -244,7 +243,6 @@ class TopicFlowDisplay(Display):
         X: Data | None = None,
         *,
         n_words: int = 2,
-        feature_names: ArrayLike | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the flow between the topics of fitted models.
@@ -258,7 +256,7 @@ class TopicFlowDisplay(Display):
         n_words : int, default=2
             How many of a topic's most probable words are in its label.
         """
-        views = _views(models, X, feature_names=read_once(feature_names))
+        views = _views(models, X)
         names = [found.labels(n_words=n_words) for found in views]
         return cls(_flows(views), names, [f"{found.n_topics} topics" for found in views]).plot(ax=ax)
 

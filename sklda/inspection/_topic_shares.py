@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sklda._core.arguments import check_int
 from sklda._core.types import Data, Model, Values
@@ -66,9 +65,6 @@ class TopicSharesDisplay(Display):
         *,
         n_topics: int = 30,
         n_words: int = 3,
-        feature_names: ArrayLike | None = None,
-        topic_names: Values | None = None,
-        collections: ArrayLike | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the shares of the topics of a fitted model, the largest first.
@@ -81,8 +77,7 @@ class TopicSharesDisplay(Display):
             The largest number of topics to show.
         """
         check_int(n_topics, "n_topics", 1)
-        names = {"feature_names": feature_names, "topic_names": topic_names}
-        found = view(estimator, X, **names, collections=collections)
+        found = view(estimator, X)
         order = found.chosen(None, n_topics)
         std, stability, found_in = found.share_std, found.stability, found.found_in
         return cls(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sklda._core.arguments import check_int
 from sklda._core.types import Data, Model, Values
@@ -70,9 +69,6 @@ class TopicWordsDisplay(PanelsDisplay):
         by: Literal["probability", "relevance", "frex"] = "probability",
         weight: float | None = None,
         n_words: int = 10,
-        feature_names: ArrayLike | None = None,
-        topic_names: Values | None = None,
-        collections: ArrayLike | None = None,
         ax: Any = None,
     ) -> Self:
         """Plot the topics of any fitted topic model.
@@ -89,8 +85,7 @@ class TopicWordsDisplay(PanelsDisplay):
             One for each topic. None: those of a new figure.
         """
         n_words = check_int(n_words, "n_words", 1)
-        names = {"feature_names": feature_names, "topic_names": topic_names}
-        found = view(estimator, X, **names, collections=collections)
+        found = view(estimator, X)
         ranking = Ranking(found, by, weight)
         topics = found.chosen(topics, 12)
         top = [ranking.top(k, n_words) for k in topics]
@@ -98,7 +93,7 @@ class TopicWordsDisplay(PanelsDisplay):
             [np.array([found.words[v] for v in row]) for row in top],
             [found.topic_word[k, row] for k, row in zip(topics, top, strict=True)],
             [f"topic {k}" if found.names is None else plain_text(f"{k}: {found.names[k]}") for k in topics],
-            None if X is None else [found.word_share[row] for row in top],
+            None if found.counts is None else [found.word_share[row] for row in top],
             "" if found.has_names else "column of X",
         ).plot(ax)
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._core.arguments import check_int, distributions, real_numbers
 from sklda._core.corpus import Corpus
 from sklda._core.counts import check_matrix
-from sklda._core.names import check_same_order, read_column, read_document_names, read_labels, read_words
+from sklda._core.names import check_same_order, names_of_rows, read_column, read_document_names, read_labels
 from sklda._core.warn import warn
 from sklda._models.topic_names import distinct
 from sklda._models.topic_names import topic_names as model_topic_names
@@ -26,7 +26,8 @@ from sklda.metrics import _models as models
 
 # Of a topic in place of its stability.
 NO_TOPIC = "no words of its own"
-_ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic)"
+_ADVICE = "give a fitted topic model, a pipeline that has one, or a pair (topic_word, doc_topic)"
+_NUMBERS = "words are column numbers"
 
 
 @dataclass
@@ -35,8 +36,8 @@ class View:
 
     model: Any  # the fitted model inside pipelines and searches; None for arrays
     topic_word: np.ndarray  # phi (n_components, n_features); rows sum to one
-    words: list  # names of the features; column numbers if `has_names` is False
-    has_names: bool = True
+    known_words: list | None = None  # names of the features
+    is_hashed: bool = False  # whether they have none because they are hashes
     counts: Any = None  # the documents, csr_array (n_documents, n_features) with sorted indices
     # theta of the documents, (n_documents, n_components). Rows sum to one; those of `ConsensusTopics` may sum to less.
     # Those of documents that take no part are NaN.
@@ -46,7 +47,7 @@ class View:
     groups: Any = None  # labels of the documents, for any model
     pipelines: list = field(default_factory=list)
     names: list | None = None  # of the topics
-    document_names: list = field(default_factory=list)  # row numbers, ints, if none are given
+    document_names: list = field(default_factory=list)  # given, or the index of X, or row numbers
 
     # The topics.
 
@@ -153,6 +154,29 @@ class View:
         return [f"topic_{k}" for k in range(self.n_topics)] if self.names is None else distinct(self.names, taken)
 
     # The words.
+
+    @property
+    def n_features(self):
+        return self.topic_word.shape[1]
+
+    @property
+    def has_names(self):
+        return self.known_words is not None
+
+    @cached_property
+    def words(self):
+        """Names of the features; column numbers if they are not known, and then there is a warning."""
+        if self.known_words is not None:
+            return self.known_words
+        if self.is_hashed:
+            warn(f"The columns of HashingVectorizer have no words, so {_NUMBERS}. Use CountVectorizer.")
+        elif self.model is not None:
+            warn(
+                f"The {type(self.model).__name__} was fitted to a matrix without names of columns, so {_NUMBERS}. Give "
+                "them once: describe(model, feature_names=vectorizer.get_feature_names_out()). A pipeline with the "
+                "vectorizer knows them, and so does a fit to a data frame."
+            )
+        return [str(v) for v in range(self.n_features)]
 
     @cached_property
     def word_counts(self):
@@ -290,29 +314,26 @@ class View:
         return getattr(self.model, name, None) if self.is_of_fit else None
 
 
-def view(
-    model,
-    X=None,
-    *,
-    feature_names=None,
-    topic_names=None,
-    document_names=None,
-    collections=None,
-    groups=None,
-    needs=None,
-):
+def view(model, X=None, *, groups=None, needs=None):
     """Read a model in any form that the functions of this package take: a `View`.
 
     Parameters
     ----------
-    model, X, feature_names, topic_names, document_names, collections
-        As in all functions, see `_parameters`.
+    model : estimator, pipeline, pair of arrays, or Description
+    X : documents, default=None
+        None: those of the description.
     groups : sequence of n_documents hashable labels, default=None
         If all are collections of the fit, they are the collections of X, too.
-    needs : {"proportions", "counts"}, default=None
-        What the caller needs besides topics: theta, of X or of the documents that the model keeps, or X itself.
+    needs : {"topics", "proportions", "counts"}, default=None
+        What the caller needs: topics, whatever the documents of a description; or besides topics theta, of X or of the
+        documents that the model keeps; or X itself. None: topics, and what there is.
     """
     models.check_order(X, model)
+    described = models.Description.of(model, X)
+    if needs == "topics":
+        described = replace(described, X=None, document_names=None, collections=None)
+    model, X = described.estimator, described.X
+    collections, document_names = described.collections, described.document_names
     for name, values in (("collections", collections), ("groups", groups), ("document_names", document_names)):
         check_same_order(X, values, name)
     # They are read once, because they may be iterators.
@@ -321,24 +342,27 @@ def view(
         for name, values in (("collections", collections), ("groups", groups))
     )
     read = _of_arrays if isinstance(model, tuple) else _of_model
-    found = read(model, X, feature_names, collections, groups)
-    found.names = model_topic_names(found.model, found.n_topics, topic_names)
+    found = read(model, X, collections, groups)
+    found.known_words = models.words_of(described, found.n_features)
+    found.names = model_topic_names(found.model, found.n_topics, described.topic_names)
     if needs == "counts" and X is None:
         raise ValueError("X is None: give the documents.")
-    if needs is not None and found.doc_topic is None:
+    if needs in ("proportions", "counts") and found.doc_topic is None:
         found.doc_topic = getattr(found.model, "doc_topic_", None)
         if found.doc_topic is None:
             raise ValueError(f"X is None, and {type(found.model).__name__} keeps no documents: give X.")
     if found.doc_topic is not None:
-        found.document_names = list(range(found.n_documents))
-        if document_names is not None:
-            found.document_names = read_document_names(document_names, "document_names", found.n_documents, X)
+        found.document_names = (
+            names_of_rows(X, found.n_documents)
+            if document_names is None
+            else read_document_names(document_names, "document_names", found.n_documents, X)
+        )
         found.doc_topic = found.masked(found.doc_topic)
     return found
 
 
-def _of_model(model, X, feature_names, collections, groups):
-    known, pipelines = models.feature_names_of(model), models.unwrap(model)[1]
+def _of_model(model, X, collections, groups):
+    pipelines = models.unwrap(model)[1]
     model, documents = models.inner_model(model, X, advice=_ADVICE)
     given_collections = collections
     if collections is not None and not hasattr(model, "collections_"):
@@ -349,10 +373,7 @@ def _of_model(model, X, feature_names, collections, groups):
         raise ValueError("collections are those of the documents of X: give X, too.")
     topic_word = distributions(model.components_, f"components_ of the {type(model).__name__}")
     hashed = any(isinstance(step, HashingVectorizer) for each in pipelines for _, step in each.steps)
-    if hashed and feature_names is None:
-        warn("The columns of HashingVectorizer have no words, so words are column numbers. Use CountVectorizer.")
-    words, has_names = _words(feature_names, known, topic_word.shape[1])
-    found = View(model, topic_word, words, has_names, collections=collections, groups=groups, pipelines=pipelines)
+    found = View(model, topic_word, is_hashed=hashed, collections=collections, groups=groups, pipelines=pipelines)
     if X is None:
         return found
     found.counts = _read_documents(documents, topic_word.shape[1], f"the {type(model).__name__}")
@@ -376,7 +397,7 @@ def _of_model(model, X, feature_names, collections, groups):
     return found
 
 
-def _of_arrays(pair, X, feature_names, collections, groups):
+def _of_arrays(pair, X, collections, groups):
     if collections is not None:
         raise TypeError("arrays have no collections: do not give any.")
     if len(pair) != 2:
@@ -391,8 +412,7 @@ def _of_arrays(pair, X, feature_names, collections, groups):
     if len(doc_topic) == 0:
         raise ValueError("doc_topic has no document: it needs at least one row.")
     doc_topic = distributions(doc_topic, "doc_topic")
-    words, has_names = _words(feature_names, None, topic_word.shape[1])
-    found = View(None, topic_word, words, has_names, doc_topic=doc_topic, groups=groups)
+    found = View(None, topic_word, doc_topic=doc_topic, groups=groups)
     if X is not None:
         found.counts = _read_documents(X, topic_word.shape[1], "topic_word")
         if found.counts.shape[0] != len(doc_topic):
@@ -409,15 +429,6 @@ def _read_documents(X, n_features, owner):
         X = X.copy()
         X.sum_duplicates()
     return X
-
-
-def _words(feature_names, known, n_features):
-    """Names of the features, given or known, and whether there are any."""
-    if feature_names is None and known is not None:
-        return known, True
-    if feature_names is None:
-        return [str(v) for v in range(n_features)], False
-    return read_words(feature_names, "feature_names", n_features, known), True
 
 
 def is_whole(value):

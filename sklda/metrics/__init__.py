@@ -1,8 +1,8 @@
 """Held-out likelihood of topic models, comparison, evidence, scorers for searches, and coherence, diversity and
 exclusivity of topics.
 
-Functions of documents and a model take X first, then the model: a fitted topic model (with ``components_`` and
-``doc_topic_prior_``), a pipeline or search that ends in one, or a pair of arrays (topic_word, doc_topic_prior). With a
+Functions take the model first, then documents. The model is a fitted topic model (with ``components_`` and
+``doc_topic_prior_``), a pipeline or search that has one, or a pair of arrays (topic_word, doc_topic_prior). With a
 pipeline, X is what the pipeline takes. Functions that need only topics also take the array topic_word alone.
 """
 

@@ -24,15 +24,15 @@ _EPSILON = 1e-12
 
 @overload
 def topic_coherence(
-    X: Counts, model: Model, *, method: Measure = ..., n_words: int = ..., per_topic: Literal[False] = ...
+    estimator: Model, X: Counts, *, method: Measure = ..., n_words: int = ..., per_topic: Literal[False] = ...
 ) -> float: ...
 @overload
 def topic_coherence(
-    X: Counts, model: Model, *, method: Measure = ..., n_words: int = ..., per_topic: Literal[True]
+    estimator: Model, X: Counts, *, method: Measure = ..., n_words: int = ..., per_topic: Literal[True]
 ) -> np.ndarray: ...
 def topic_coherence(
+    estimator: Model,
     X: Counts,
-    model: Model,
     *,
     method: Measure = "npmi",
     n_words: int = 10,
@@ -42,13 +42,13 @@ def topic_coherence(
 
     Parameters
     ----------
+    estimator : estimator, pipeline, or array-like of shape (n_components, n_features)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or the weights of words in
+        topics, not negative. In a pair of weights and a prior, the prior is not used. The top words of a topic are the
+        `n_words` of largest weight; of equal ones, the smaller word id is first.
     X : array-like or sparse matrix of shape (n_documents, n_features)
         Reference corpus, not negative; with a pipeline, its input. A word occurs in a document if its entry is above
         zero; the number of times does not matter. Documents without words do not count.
-    model : estimator, pipeline, or array-like of shape (n_components, n_features)
-        A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
-        topics, not negative. In a pair of weights and a prior, the prior is not used. The top words of a topic are the
-        `n_words` of largest weight; of equal ones, the smaller word id is first.
     method : {"npmi", "umass", "u_mass"}, default="npmi"
         ``"npmi"``: normalised pointwise mutual information, without unit, from -1 (never together) to 1 (only
         together). ``"umass"``: log-probability of a word given a higher-ranked one, in nats, at most about 0, see ε
@@ -104,13 +104,13 @@ def topic_coherence(
     >>> from sklda.metrics import topic_coherence
     >>> X = np.array([[2, 1, 0, 0], [1, 3, 0, 1], [0, 0, 1, 1], [0, 0, 2, 0]])
     >>> topic_word = np.array([[0.5, 0.4, 0.05, 0.05], [0.1, 0.1, 0.4, 0.4]])
-    >>> topic_coherence(X, topic_word, n_words=2, per_topic=True).round(3)
+    >>> topic_coherence(topic_word, X, n_words=2, per_topic=True).round(3)
     array([1., 0.])
-    >>> round(topic_coherence(X, topic_word, method="umass", n_words=2), 3)
+    >>> round(topic_coherence(topic_word, X, method="umass", n_words=2), 3)
     -0.347
     """
     check_method(method)
-    topic_word, given = topic_weights(X, model)
+    topic_word, given = topic_weights(X, estimator)
     top = top_word_ids(topic_word, n_words, at_least=2)
     counts = check_matrix(given, ensure_non_negative=True, input_name="X")
     n_features = np.shape(topic_word)[1]
@@ -148,13 +148,13 @@ def check_method(method):
     check_choice(method, "method", METHODS)
 
 
-def topic_diversity(model: Model, *, n_words: int = 25) -> float:
+def topic_diversity(estimator: Model, *, n_words: int = 25) -> float:
     """Share of distinct words among the top words of all topics.
 
     Parameters
     ----------
-    model : estimator, pipeline, or array-like of shape (n_components, n_features)
-        A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
+    estimator : estimator, pipeline, or array-like of shape (n_components, n_features)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or the weights of words in
         topics, not negative. In a pair of weights and a prior, the prior is not used. The top words of a topic are the
         `n_words` of largest weight; of equal ones, the smaller word id is first.
     n_words : int, default=25
@@ -184,7 +184,7 @@ def topic_diversity(model: Model, *, n_words: int = 25) -> float:
     >>> topic_diversity([[0.5, 0.4, 0.1, 0.0], [0.0, 0.4, 0.5, 0.1]], n_words=2)
     0.75
     """
-    top = top_word_ids(topic_weights(None, model)[0], n_words, at_least=1)
+    top = top_word_ids(topic_weights(None, estimator)[0], n_words, at_least=1)
     return len(np.unique(top)) / top.size
 
 

@@ -25,9 +25,9 @@ _TRIAL_DOCUMENTS = 64
 
 
 def compare_topic_models(
-    X: Counts,
     a: Model,
     b: Model,
+    X: Counts,
     *,
     path: Literal["auto", "convex", "geometric", "difference"] = "auto",
     n_temperatures: int = 100,
@@ -39,14 +39,14 @@ def compare_topic_models(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_documents, n_features)
-        Word counts; with pipelines, their input.
     a, b : estimator, pipeline, or pair (topic_word, doc_topic_prior)
         Fitted topic models with ``components_`` and ``doc_topic_prior_``, or pipelines or searches that end in one; X
         is then what the pipelines take, and both must make the same counts from it. A pair of arrays: phi, of shape
         (n_components, n_features) with rows that sum to one, and alpha, a float or an array of shape (n_components,) or
         (n_documents, n_components). A `sklda.CompoundLDA` has the prior of a document of unknown collection;
         ``(lda.topic_word_, lda.document_prior(collections))`` has that of each document.
+    X : array-like or sparse matrix of shape (n_documents, n_features)
+        Word counts; with pipelines, their input.
     path : {"auto", "convex", "geometric", "difference"}, default="auto"
         - ``"convex"`` and ``"geometric"``: ratio-AIS. It anneals from one model to the other, in both directions, along
           mixtures or geometric means of matched topics (Foulds & Smyth 2014, equations 6 and 5); alpha changes
@@ -99,7 +99,7 @@ def compare_topic_models(
     >>> X = make_lda_corpus(80, 40, 3, random_state=0).data
     >>> good = GibbsLDA(3, max_iter=100, random_state=0).fit(X[:60])
     >>> bad = GibbsLDA(3, max_iter=1, random_state=0).fit(X[:60])
-    >>> bool(compare_topic_models(X[60:], good, bad, random_state=0).log_ratio.mean() > 0)
+    >>> bool(compare_topic_models(good, bad, X[60:], random_state=0).log_ratio.mean() > 0)
     True
     """
     check_choice(path, "path", ("auto", "convex", "geometric", "difference"))

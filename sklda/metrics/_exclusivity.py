@@ -13,10 +13,10 @@ from sklda.metrics._models import topic_weights
 
 
 @overload
-def topic_exclusivity(model: Model, *, n_words: int = ..., per_topic: Literal[False] = ...) -> float: ...
+def topic_exclusivity(estimator: Model, *, n_words: int = ..., per_topic: Literal[False] = ...) -> float: ...
 @overload
-def topic_exclusivity(model: Model, *, n_words: int = ..., per_topic: Literal[True]) -> np.ndarray: ...
-def topic_exclusivity(model: Model, *, n_words: int = 10, per_topic: bool = False) -> float | np.ndarray:
+def topic_exclusivity(estimator: Model, *, n_words: int = ..., per_topic: Literal[True]) -> np.ndarray: ...
+def topic_exclusivity(estimator: Model, *, n_words: int = 10, per_topic: bool = False) -> float | np.ndarray:
     """Exclusivity of topics: the mean of ``phi_kv / sum_j phi_jv`` over the top words v of topic k.
 
     MALLET's diagnostics of topics have the same quantity. Exclusive words can be rare ones that say little, so look at
@@ -24,8 +24,8 @@ def topic_exclusivity(model: Model, *, n_words: int = 10, per_topic: bool = Fals
 
     Parameters
     ----------
-    model : estimator, pipeline, or array-like of shape (n_components, n_features)
-        A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
+    estimator : estimator, pipeline, or array-like of shape (n_components, n_features)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or the weights of words in
         topics, not negative. In a pair of weights and a prior, the prior is not used. The top words of a topic are the
         `n_words` of largest weight; of equal ones, the smaller word id is first.
     n_words : int, default=10
@@ -57,7 +57,7 @@ def topic_exclusivity(model: Model, *, n_words: int = 10, per_topic: bool = Fals
     >>> topic_exclusivity(topics, n_words=2, per_topic=True)
     array([0.75, 0.75])
     """
-    weights, _ = topic_weights(None, model)
+    weights, _ = topic_weights(None, estimator)
     top = top_word_ids(weights, n_words, at_least=1)
     topic_word = distributions(weights, "topic_word")
     sums = topic_word.sum(axis=0)

@@ -17,8 +17,8 @@ from sklda.metrics._models import corpus_and_model
 
 @overload
 def held_out_log_likelihood(
+    estimator: Model,
     X: Counts,
-    model: Model,
     *,
     collections: ArrayLike | None = ...,
     covariates: Any = ...,
@@ -33,8 +33,8 @@ def held_out_log_likelihood(
 ) -> np.ndarray: ...
 @overload
 def held_out_log_likelihood(
+    estimator: Model,
     X: Counts,
-    model: Model,
     *,
     collections: ArrayLike | None = ...,
     covariates: Any = ...,
@@ -48,8 +48,8 @@ def held_out_log_likelihood(
     n_jobs: int | None = ...,
 ) -> tuple[np.ndarray, np.ndarray]: ...
 def held_out_log_likelihood(
+    estimator: Model,
     X: Counts,
-    model: Model,
     *,
     collections: ArrayLike | None = None,
     covariates: Any = None,
@@ -66,13 +66,13 @@ def held_out_log_likelihood(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_documents, n_features)
-        Word counts; with a pipeline, its input.
-    model : estimator, pipeline, or pair (topic_word, doc_topic_prior)
-        A fitted topic model with ``components_`` and ``doc_topic_prior_``, or a pipeline or search that ends in one; X
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic_prior)
+        A fitted topic model with ``components_`` and ``doc_topic_prior_``, or a pipeline or search that has one; X
         is then what the pipeline takes, for instance texts. A pair of arrays: phi, of shape (n_components, n_features)
         with rows that sum to one, and alpha, a float or an array of shape (n_components,) or (n_documents,
         n_components).
+    X : array-like or sparse matrix of shape (n_documents, n_features)
+        Word counts; with a pipeline, its input.
     collections : sequence of n_documents labels, default=None
         The collections of the documents, for `sklda.CompoundLDA`. None: they are unknown.
     covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
@@ -138,13 +138,13 @@ def held_out_log_likelihood(
     >>> from sklda.metrics import held_out_log_likelihood
     >>> phi = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6]])
     >>> X = np.array([[1, 1, 0, 1], [0, 0, 0, 0]])
-    >>> held_out_log_likelihood(X, (phi, 0.5), method="exact").round(6)
+    >>> held_out_log_likelihood((phi, 0.5), X, method="exact").round(6)
     array([-4.150915,  0.      ])
-    >>> estimate, std = held_out_log_likelihood(X, (phi, 0.5), n_runs=50, return_std=True, random_state=0)
+    >>> estimate, std = held_out_log_likelihood((phi, 0.5), X, n_runs=50, return_std=True, random_state=0)
     >>> bool(abs(estimate[0] + 4.150915) < 4 * std[0])
     True
     """
-    corpus, topic_word, alpha = corpus_and_model(X, model, collections, covariates)
+    corpus, topic_word, alpha = corpus_and_model(X, estimator, collections, covariates)
     options = check_options(method, n_temperatures, n_runs, n_particles, schedule, return_std)
     value, std = estimate_log_likelihood(corpus, topic_word, alpha, options, random_state, n_jobs)
     return (value, std) if return_std else value

@@ -11,14 +11,14 @@ from sklda._core.types import Counts, Model, Seed
 from sklda._likelihood.held_out.averages import log_mean_exp, mean_per_token
 from sklda._likelihood.held_out.ratio_ais import training_curve
 from sklda.metrics._checks import check_options
-from sklda.metrics._models import check_arrays, inner_model
+from sklda.metrics._models import Description, check_arrays, inner_model
 
 _PAIR = "(snapshots, doc_topic_prior)"
 
 
 def held_out_curve(
+    estimator: Model,
     X: Counts,
-    model: Model,
     *,
     n_temperatures: int = 20,
     n_runs: int = 2,
@@ -32,12 +32,12 @@ def held_out_curve(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_documents, n_features)
-        Word counts of documents that were not in the fit; with a pipeline, its input.
-    model : estimator, pipeline, or pair (snapshots, doc_topic_prior)
-        A `GibbsLDA` fitted with `snapshot_every`, or a pipeline or search that ends in one; X is then what the pipeline
+    estimator : estimator, pipeline, or pair (snapshots, doc_topic_prior)
+        A `GibbsLDA` fitted with `snapshot_every`, or a pipeline or search that has one; X is then what the pipeline
         takes. A pair of arrays: topics of shape (n_snapshots, n_components, n_features), each row a distribution over
         words, and alpha, a float or an array of shape (n_components,).
+    X : array-like or sparse matrix of shape (n_documents, n_features)
+        Word counts of documents that were not in the fit; with a pipeline, its input.
     n_temperatures : int, default=20
         Sweeps from one snapshot to the next, and five times as many for the first.
     n_runs : int, default=2
@@ -70,11 +70,11 @@ def held_out_curve(
     >>> from sklda.metrics import held_out_curve
     >>> X = make_lda_corpus(80, 40, 3, random_state=0).data
     >>> lda = GibbsLDA(3, max_iter=30, snapshot_every=10, random_state=0).fit(X[:60])
-    >>> curve = held_out_curve(X[60:], lda, random_state=0)
+    >>> curve = held_out_curve(lda, X[60:], random_state=0)
     >>> curve.sweeps.tolist(), curve.score.shape
     ([10, 20, 30], (3,))
     """
-    snapshots, alpha, sweeps, X = _snapshots(X, model)
+    snapshots, alpha, sweeps, X = _snapshots(X, estimator)
     if len(snapshots) == 0:
         raise ValueError("there is no snapshot: snapshot_every may be larger than the number of sweeps.")
     check_options("guided_ais", n_temperatures, n_runs, None, "linear", return_std=True)
@@ -100,6 +100,7 @@ def held_out_curve(
 
 def _snapshots(X, model):
     """Topics along a fit, their prior, the sweeps after which they were taken or None, and the counts."""
+    model = Description.of(model).estimator
     if isinstance(model, tuple):
         if len(model) != 2:
             raise ValueError(f"model is a tuple of {len(model)}; arrays are given as a pair {_PAIR}.")

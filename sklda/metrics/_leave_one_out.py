@@ -15,14 +15,14 @@ from sklda._likelihood.held_out.leave_one_out import leave_one_out
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.point_estimates import check_assignments
-from sklda.metrics._models import has_covariates, inner_model
+from sklda.metrics._models import Description, has_covariates, inner_model
 
 _TRIPLE = "(topic_assignments, doc_topic_prior, topic_word_prior)"
 
 
 def leave_one_out_score(
+    estimator: Model,
     X: Counts,
-    model: Model,
     *,
     documents: ArrayLike | None = None,
     n_draws: int = 100,
@@ -41,12 +41,12 @@ def leave_one_out_score(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_documents, n_features)
-        Word counts, those that the model was fitted to; with a pipeline, its input.
-    model : estimator, pipeline, or triple (topic_assignments, doc_topic_prior, topic_word_prior)
-        A fitted `GibbsLDA`, a pipeline or search that ends in one, or the topic of every token with alpha and eta. The
+    estimator : estimator, pipeline, or triple (topic_assignments, doc_topic_prior, topic_word_prior)
+        A fitted `GibbsLDA`, a pipeline or search that has one, or the topic of every token with alpha and eta. The
         chains begin at these topics. The topics should come from a chain that has converged, because the score is that
         of the posterior around their mode.
+    X : array-like or sparse matrix of shape (n_documents, n_features)
+        Word counts, those that the model was fitted to; with a pipeline, its input.
     documents : array-like of int, default=None
         Rows of the documents to leave out. None: all. A document takes about ``1.5 n_draws`` sweeps over the corpus for
         every 200 of its tokens. For a large corpus choose some documents at random, the same for all models.
@@ -105,29 +105,30 @@ def leave_one_out_score(
     >>> from sklda.metrics import leave_one_out_score
     >>> X = make_lda_corpus(30, 20, 3, doc_length=30, random_state=0).data
     >>> good, bad = (GibbsLDA(3, doc_topic_prior=alpha, topic_word_prior=0.1, random_state=0) for alpha in (0.1, 10))
-    >>> good, bad = (leave_one_out_score(X, lda.fit(X), n_draws=20, random_state=0) for lda in (good, bad))
+    >>> good, bad = (leave_one_out_score(lda.fit(X), X, n_draws=20, random_state=0) for lda in (good, bad))
     >>> bool(good.score > bad.score)
     True
     """
     for name, value, least in (("n_draws", n_draws, 10), ("n_temperatures", n_temperatures, 1)):
         check_int(value, name, least)
-    fingerprint = None
-    if isinstance(model, tuple):
-        if len(model) != 3:
-            raise ValueError(f"model is a tuple of {len(model)}; arrays are given as a triple {_TRIPLE}.")
-        topic_assignments, doc_topic_prior, topic_word_prior = model
+    fingerprint, estimator = None, Description.of(estimator).estimator
+    if isinstance(estimator, tuple):
+        if len(estimator) != 3:
+            raise ValueError(f"model is a tuple of {len(estimator)}; arrays are given as a triple {_TRIPLE}.")
+        topic_assignments, doc_topic_prior, topic_word_prior = estimator
     else:
-        model, X = inner_model(model, X, "topic_assignments_", f"fit a GibbsLDA, or give a triple {_TRIPLE}")
+        estimator, X = inner_model(estimator, X, "topic_assignments_", f"fit a GibbsLDA, or give a triple {_TRIPLE}")
         if n_components is not None:
             raise ValueError("n_components is for a triple of arrays; an estimator has its own.")
-        topic_assignments, n_components = model.topic_assignments_, len(model.components_)
-        doc_topic_prior, topic_word_prior = model.doc_topic_prior_, model.topic_word_prior_
-        fingerprint = getattr(model, "_fingerprint_", None)
-        own_priors = hasattr(model, "classes_"), hasattr(model, "collections_"), has_covariates(model)
+        topic_assignments, n_components = estimator.topic_assignments_, len(estimator.components_)
+        doc_topic_prior, topic_word_prior = estimator.doc_topic_prior_, estimator.topic_word_prior_
+        fingerprint = getattr(estimator, "_fingerprint_", None)
+        own_priors = hasattr(estimator, "classes_"), hasattr(estimator, "collections_"), has_covariates(estimator)
         for has, what in zip(own_priors, ("labels", "collections", "covariates"), strict=True):
             if has:
                 raise TypeError(
-                    f"{type(model).__name__} has {what} of documents, which this score does not know. Give a GibbsLDA, "
+                    f"{type(estimator).__name__} has {what} of documents, which this score does not know. Give "
+                    "a GibbsLDA, "
                     f"or a triple {_TRIPLE}."
                 )
     corpus = Corpus.from_counts(X)

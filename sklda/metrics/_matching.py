@@ -10,7 +10,7 @@ from sklda._core.arguments import distributions
 from sklda._core.consensus import splits_and_merges
 from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
 from sklda._core.types import Model
-from sklda.metrics._models import feature_names_of, topic_weights, topics_with_words, unwrap
+from sklda.metrics._models import topic_weights, topics_with_words, unwrap, words_of
 
 
 def match_topics(a: Model, b: Model) -> Bunch:
@@ -65,7 +65,7 @@ def match_topics(a: Model, b: Model) -> Bunch:
     (first, in_a), (second, in_b) = (_topics(each, name) for each, name in ((a, "a"), (b, "b")))
     if first.shape[1] != second.shape[1]:
         raise ValueError(f"a has {first.shape[1]} features and b has {second.shape[1]}: fits of the same words match.")
-    names = [feature_names_of(each) for each in (a, b)]
+    names = [words_of(each, first.shape[1]) for each in (a, b)]
     if None not in names and names[0] != names[1]:
         v = next(v for v, (x, y) in enumerate(zip(*names, strict=True)) if x != y)
         raise ValueError(f"column {v} is the word {names[0][v]!r} in a and {names[1][v]!r} in b: use one vocabulary.")

@@ -1,10 +1,13 @@
 """The arrays of a model, from a fitted estimator, a pipeline, a search or a pair of arrays."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import NMF, MiniBatchNMF
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -12,10 +15,34 @@ from sklda._core.arguments import check_components, check_weights, real_numbers
 from sklda._core.consensus import has_own_words
 from sklda._core.corpus import Corpus
 from sklda._core.counts import holds_texts
-from sklda._core.names import check_same_order
+from sklda._core.names import check_same_order, read_words
 from sklda._core.priors import check_prior
 
-_ADVICE = "give a fitted topic model, a pipeline that ends in one, or a pair (topic_word, doc_topic_prior)"
+_ADVICE = "give a fitted topic model, a pipeline that has one, or a pair (topic_word, doc_topic_prior)"
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """A model with what is known of its words, topics and documents. `sklda.inspection.describe` makes it.
+
+    All functions of `sklda.metrics` and `sklda.inspection` take it in place of the model.
+    """
+
+    estimator: Any
+    X: Any = None
+    feature_names: Any = None
+    topic_names: Any = None
+    document_names: Any = None
+    collections: Any = None
+
+    @classmethod
+    def of(cls, model, X=None):
+        """That of any model, with the X that is given, if there is one. Names of documents belong to their X."""
+        if not isinstance(model, cls):
+            return cls(model, X)
+        if X is None or X is model.X:
+            return model
+        return cls(model.estimator, X, model.feature_names, model.topic_names)
 
 
 def corpus_and_model(X, model, collections=None, covariates=None):
@@ -25,6 +52,10 @@ def corpus_and_model(X, model, collections=None, covariates=None):
     hold counts, or the model, a pair of arrays or an estimator in pipelines, is not a topic model of these features.
     """
     check_order(X, model)
+    described = Description.of(model, X)
+    model, X = described.estimator, described.X
+    if collections is None:
+        collections = described.collections
     check_same_order(X, collections, "collections")
     check_same_order(X, covariates, "covariates")
     if isinstance(model, tuple):
@@ -46,6 +77,8 @@ def corpus_and_model(X, model, collections=None, covariates=None):
 
 def corpus_of(X, model):
     """The corpus of X as the model receives it."""
+    described = Description.of(model, X)
+    model, X = described.estimator, described.X
     return Corpus.from_counts(X if isinstance(model, tuple) else inner_model(model, X)[1])
 
 
@@ -55,6 +88,8 @@ def topic_weights(X, model):
     The model is an estimator, a pipeline, a pair (topic_word, doc_topic_prior), or the weights themselves.
     """
     check_order(X, model)
+    described = Description.of(model, X)
+    model, X = described.estimator, described.X
     if isinstance(model, tuple) and len(model) == 2 and np.ndim(model[0]) == 2:
         return model[0], X
     if not any(hasattr(model, name) for name in ("components_", "best_estimator_", "fit")):
@@ -126,28 +161,62 @@ def check_names(X, model):
 
 
 def unwrap(model):
-    """The last step inside pipelines and searches, and the pipelines, outermost first."""
+    """The topic model inside pipelines and searches, and the pipelines that end in it, outermost first."""
     pipelines = []
-    while isinstance(model, Pipeline) or hasattr(model, "best_estimator_"):
-        if isinstance(model, Pipeline):
-            pipelines.append(model)
-            model = model[-1]
-        else:
+    while True:
+        if isinstance(model, (Description, FrozenEstimator)):
+            model = model.estimator
+        elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
-    return model, pipelines
+        elif isinstance(model, Pipeline):
+            pipelines.append(_up_to_topics(model))
+            model = pipelines[-1][-1]
+        else:
+            return model, pipelines
 
 
-def feature_names_of(model):
-    """Words of a model: those of the fit, or of the steps before it in the innermost pipeline; None without any."""
+def _up_to_topics(pipeline):
+    """A pipeline without what stands behind its topic model, such as a classifier."""
+    for n in range(len(pipeline), 0, -1):
+        if hasattr(unwrap(pipeline[n - 1])[0], "components_"):
+            return pipeline[:n]
+    return pipeline
+
+
+def words_of(model, n_features):
+    """Words of the columns, a list of n_features str: those of a description, or that a model knows; None without any.
+
+    An error if a description has others than the model, or another number of them.
+    """
+    given, known = Description.of(model).feature_names, known_words(model, n_features)
+    return known if given is None else read_words(given, "feature_names", n_features, known)
+
+
+def known_words(model, n_features):
+    """Words that a model knows, a list of n_features str, or None.
+
+    They are those of the fit, of the steps before it in the innermost pipeline, or of its `vocabulary`.
+    """
     model, pipelines = unwrap(model)
     names = getattr(model, "feature_names_in_", None)
     if names is None and pipelines and len(pipelines[-1]) > 1:
-        try:
-            names = pipelines[-1][:-1].get_feature_names_out()
-        except (AttributeError, ValueError):
-            # A step without names, such as a function.
-            return None
-    return None if names is None else [str(name) for name in names]
+        names = names_of_steps(pipelines[-1][:-1])
+    if names is not None:
+        return [str(name) for name in names]
+    vocabulary = getattr(model, "vocabulary", None)
+    try:
+        return None if vocabulary is None else read_words(vocabulary, "vocabulary", n_features)
+    except (TypeError, ValueError):
+        # It may have the seed words alone.
+        return None
+
+
+def names_of_steps(steps):
+    """Names of the columns that a fitted pipeline makes; None if a step has no names, such as a function."""
+    try:
+        return steps.get_feature_names_out()
+    except (AttributeError, ValueError):
+        return None
 
 
 def topic_proportions(model, X, **known):

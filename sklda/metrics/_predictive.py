@@ -15,9 +15,9 @@ from sklda.metrics._models import corpus_and_model, corpus_of
 
 
 def predictive_perplexity(
+    estimator: Model,
     X_seen: Counts,
     X_hidden: Counts,
-    model: Model,
     *,
     collections: ArrayLike | None = None,
     covariates: Any = None,
@@ -32,13 +32,13 @@ def predictive_perplexity(
 
     Parameters
     ----------
-    X_seen, X_hidden : array-like or sparse matrix of shape (n_documents, n_features)
-        Word counts of two parts of the same documents; with a pipeline, its inputs.
-    model : estimator, pipeline, or pair (topic_word, doc_topic_prior)
-        A fitted topic model with ``components_`` and ``doc_topic_prior_``, or a pipeline or search that ends in one; X
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic_prior)
+        A fitted topic model with ``components_`` and ``doc_topic_prior_``, or a pipeline or search that has one; X
         is then what the pipeline takes, for instance texts. A pair of arrays: phi, of shape (n_components, n_features)
         with rows that sum to one, and alpha, a float or an array of shape (n_components,) or (n_documents,
         n_components).
+    X_seen, X_hidden : array-like or sparse matrix of shape (n_documents, n_features)
+        Word counts of two parts of the same documents; with a pipeline, its inputs.
     collections : sequence of n_documents labels, default=None
         The collections of the documents, for `sklda.CompoundLDA`. None: they are unknown.
     covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
@@ -72,12 +72,12 @@ def predictive_perplexity(
     >>> X = make_lda_corpus(80, 40, 3, random_state=0).data
     >>> lda = GibbsLDA(3, max_iter=50, random_state=0).fit(X[:60])
     >>> seen = (X[60:] / 2).floor()
-    >>> bool(1 < predictive_perplexity(seen, X[60:] - seen, lda, random_state=0) < 40)
+    >>> bool(1 < predictive_perplexity(lda, seen, X[60:] - seen, random_state=0) < 40)
     True
     """
     check_int(n_sweeps, "n_sweeps", 1)
-    seen, topic_word, alpha = corpus_and_model(X_seen, model, collections, covariates)
-    hidden = corpus_of(X_hidden, model)
+    seen, topic_word, alpha = corpus_and_model(X_seen, estimator, collections, covariates)
+    hidden = corpus_of(X_hidden, estimator)
     if (seen.n_documents, seen.n_features) != (hidden.n_documents, hidden.n_features):
         raise ValueError(
             f"X_seen has shape {(seen.n_documents, seen.n_features)} and X_hidden "

@@ -54,7 +54,7 @@ class _Scorer:
         Parameters
         ----------
         estimator : estimator, Pipeline or search
-            A fitted model with ``components_``, or a pipeline or search that ends in one.
+            A fitted model with ``components_``, or a pipeline or search that has one.
         X : array-like, sparse matrix or list of str
             The input of `estimator`.
         y : None
@@ -130,7 +130,7 @@ def make_held_out_scorer(
     Returns
     -------
     callable
-        ``scorer(estimator, X, y=None)`` for a topic model, a pipeline that ends in one (X is then what the pipeline
+        ``scorer(estimator, X, y=None)`` for a topic model, a pipeline that has one (X is then what the pipeline
         takes, for instance raw text), or a search over either. The model may be scikit-learn's
         `LatentDirichletAllocation`, or anything else with ``components_`` and ``doc_topic_prior_``. With
         ``collections=``, the prior of each document is that of its collection (`sklda.CompoundLDA`). A
@@ -166,7 +166,7 @@ neg_ais_perplexity_scorer = make_held_out_scorer()
 
 class _CoherenceScorer(_Scorer):
     def _score(self, X, model, **options):
-        return topic_coherence(X, model, **options)
+        return topic_coherence(model, X, **options)
 
 
 class _DiversityScorer(_Scorer):

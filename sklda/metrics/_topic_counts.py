@@ -26,7 +26,7 @@ from sklda._core.parallel import jobs_for
 from sklda._core.types import Data, Model, Seed
 from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity
-from sklda.metrics._models import check_order, topics_with_words
+from sklda.metrics._models import Description, check_order, names_of_steps, topics_with_words
 from sklda.metrics._scorers import make_held_out_scorer
 
 MEASURES = ("score", "coherence", "exclusivity", "found_again", "found_share")
@@ -38,8 +38,8 @@ _FREEDOM_OF_USUAL = 1
 
 
 def compare_topic_counts(
-    X: Data,
     estimator: Model,
+    X: Data,
     n_components: Sequence[int],
     *,
     cv: Any = None,
@@ -55,11 +55,11 @@ def compare_topic_counts(
 
     Parameters
     ----------
-    X : array-like, sparse matrix, or whatever a pipeline takes
-        Documents.
     estimator : estimator or pipeline
         A topic model with the parameter ``n_components``, or a pipeline that ends in one. It is not fitted itself. The
         steps before the model are fitted once, to all documents, so that all fits have the same words.
+    X : array-like, sparse matrix, or whatever a pipeline takes
+        Documents.
     n_components : sequence of int
         Numbers of topics.
     cv : int, cross-validation generator or iterable of pairs of arrays, default=None
@@ -141,7 +141,7 @@ def compare_topic_counts(
     >>> from sklda.datasets import make_lda_corpus
     >>> from sklda.metrics import compare_topic_counts
     >>> X = make_lda_corpus(120, 60, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
-    >>> table = compare_topic_counts(X, GibbsLDA(max_iter=50), [2, 4], cv=3, random_state=0)
+    >>> table = compare_topic_counts(GibbsLDA(max_iter=50), X, [2, 4], cv=3, random_state=0)
     >>> table[["n_components", "score", "gain", "gain_std", "found_again"]].round(2)
        n_components  score  gain  gain_std  found_again
     0             2  -2.73   NaN       NaN         1.33
@@ -150,7 +150,7 @@ def compare_topic_counts(
     check_order(X, estimator)
     counts = _checked_counts(n_components)
     check_int(n_words, "n_words", 2)
-    model, X = _model_and_input(estimator, X)
+    model, X, _ = _model_and_input(estimator, X)
     name = _name_of_the_count(model)
     seed = random.seed_sequence(random_state)
     folds, metadata = _folds(cv, X, seed), _checked_metadata(params, _num_samples(X))
@@ -177,17 +177,24 @@ def _checked_counts(n_components):
 
 
 def _model_and_input(estimator, X):
-    """The topic model at the end of pipelines, and its input: earlier steps are fitted to all documents."""
+    """The topic model at the end of pipelines, its input, and the words of its columns, None if they are not known.
+
+    Earlier steps are fitted to all documents.
+    """
+    described = Description.of(estimator, X)
+    estimator, X, words = described.estimator, described.X, described.feature_names
     while isinstance(estimator, Pipeline):
         if len(estimator) > 1:
-            X = clone(estimator[:-1]).fit_transform(X)
+            steps = clone(estimator[:-1])
+            X = steps.fit_transform(X)
+            words = names_of_steps(steps) if described.feature_names is None else words
         estimator = estimator[-1]
     if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params") or isinstance(estimator, type):
         raise TypeError(f"estimator is {estimator!r}: give a topic model, or a pipeline that ends in one.")
     if get_tags(estimator).target_tags.required:
         raise TypeError(f"{type(estimator).__name__} needs labels, so its number of topics is not a choice.")
     # Not all sparse formats have rows that can be chosen.
-    return estimator, read_sparse(X, "X") if sp.issparse(X) else X
+    return estimator, read_sparse(X, "X") if sp.issparse(X) else X, words
 
 
 def _name_of_the_count(model):
@@ -263,7 +270,7 @@ def _measure(model, X, metadata, train, test, n_words, seed):
         "exclusivity": np.nan,
     }
     if kept.any():
-        found["coherence"] = topic_coherence(left_out, topics[kept], n_words=n_words)
+        found["coherence"] = topic_coherence(topics[kept], left_out, n_words=n_words)
         found["exclusivity"] = topic_exclusivity(topics[kept], n_words=n_words)
     if hasattr(model, "doc_topic_prior_"):
         scorer = make_held_out_scorer(metric="log_likelihood", random_state=int(rng.integers(2**31)))

@@ -12,24 +12,24 @@ from sklearn.utils import check_array
 from sklda._core.names import find_words, read_column, read_vocabulary
 from sklda._core.priors import check_prior
 from sklda._core.types import Model
-from sklda.metrics._models import feature_names_of, refuse_covariates, topic_weights, unwrap
+from sklda.metrics._models import refuse_covariates, topic_weights, unwrap, words_of
 
 
 def word_association(
-    model: Model, cue: int | str | Sequence[int | str], *, vocabulary: ArrayLike | dict[str, int] | None = None
+    estimator: Model, cue: int | str | Sequence[int | str], *, vocabulary: ArrayLike | dict[str, int] | None = None
 ) -> np.ndarray:
     """Probability of every word given a cue word of the same topic, p(w | cue).
 
     Parameters
     ----------
-    model : estimator, pipeline, or array-like of shape (n_components, n_features)
-        A fitted topic model with ``components_``, a pipeline or search that ends in one, or the weights of words in
+    estimator : estimator, pipeline, or array-like of shape (n_components, n_features)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or the weights of words in
         topics, not negative. A pair has these weights and alpha, a float or an array of shape (n_components,).
     cue : int, str, or sequence of these
         The cue words, as columns or as words.
     vocabulary : array-like of n_features str, or dict of {str: int}, default=None
         Words of the columns, if a cue is a str: ``get_feature_names_out()`` or ``vocabulary_`` of a vectorizer. None:
-        the names that a pipeline's vectorizer gives, or ``feature_names_in_``.
+        those that the model knows, see `sklda.inspection.describe`.
 
     Returns
     -------
@@ -71,14 +71,15 @@ def word_association(
     --------
     >>> from sklda.metrics import word_association
     >>> topic_word = [[0.5, 0.4, 0.1, 0.0], [0.0, 0.1, 0.4, 0.5]]
-    >>> word_association(topic_word, 1).round(2)
+    >>> word_association(topic_word, cue=1).round(2)
     array([0.4 , 0.34, 0.16, 0.1 ])
-    >>> word_association(topic_word, "pear", vocabulary=["apple", "pear", "bolt", "nut"]).round(2)
+    >>> word_association(topic_word, cue="pear", vocabulary=["apple", "pear", "bolt", "nut"]).round(2)
     array([0.4 , 0.34, 0.16, 0.1 ])
     """
-    weights, alpha = topic_weights(None, model)[0], 1.0
-    refuse_covariates(unwrap(model)[0])
-    inner = model[1] if isinstance(model, tuple) else getattr(unwrap(model)[0], "doc_topic_prior_", None)
+    weights, alpha = topic_weights(None, estimator)[0], 1.0
+    model = unwrap(estimator)[0]
+    refuse_covariates(model)
+    inner = model[1] if isinstance(model, tuple) else getattr(model, "doc_topic_prior_", None)
     weights = check_array(weights, dtype=np.float64, ensure_non_negative=True, input_name="topic_word")
     sums = weights.sum(axis=1, keepdims=True)
     if not sums.all():
@@ -87,7 +88,7 @@ def word_association(
     phi = weights / sums
     if inner is not None:
         alpha = check_prior(inner, "doc_topic_prior", {"one per topic": (len(phi),)})
-    known = feature_names_of(model)
+    known = words_of(estimator, phi.shape[1])
     names = known if vocabulary is None else vocabulary
     names = None if names is None else read_vocabulary(names, "vocabulary", phi.shape[1], known)
     single = isinstance(cue, (str, Integral))
@@ -95,7 +96,8 @@ def word_association(
     words = [each for each in cues if isinstance(each, str)]
     if words and names is None:
         raise ValueError(
-            f"The cue {words[0]!r} is a word, but the words of the columns are not known: give vocabulary."
+            f"The cue {words[0]!r} is a word, but the words of the columns are not known: give vocabulary, or "
+            "describe(estimator, feature_names=...)."
         )
     place = dict(zip(words, find_words(words, names, "cue"), strict=True)) if words else {}
     columns = [place[each] if isinstance(each, str) else _column(each, phi.shape[1]) for each in cues]

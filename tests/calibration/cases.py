@@ -147,7 +147,7 @@ def new_documents(rng, fitted_alpha=0.5):
     draws = []
     for _ in range(N_DRAWS):
         lda._fold_in_seed_ = seed_of(rng)
-        tokens = token_topics(X, lda)
+        tokens = token_topics(lda, X)
         counts = np.zeros((2, K))
         np.add.at(counts, (np.asarray(tokens["document"]), np.asarray(tokens["topic"])), 1)
         draws.append([rng.dirichlet(row + fitted_alpha) for row in counts])

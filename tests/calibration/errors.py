@@ -37,7 +37,7 @@ def given():
 
 def held_out(seed, **options):
     return metrics.held_out_log_likelihood(
-        given().X, given().model, n_runs=10, return_std=True, random_state=seed, **options
+        given().model, given().X, n_runs=10, return_std=True, random_state=seed, **options
     )
 
 
@@ -54,18 +54,18 @@ def scorer(seed, metric):
 
 def comparison(seed, path):
     found = metrics.compare_topic_models(
-        given().X, given().model, given().other, path=path, n_temperatures=30, n_runs=10, random_state=seed
+        given().model, given().other, given().X, path=path, n_temperatures=30, n_runs=10, random_state=seed
     )
     return found.log_ratio, found.std
 
 
 def curve(seed):
-    found = metrics.held_out_curve(given().X, given().snapshots, n_runs=10, random_state=seed)
+    found = metrics.held_out_curve(given().snapshots, given().X, n_runs=10, random_state=seed)
     return found.score, found.std
 
 
 def leave_one_out(seed):
-    found = metrics.leave_one_out_score(given().small, given().state, n_draws=100, random_state=seed)
+    found = metrics.leave_one_out_score(given().state, given().small, n_draws=100, random_state=seed)
     return found.score, found.std
 
 

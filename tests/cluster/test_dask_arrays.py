@@ -17,7 +17,7 @@ from sklda._cluster.actors import ClusterCorpus
 from sklda._models.dask_fits import client_of_cluster
 from sklda.callbacks import Checkpoint
 from sklda.datasets import load_docstrings
-from sklda.inspection import top_words, topic_table
+from sklda.inspection import describe, top_words, topic_table
 from sklda.metrics import neg_ais_perplexity_scorer
 
 dask = pytest.importorskip("dask")
@@ -299,8 +299,8 @@ def test_from_texts_to_a_table_of_topics(processes, hashing):
         [da.from_delayed(dask.delayed(vectorizer.transform)(part), (np.nan, n_columns), float) for part in partitions]
     )
     lda = gibbs().fit(X)
-    assert len(top_words(lda, 5, feature_names=names)) == 4
-    assert len(topic_table(lda, feature_names=names)) == 4 * 10
+    assert len(top_words(describe(lda, feature_names=names), n_words=5)) == 4
+    assert len(topic_table(describe(lda, feature_names=names))) == 4 * 10
     theta = lda.transform(X).compute()
     assert theta.shape == (len(texts), 4)
     assert make_pipeline(vectorizer, lda).transform(texts[:3]).shape == (3, 4)

@@ -65,20 +65,25 @@ def _questions(lda, X, K):
         "labels of collections": compound,
         "labels of covariates": covariates,
         "labels of y": labeled,
-        "labels of groups": lambda each: inspection.group_words(X, lda, each, least_tokens=1, random_state=0),
+        "labels of groups": lambda each: inspection.group_words(lda, X, each, least_tokens=1, random_state=0),
         "labels of shares": lambda each: inspection.CollectionTopicsDisplay.from_estimator(lda, X, groups=each).mean,
         "labels of a contrast": contrast,
-        "labels of a check": lambda each: inspection.topic_check(X, lda, groups=each, **once),
-        "labels of clusters": lambda each: inspection.topic_effects(X, lda, x, clusters=each, **once),
-        "labels of terms": lambda each: inspection.topic_effects(X, lda, {"a": each}, **once),
-        "documents of a table": lambda each: inspection.document_table(lda, X=X, document_names=each),
-        "documents of a list": lambda each: inspection.top_documents(lda, 3, X=X, document_names=each),
+        "labels of a check": lambda each: inspection.topic_check(lda, X, groups=each, **once),
+        "labels of clusters": lambda each: inspection.topic_effects(lda, X, x, clusters=each, **once),
+        "labels of terms": lambda each: inspection.topic_effects(lda, X, {"a": each}, **once),
+        "documents of a table": lambda each: inspection.document_table(
+            inspection.describe(lda, X, document_names=each)
+        ),
+        "documents of a list": lambda each: inspection.top_documents(
+            inspection.describe(lda, X, document_names=each), n_documents=3
+        ),
         "topics of a model": lambda each: lda.set_topic_names(each).topic_names_,
-        "topics of a list": lambda each: inspection.topic_table(lda, X=X, topic_names=each),
-        "words of a list": lambda each: inspection.top_words(lda, 3, feature_names=each),
-        "words of a table": lambda each: inspection.topic_table(lda, X=X, feature_names=each),
-        "words of a coherence": lambda each: metrics.topic_coherence(X, [["w0", "w1"]], feature_names=each),
-        "words of tokens": lambda each: inspection.token_topics(X, lda, feature_names=each),
+        "topics of a list": lambda each: inspection.topic_table(inspection.describe(lda, topic_names=each), X=X),
+        "words of a list": lambda each: inspection.top_words(inspection.describe(lda, feature_names=each), n_words=3),
+        "words of a table": lambda each: inspection.topic_table(inspection.describe(lda, feature_names=each), X=X),
+        "words of a cue": lambda each: metrics.word_association(inspection.describe(lda, feature_names=each), "w0"),
+        "words of a lookup": lambda each: metrics.word_association(lda, "w0", vocabulary=each),
+        "words of tokens": lambda each: inspection.token_topics(inspection.describe(lda, feature_names=each), X),
     }
 
 

@@ -51,7 +51,7 @@ def held_out(draw, session):
             options["method"] = "left_to_right"
         elif K > 3:
             options["method"] = "guided_ais"
-    found = session.call(metrics.held_out_log_likelihood, X.given, (phi, alpha), refuse=_wrong(X), **options)
+    found = session.call(metrics.held_out_log_likelihood, (phi, alpha), X.given, refuse=_wrong(X), **options)
     if found is None or X.clean is None:
         return
     value, error = found if std else (found, 0.0)
@@ -74,8 +74,8 @@ def compare(draw, session):
         models[0] = draw.pick([GibbsLDA(2), None, (1,), "x", (1, 2, 3)])
     found = session.call(
         metrics.compare_topic_models,
-        X.given,
         *models,
+        X.given,
         path=draw.option("auto", "convex", "geometric", "difference"),
         n_temperatures=draw.option(1, 2, 5),
         n_runs=draw.mostly([2, 3], [1]),
@@ -97,8 +97,8 @@ def curve(draw, session):
     model = draw.pick([GibbsLDA(2), None, 3, snapshots, (*model, 1)]) if draw.wrong(0.04) else model
     found = session.call(
         metrics.held_out_curve,
-        X.given,
         model,
+        X.given,
         n_temperatures=draw.option(1, 2, 5),
         n_runs=draw.mostly([2, 3], [1]),
         random_state=draw.seed(),
@@ -118,8 +118,8 @@ def leave_one_out(draw, session):
     documents = draw.mostly([None, [0], [0], np.array([0, 0])], wrong)
     found = session.call(
         metrics.leave_one_out_score,
-        X.given,
         (topics, *(_given(draw.prior(shapes)) for shapes in ([(K,)], [(_features(X),)]))),
+        X.given,
         documents=documents,
         n_draws=draw.mostly([10, 11], [9, 0, -1]),
         n_temperatures=draw.option(1, 2),
@@ -203,8 +203,8 @@ def coherence(draw, session):
     method, each = draw.option("npmi", "umass"), draw.chance(0.5)
     value = session.call(
         metrics.topic_coherence,
-        X.given,
         phi,
+        X.given,
         method=method,
         n_words=draw.mostly([2, 3, V], [V + 1, 1, 0, "x"]),
         per_topic=each,
@@ -268,9 +268,9 @@ def predictive(draw, session):
         model = draw.pick([None, GibbsLDA(2), 3])
     value = session.call(
         metrics.predictive_perplexity,
+        model,
         seen.given,
         hidden.given,
-        model,
         collections=draw.option(None, odds=0.02),
         n_sweeps=draw.option(1, 2, 3, 10),
         random_state=draw.seed(),

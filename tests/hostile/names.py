@@ -89,26 +89,26 @@ def _questions(draw, model, frame):
     known = _known(model, len(frame))
     found = {
         "transform": lambda X: model.transform(X, **known),
-        "coherence": lambda X: metrics.topic_coherence(X, wrapped, n_words=2),
+        "coherence": lambda X: metrics.topic_coherence(wrapped, X, n_words=2),
         "coherence scorer": lambda X: metrics.make_coherence_scorer(n_words=2)(wrapped, X),
-        "held out": lambda X: metrics.held_out_log_likelihood(X, wrapped, n_temperatures=2, random_state=0, **known),
+        "held out": lambda X: metrics.held_out_log_likelihood(wrapped, X, n_temperatures=2, random_state=0, **known),
         "scorer": lambda X: metrics.make_held_out_scorer(n_temperatures=2)(wrapped, X, **known),
-        "seen": lambda X: metrics.predictive_perplexity(X, frame, wrapped, n_sweeps=2, random_state=0, **known),
-        "hidden": lambda X: metrics.predictive_perplexity(frame, X, wrapped, n_sweeps=2, random_state=0, **known),
-        "compare": lambda X: metrics.compare_topic_models(X, wrapped, model, n_temperatures=2, random_state=0).std,
+        "seen": lambda X: metrics.predictive_perplexity(wrapped, X, frame, n_sweeps=2, random_state=0, **known),
+        "hidden": lambda X: metrics.predictive_perplexity(wrapped, frame, X, n_sweeps=2, random_state=0, **known),
+        "compare": lambda X: metrics.compare_topic_models(wrapped, model, X, n_temperatures=2, random_state=0).std,
         "table": lambda X: inspection.topic_table(wrapped, X=X),
         "documents": lambda X: inspection.document_table(wrapped, X=X),
         "top documents": lambda X: inspection.top_documents(wrapped, X=X),
-        "tokens": lambda X: inspection.token_topics(X, wrapped),
+        "tokens": lambda X: inspection.token_topics(wrapped, X),
         "page": lambda X: inspection.TopicExplorer.from_estimator(wrapped, X).to_html(),
-        "pyLDAvis": lambda X: inspection.to_pyldavis(X, wrapped)["doc_lengths"],
+        "pyLDAvis": lambda X: inspection.to_pyldavis(wrapped, X)["doc_lengths"],
         "hierarchy": lambda X: inspection.topic_hierarchy(wrapped, X=X, of="documents").linkage,
     }
     if isinstance(model, GibbsLDA):
         options = {"n_temperatures": 2, "random_state": 0}
-        found["curve"] = lambda X: metrics.held_out_curve(X, wrapped, **options).score
+        found["curve"] = lambda X: metrics.held_out_curve(wrapped, X, **options).score
         found["left out"] = lambda X: (
-            metrics.leave_one_out_score(X, wrapped, n_draws=10, documents=[0], **options).score
+            metrics.leave_one_out_score(wrapped, X, n_draws=10, documents=[0], **options).score
         )
         found["initial state"] = lambda X: (
             GibbsLDA(len(model.components_), init=model, max_iter=1, random_state=0).fit(X).components_

@@ -64,7 +64,7 @@ def pictures(draw, session):
     n, which = draw.mostly([1, 3, 10**6], [0, -1, 1.5, "x", None]), draw.mostly([0, 0, 1], [-1, 99, "x", None])
     level = draw.mostly([0.95, 0.5], [0, 1, np.nan, "x"])
     region = draw.mostly([None, None, ((0.1, 1), (0.1, 1))], [((1, 0.1), (1, 2)), "x", [[np.nan] * 2] * 2])
-    common = {"feature_names": names, "n_words": n}
+    common = {"n_words": n}
     calls = {
         "CollectionTopicsDisplay": ((draw.pick([None, X.given]),), {**common, "groups": _groups(draw, D)}),
         "ConvergenceDisplay": ((), {"quantity": draw.mostly(["log_joint", "doc_topic_prior", "topic_share"], ["x"])}),
@@ -93,7 +93,7 @@ def pictures(draw, session):
             {**common, "n_components": draw.mostly([[1, 2], [2, 1, 3]], [[2], "x", [0, 1]])},
         ),
         "TopicQualityDisplay": ((X.given,), {**common, "n_top": draw.mostly([2, 3], [0, 1, "x"])}),
-        "TopicDocumentsDisplay": ((X.given,), {"topic": which, "n_documents": n, "feature_names": names}),
+        "TopicDocumentsDisplay": ((X.given,), {"topic": which, "n_documents": n}),
         "TopicHierarchyDisplay": (
             (),
             {
@@ -127,6 +127,8 @@ def pictures(draw, session):
         name = draw.pick([each for each in calls if not draw.careful or each not in others])
     args, options = calls[name]
     display = getattr(inspection, name)
+    if name != "TopicFlowDisplay" or draw.chance(0.5):
+        model = session.call(inspection.describe, model, feature_names=names)
     found = session.call(display.from_estimator, model, *args, **options)
     if found is not None:
         session.call(found.plot)
@@ -174,46 +176,49 @@ def _tables(draw, session, model, X, refuse, K):
     documents = draw.mostly([None, None, [f"d{d}" for d in range(D)]], [["d0"], "d", [None] * D], 0.2)
     by, n = draw.option("probability", "relevance", "frex"), draw.mostly([1, 5, 50], [0, -1, "x"])
     given = draw.pick([X, X, SimpleNamespace(given=None)]).given
-    words = session.call(inspection.top_words, model, n, X=given, by=by, feature_names=names)
+    plain, model = model, session.call(inspection.describe, model, feature_names=names)
+    words = session.call(inspection.top_words, model, given, n_words=n, by=by)
     if words is not None:
         session.require(len(words) == K and all(words["words"]), "every topic has its words")
-    found = session.call(inspection.token_topics, X.given, model, feature_names=names, refuse=refuse)
+    found = session.call(inspection.token_topics, model, X.given, refuse=refuse)
     if found is not None and X.clean is not None:
         session.require(len(found) == X.clean.sum(), "every token has a row")
-    page = session.call(inspection.TopicExplorer.from_estimator, model, given, feature_names=names)
+    page = session.call(inspection.TopicExplorer.from_estimator, model, given)
     if page is not None:
         session.require(session.call(page.to_html).count("</script>") == 2, "names are inside the data")
     clusters, of = draw.mostly([None, 1, 2], [0, 99, "x"]), draw.option("topics", "topics", "documents")
-    hierarchy = session.call(inspection.topic_hierarchy, model, X=given, of=of, n_clusters=clusters)
+    hierarchy = session.call(inspection.topic_hierarchy, model, given, of=of, n_clusters=clusters)
     if hierarchy is not None:
         session.require((np.abs(hierarchy.silhouette) <= 1).all(), "silhouette widths lie between -1 and 1")
-    table = session.call(inspection.topic_table, model, X=given, by=by, n_words=n, feature_names=names)
+    table = session.call(inspection.topic_table, model, given, by=by, n_words=n)
     session.require(table is None or len(table) >= K, "every topic has rows")
-    table = session.call(inspection.document_table, model, X=given, document_names=documents)
+    described = session.call(inspection.describe, model, given, document_names=documents)
+    table = session.call(inspection.document_table, model if described is None else described)
     session.require(table is None or given is None or len(table) == D, "every document has a row")
-    session.call(inspection.top_documents, model, n, X=given, document_names=documents)
+    if described is not None:
+        session.call(inspection.top_documents, described, n_documents=n)
     session.call(inspection.similarity_table, model)
-    effects = {"n_draws": draw.pick([1, 3]), "topics": draw.pick([None, [0]]), "feature_names": names}
-    session.call(inspection.topic_effects, X.given, model, draw.covariates(D), refuse=refuse, **effects)
+    effects = {"n_draws": draw.pick([1, 3]), "topics": draw.pick([None, [0]])}
+    session.call(inspection.topic_effects, model, X.given, draw.covariates(D), refuse=refuse, **effects)
     if draw.chance(0.3):
         show = inspection.TopicEffectsDisplay.from_estimator
         session.call(show, model, X.given, draw.covariates(D), refuse=refuse, **effects)
     labels = _groups(draw, D)
-    common = {"n_words": n, "feature_names": names}
+    common = {"n_words": n}
     check = session.call(
-        inspection.topic_check, X.given, model, groups=labels, n_draws=draw.pick([1, 3]), refuse=refuse, **common
+        inspection.topic_check, model, X.given, groups=labels, n_draws=draw.pick([1, 3]), refuse=refuse, **common
     )
     session.require(check is None or len(check) == K, "every topic has a check")
     n_sweeps = draw.mostly([6, 9], [3])
-    words = session.call(inspection.group_words, X.given, model, labels, n_sweeps=n_sweeps, refuse=refuse, **common)
+    words = session.call(inspection.group_words, model, X.given, labels, n_sweeps=n_sweeps, refuse=refuse, **common)
     if words is not None:
         low, middle, high = (np.asarray(words[name], float) for name in ("low", "log_ratio", "high"))
         session.require(((low <= middle) & (middle <= high)).all(), "log ratios lie in their intervals")
-    session.call(inspection.contrast_topics, model, 0, draw.mostly([0, K - 1], [99, "x"]), **common)
-    session.call(inspection.topic_flows, [model, model], X=given)
+    session.call(inspection.contrast_topics, model, topic=0, other_topic=draw.mostly([0, K - 1], [99, "x"]), **common)
+    session.call(inspection.topic_flows, [model, plain], given)
     # Without tokens as rows, entries may be weights.
     refuse = None if refuse is not None and re.match(r"holds \d", refuse) else refuse
-    found = session.call(inspection.to_pyldavis, X.given, model, feature_names=names, refuse=refuse)
+    found = session.call(inspection.to_pyldavis, model, X.given, refuse=refuse)
     if found is not None:
         for name in ("topic_term_dists", "doc_topic_dists"):
             session.distribution(found[name], np.shape(found[name]), name)

@@ -21,15 +21,16 @@ def reports(draw, session):
     other = X if draw.chance(0.6) else draw_counts(draw, n_features=V)
     given, n = draw.mostly([other.given, None], ["x"]), draw.mostly([1, 3, 50], [0, -1, "x", 1.5])
     words = draw.mostly([None, [f"w{v}" for v in range(V)]], [["w"]])
-    report = session.call(inspection.topic_report, given, model, n_words=n, feature_names=words, topic_names=names)
+    described = session.call(inspection.describe, model, feature_names=words, topic_names=names)
+    report = session.call(inspection.topic_report, described, given, n_words=n)
     if report is not None:
         session.require(len(report) == K and repr(report), "every topic has a row")
         session.require(
             report["effective_documents"] <= len(other.clean) * (1 + 1e-6), "not more documents than there are"
         )
-    found = session.call(inspection.name_topics, model, n_words=n, feature_names=words)
+    found = session.call(inspection.name_topics, described, n_words=n)
     session.require(found is None or len(set(found)) == K, "names are distinct")
-    found = session.call(inspection.topic_correlation, model, X=given, n_samples=draw.mostly([None, 20], [0]))
+    found = session.call(inspection.topic_correlation, model, given, n_samples=draw.mostly([None, 20], [0]))
     if found is not None:
         values = found.correlation[~np.isnan(found.correlation)]
         session.require(np.abs(values) <= 1 + 1e-9, "correlations lie between -1 and 1")
@@ -37,7 +38,7 @@ def reports(draw, session):
     exclusivity = session.call(metrics.topic_exclusivity, model, n_words=draw.mostly([1, 2], [0, 99, "x"]))
     session.require(exclusivity is None or 0 <= exclusivity <= 1 + 1e-9, "exclusivity is a part")
     if draw.chance(0.2):
-        display = session.call(inspection.TopicCorrelationDisplay.from_estimator, model, given, topic_names=names)
+        display = session.call(inspection.TopicCorrelationDisplay.from_estimator, described, given)
         if display is not None:
             session.call(display.plot)
         _close()
@@ -64,7 +65,7 @@ def merged(draw, session):
     sums, expected = (each.sum(axis=1) for each in (found.doc_topic_, model.doc_topic_))
     session.require(theta is None or theta.shape == (len(before), len(found.components_)), "a column for every topic")
     session.require(np.abs(sums - expected) < 1e-4, "proportions are shared out again")
-    session.call(inspection.topic_report, X.clean, found)
+    session.call(inspection.topic_report, found, X.clean)
     if not isinstance(found, ConsensusTopics):
         session.call(found.sample_posterior, 2)
         session.call(found.score, X.clean)
@@ -85,7 +86,7 @@ def counts_compared(draw, session):
         session.call(inspection.TopicCountComparisonDisplay.from_estimator, lda, X.given, **options)
         _close()
         return
-    rows = session.call(metrics.compare_topic_counts, X.given, lda, counts, **options)
+    rows = session.call(metrics.compare_topic_counts, lda, X.given, counts, **options)
     if rows is not None:
         session.require(len(rows) == len(counts) and repr(rows), "a row for every number")
         session.require(rows["found_again"].between(0, rows["n_components"]), "not more than there are")

@@ -21,6 +21,7 @@ ACCIDENTS = re.compile(
     r"cannot unpack|to unpack|must be real number|NoneType|arange|negative dimensions|array is too big|"
     r"attempt to get arg|bad operand|cannot convert float|object arrays are not|dimension mismatch|matmul|"
     r"could not convert|only length-1|only integer scalar|invalid literal|loop of ufunc|can't multiply|must not contain"
+    r"|unexpected keyword|positional argument|keyword-only argument|multiple values"
 )
 
 

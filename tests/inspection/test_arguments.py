@@ -1,70 +1,103 @@
-"""One order of arguments: documents that are needed come first, others are keywords; exchanged ones are refused."""
+"""One order of arguments: the model, its documents, and keywords. Names are said once, by `describe`."""
 
 import inspect
+from dataclasses import fields
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.pipeline import make_pipeline
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from sklda import CompoundLDA, GibbsLDA, inspection, metrics
 from sklda.inspection import (
+    CollectionTopicsDisplay,
     ConvergenceDisplay,
     TopicCountDisplay,
+    TopicExplorer,
+    TopicFlowDisplay,
     TopicWordsDisplay,
+    contrast_topics,
+    describe,
     document_table,
     name_topics,
+    similarity_table,
+    token_topics,
     top_documents,
     top_words,
+    topic_correlation,
+    topic_effects,
+    topic_hierarchy,
+    topic_report,
     topic_table,
 )
 from sklda.inspection._parameters import described
-from sklda.metrics import make_coherence_scorer, topic_coherence
+from sklda.metrics import make_coherence_scorer, match_topics, topic_coherence, word_association
 
 plt = pytest.importorskip("matplotlib.pyplot")
-X = np.random.default_rng(0).poisson(1, (20, 12))
+X = np.random.default_rng(0).poisson(1, (20, 12)) + np.eye(20, 12, dtype=int)
+WORDS = [f"w{v:02}" for v in range(12)]
 LDA = GibbsLDA(3, max_iter=5, random_state=0).fit(X)
+NO_WORDS = "fitted to a matrix without names of columns, so words are column numbers"
+
+PUBLIC = {
+    f"{name}{'.' * bool(method)}{method}": getattr(getattr(module, name), method) if method else getattr(module, name)
+    for module in (inspection, metrics)
+    for name in module.__all__
+    for method in (("from_estimator", "from_models") if inspect.isclass(getattr(module, name)) else ("",))
+    if (not method or hasattr(getattr(module, name), method)) and "_scorer" not in name
+}
+# What comes first where it is not one model, and what may stand behind the model and X without its name.
+FIRST = {
+    "compare_topic_models": ["a", "b", "X"],
+    "log_evidence": ["X", "n_components"],
+    "match_topics": ["a", "b"],
+    "predictive_perplexity": ["estimator", "X_seen", "X_hidden"],
+    "topic_flows": ["models", "X"],
+    "TopicFlowDisplay.from_models": ["models", "X"],
+}
+MORE = {
+    "compare_topic_counts": ["n_components"],
+    "group_words": ["groups"],
+    "topic_effects": ["covariates"],
+    "TopicEffectsDisplay.from_estimator": ["covariates"],
+    "PosteriorExpectationDisplay.from_estimator": ["name"],
+    "word_association": ["cue"],
+}
+# Documents that are needed even if a description has some: a fit, a likelihood or a coherence of others is of use.
+NEEDED = {"TopicCountComparisonDisplay.from_estimator", "TopicFlowDisplay.from_estimator", "to_pyldavis"}
+NAMES = ["feature_names", "topic_names", "document_names", "collections"]
 
 
-PUBLIC = [getattr(each, name) for each in (inspection, metrics) for name in each.__all__ if "_scorer" not in name]
-
-
-@pytest.mark.parametrize("function", PUBLIC, ids=lambda function: function.__name__)
-def test_the_order_of_arguments(function):
-    is_display = hasattr(function, "from_estimator")
-    parameters = inspect.signature(function.from_estimator if is_display else function).parameters
-    names = list(parameters)
-    if is_display:
-        # As the displays of scikit-learn.
-        assert names[:2] == ["estimator", "X"] or (names[0] == "estimator" and "X" not in names)
-        if hasattr(function, "plot"):
-            assert list(inspect.signature(function.plot).parameters)[1] == "ax"
-    elif "X" in parameters and parameters["X"].default is inspect.Parameter.empty:
-        assert names[0] == "X"
-    elif "X" in parameters:
-        assert parameters["X"].kind is inspect.Parameter.KEYWORD_ONLY
-
-
-COMMON = ["feature_names", "topic_names", "document_names", "collections", "random_state", "ax"]
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_model_comes_first_then_documents_then_keywords(name):
+    parameters = inspect.signature(PUBLIC[name]).parameters
+    positional = [each for each, one in parameters.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
+    assert positional == FIRST.get(name, ["estimator"] + ["X"] * ("X" in parameters)) + MORE.get(name, [])
+    assert all(each.kind is each.KEYWORD_ONLY for each in parameters.values() if each.name not in positional)
+    if "X" in parameters:
+        is_needed = parameters["X"].default is inspect.Parameter.empty
+        assert is_needed == (name in NEEDED or PUBLIC[name].__module__.startswith("sklda.metrics"))
 
 
 @pytest.mark.parametrize("name", inspection.__all__)
-def test_common_keywords_come_last_in_one_order(name):
-    function = getattr(inspection, name)
-    parameters = inspect.signature(getattr(function, "from_estimator", function)).parameters
-    shared = [each for each in COMMON if each in parameters]
+def test_a_display_is_drawn_on_axes(name):
+    display = getattr(inspection, name)
+    if hasattr(display, "plot"):
+        assert list(inspect.signature(display.plot).parameters)[1] == "ax"
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if hasattr(inspection, name.partition(".")[0])])
+def test_names_are_said_once_and_common_keywords_come_last(name):
+    parameters = inspect.signature(PUBLIC[name]).parameters
+    assert [each for each in NAMES if each in parameters] == (NAMES if name == "describe" else [])
+    shared = [each for each in [*NAMES, "random_state", "ax"] if each in parameters]
     assert list(parameters)[len(parameters) - len(shared) :] == shared
     assert all(parameters[each].default is None for each in shared)
-    assert all(parameters[each].kind is inspect.Parameter.KEYWORD_ONLY for each in shared)
-    assert (
-        "feature_names" not in shared
-        or "topic_names" in shared
-        or name in ("name_topics", "to_pyldavis", "TopicFlowDisplay")
-    )
-    if "X" in parameters and "feature_names" in shared:
-        # Proportions of new documents depend on their collections, except where all draws are made anew.
-        others = ("groups", "document", "covariates", "n_components")
-        assert "collections" in shared or any(each in parameters for each in others)
 
 
 @pytest.mark.parametrize("name", inspection.__all__)
@@ -78,7 +111,7 @@ def test_every_argument_is_described_once_in_the_order_of_the_signature(name):
 
 def test_a_docstring_is_completed():
     @described
-    def shown(model, depth=1, *, topic_names=None):
+    def shown(estimator, depth=1, *, random_state=None):
         """Show.
 
         Parameters
@@ -93,9 +126,9 @@ def test_a_docstring_is_completed():
 
     lines = shown.__doc__.splitlines()
     assert [line for line in lines if " : " in line] == [
-        "model : estimator, pipeline, or pair (topic_word, doc_topic)",
+        "estimator : estimator, pipeline, or pair (topic_word, doc_topic)",
         "depth : int, default=1",
-        "topic_names : sequence of str of length n_components, default=None",
+        "random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None",
     ]
     underlined = [lines[i - 1] for i, line in enumerate(lines) if line.startswith("---")]
     assert underlined == ["Parameters", "Returns", "Raises", "Notes"]
@@ -111,12 +144,12 @@ def test_columns_of_a_hashing_vectorizer_have_no_words():
     with pytest.warns(UserWarning, match="columns of HashingVectorizer have no words"):
         top_words(pipeline)
     names = [f"w{v}" for v in range(16)]
-    assert topic_table(pipeline, feature_names=names)["word"][0] in names
+    assert topic_table(describe(pipeline, feature_names=names))["word"][0] in names
 
 
 def test_coherence_of_gensim():
-    assert topic_coherence(X, LDA, method="u_mass") == topic_coherence(X, LDA, method="umass")
-    for call in (lambda: topic_coherence(X, LDA, method="c_v"), lambda: make_coherence_scorer(method="c_v")):
+    assert topic_coherence(LDA, X, method="u_mass") == topic_coherence(LDA, X, method="umass")
+    for call in (lambda: topic_coherence(LDA, X, method="c_v"), lambda: make_coherence_scorer(method="c_v")):
         with pytest.raises(ValueError, match="'c_v' needs the order of the words"):
             call()
     with pytest.raises(ValueError, match="method must be one of"):
@@ -131,17 +164,200 @@ def test_axes_for_every_topic():
         display.plot(axes[:2])
 
 
-def test_collections_belong_to_documents():
-    labels = np.arange(20) % 2
+def test_documents_of_a_description():
+    labels, other = np.arange(20) % 2, X[::-1]
     lda = CompoundLDA(3, max_iter=5, random_state=0).fit(X, collections=labels)
-    for function in (top_words, topic_table, name_topics, document_table, top_documents):
-        with pytest.raises(ValueError, match="collections are those of the documents of X: give X, too"):
-            function(lda, collections=labels)
-    # Of new documents they change the proportions, and so the shares.
-    other = X[::-1]
+    for names in ({"collections": labels}, {"document_names": list(map(str, range(20)))}):
+        with pytest.raises(ValueError, match=f"{next(iter(names))} are those of the documents of X: give X, too"):
+            describe(lda, **names)
+    # Of new documents collections change the proportions, and so the shares.
     alpha = lda.transform(other, collections=labels)
-    shares = top_words(lda, X=other, collections=labels)["share"].tolist()
+    named = describe(lda, other, collections=labels, document_names=[f"d{d}" for d in range(20)])
+    shares = top_words(named)["share"].tolist()
     np.testing.assert_allclose(shares, other.sum(axis=1) @ alpha / X.sum())
+    assert document_table(named)["document"][3] == "d3"
+    # Another X has other documents.
+    assert document_table(named, other[:5]).equals(document_table(lda, other[:5]))
+    with pytest.raises(TypeError, match="GibbsLDA has no collections: do not give any"):
+        top_words(describe(LDA, X, collections=labels))
+
+
+def test_a_description_of_a_description_keeps_what_is_not_given():
+    named = describe(describe(LDA, X, feature_names=WORDS), topic_names=["a", "b", "c"])
+    assert named.X is X and named.feature_names == WORDS and named.topic_names == ["a", "b", "c"]
+    again = describe(named, X[:2], document_names=["x", "y"], topic_names=["c", "b", "a"])
+    assert again.topic_names == ["c", "b", "a"] and again.feature_names == WORDS
+    assert top_documents(again)["documents"][0] and set(document_table(again)["document"]) == {"x", "y"}
+
+
+def test_documents_have_the_names_of_the_index():
+    rows = [f"row {d}" for d in range(20)]
+    frame = pd.DataFrame(X, index=rows, columns=WORDS)
+    lda = GibbsLDA(3, max_iter=5, random_state=0).fit(frame)
+    assert document_table(lda, frame)["document"].tolist() == rows
+    assert set(top_documents(lda, frame)["documents"][0]) <= set(rows)
+    assert TopicExplorer.from_estimator(lda, frame).data["documents"]["name"] == rows
+    named = describe(lda, frame, document_names=list("abcdefghijklmnopqrst"))
+    assert document_table(named)["document"].tolist() == list("abcdefghijklmnopqrst")
+    # Numbers stay numbers; without all names, there are row numbers.
+    numbers = document_table(lda, frame.set_axis(np.arange(20) + 7))["document"].tolist()
+    assert numbers == list(range(7, 27)) and type(numbers[0]) is int
+    assert document_table(lda, frame.set_axis([None, *rows[1:]]))["document"].tolist() == list(range(20))
+    texts = pd.Series(["apple banana", "wheel engine"], index=["x", "y"])
+    pipeline = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=5, random_state=0)).fit(texts)
+    assert document_table(pipeline, texts)["document"].tolist() == ["x", "y"]
+
+
+# --- Words --------------------------------------------------------------------------------------------------------
+
+
+def test_words_are_known_in_four_ways():
+    options = {"max_iter": 5, "random_state": 0}
+    expected = top_words(describe(LDA, feature_names=WORDS))["words"].tolist()
+    assert set(expected[0]) <= set(WORDS)
+    frame = GibbsLDA(3, **options).fit(pd.DataFrame(X, columns=WORDS))
+    vectorizer = CountVectorizer(vocabulary=WORDS)
+    texts = [" ".join(np.repeat(WORDS, row)) for row in X]
+    models = [frame, make_pipeline(vectorizer, GibbsLDA(3, **options)).fit(texts)]
+    models += [
+        GibbsLDA(3, vocabulary=words, **options).fit(X)
+        for words in (WORDS, np.array(WORDS), {word: v for v, word in enumerate(WORDS)})
+    ]
+    for model in models:
+        assert top_words(model)["words"].tolist() == expected
+        assert word_association(model, cue="w03").tolist() == word_association(LDA, cue=3).tolist()
+    # A vocabulary of the seed words alone does not name the others.
+    seeded = GibbsLDA(3, seed_words={0: ["w03"]}, vocabulary={"w03": 3}, **options).fit(X)
+    with pytest.warns(UserWarning, match=NO_WORDS):
+        top_words(seeded)
+
+
+@pytest.mark.filterwarnings("error")
+def test_column_numbers_say_how_to_give_words():
+    shows = [
+        lambda model: top_words(model),
+        lambda model: topic_table(model),
+        lambda model: token_topics(model, X),
+        lambda model: topic_report(model, X),
+        lambda model: name_topics(model),
+        lambda model: TopicWordsDisplay.from_estimator(model),
+        lambda model: TopicExplorer.from_estimator(model, X),
+        lambda model: TopicFlowDisplay.from_models([model, model]),
+        lambda model: contrast_topics(model, topic=0, other_topic=1),
+        lambda model: topic_effects(model, X, np.arange(20), n_draws=2),
+    ]
+    named = describe(LDA, feature_names=WORDS)
+    for show in shows:
+        with pytest.raises(UserWarning, match=f"GibbsLDA was {NO_WORDS}. Give them once: describe"):
+            show(LDA)
+        show(named)
+    # Nothing that shows no words says so; neither do topics that have names, and arrays.
+    for show in (similarity_table, document_table, top_documents, topic_hierarchy, topic_correlation):
+        show(LDA)
+    CollectionTopicsDisplay.from_estimator(describe(LDA, topic_names=list("abc")), X, groups=np.arange(20) % 2)
+    top_words((LDA.topic_word_, LDA.doc_topic_))
+    # A flow of new fits has the words of the pipeline, or of the description.
+    texts = [" ".join(np.repeat(WORDS, row)) for row in X]
+    options = {"n_components": [2, 3], "random_state": 0}
+    lda = GibbsLDA(max_iter=5)
+    first = TopicFlowDisplay.from_estimator(make_pipeline(CountVectorizer(), lda), texts, **options)
+    second = TopicFlowDisplay.from_estimator(describe(lda, feature_names=WORDS), X, **options)
+    assert first.names == second.names and "w0" in first.names[0][0]
+    plt.close("all")
+
+
+def test_words_of_two_models():
+    named = describe(LDA, feature_names=WORDS)
+    for a, b in ((named, LDA), (LDA, named), (named, named)):
+        table = contrast_topics(a, topic=0, other_topic=1, other_estimator=b)
+        assert set(table["word"]) <= set(WORDS) and table.equals(
+            contrast_topics(named, topic=0, other_topic=1, other_estimator=named)
+        )
+    others = describe(LDA, feature_names=WORDS[::-1])
+    with pytest.raises(ValueError, match="features with other names"):
+        contrast_topics(named, topic=0, other_topic=1, other_estimator=others)
+    with pytest.raises(ValueError, match="column 0 is the word 'w00' in a and 'w11' in b"):
+        match_topics(named, others)
+
+
+# --- The topic model is found ---------------------------------------------------------------------------------------
+
+
+TEXTS = [" ".join(np.repeat(WORDS, row)) for row in X]
+Y = np.arange(20) % 2
+
+
+def in_pipelines():
+    """The model with the words of a vectorizer, at all places where it can be."""
+    vectorizer = CountVectorizer(vocabulary=WORDS).fit(TEXTS)
+    classifier = LogisticRegression().fit(LDA.transform(X), Y)
+    pipeline = Pipeline([("words", vectorizer), ("topics", LDA), ("classes", classifier)])
+    frozen = Pipeline([("words", vectorizer), ("topics", FrozenEstimator(LDA)), ("classes", classifier)])
+    nested = Pipeline([("topics", make_pipeline(vectorizer, LDA)), ("classes", classifier)])
+    search = SimpleNamespace(best_estimator_=pipeline)
+    return {
+        "a classifier behind": pipeline,
+        "a frozen topic model": frozen,
+        "a frozen pipeline": FrozenEstimator(pipeline),
+        "a pipeline in a pipeline": nested,
+        "a search": search,
+        "a frozen search in a pipeline": make_pipeline(FrozenEstimator(search)),
+        "a description": describe(pipeline, TEXTS),
+    }
+
+
+FOUND = {
+    "top_words": lambda model, X: top_words(model, X),
+    "document_table": lambda model, X: document_table(model, X),
+    "token_topics": lambda model, X: token_topics(model, X, document=2),
+    "topic_report": lambda model, X: topic_report(model, X),
+    "topic_effects": lambda model, X: topic_effects(model, X, Y, n_draws=2, random_state=0),
+    "topic_correlation": lambda model, X: topic_correlation(model, X, n_samples=20, random_state=0),
+    "similarity_table": lambda model, X: similarity_table(model),
+    "TopicWordsDisplay": lambda model, X: TopicWordsDisplay.from_estimator(model, X),
+    "CollectionTopicsDisplay": lambda model, X: CollectionTopicsDisplay.from_estimator(model, X, groups=Y),
+    "ConvergenceDisplay": lambda model, X: ConvergenceDisplay.from_estimator(model),
+    "TopicExplorer": lambda model, X: TopicExplorer.from_estimator(model, X, documents=TEXTS).to_html(),
+    "topic_flows": lambda model, X: inspection.topic_flows([model, model], X),
+    "topic_coherence": lambda model, X: topic_coherence(model, X, n_words=3),
+    "held_out": lambda model, X: metrics.held_out_log_likelihood(model, X, n_temperatures=3, random_state=0),
+    "scorer": lambda model, X: metrics.make_held_out_scorer(n_temperatures=3)(model, X),
+    "word_association": lambda model, X: word_association(model, cue="w03"),
+}
+
+
+def plain(result):
+    if isinstance(result, pd.DataFrame):
+        return repr([list(result.columns), result.to_numpy().tolist()])
+    if hasattr(result, "__dataclass_fields__"):
+        return repr([plain(getattr(result, each.name)) for each in fields(result)])
+    if isinstance(result, (list, tuple)):
+        return repr([plain(each) for each in result])
+    if isinstance(result, dict):
+        return repr({name: plain(each) for name, each in result.items()})
+    return repr(result.tolist() if hasattr(result, "tolist") else result)
+
+
+@pytest.mark.parametrize("question", FOUND)
+def test_the_topic_model_is_found(question):
+    ask = FOUND[question]
+    expected = plain(ask(describe(LDA, feature_names=WORDS), X))
+    for where, model in in_pipelines().items():
+        assert plain(ask(model, TEXTS)) == expected, where
+        plt.close("all")
+
+
+def test_a_search_over_a_classifier_of_topics():
+    steps = [("words", CountVectorizer()), ("topics", GibbsLDA(max_iter=5, random_state=0))]
+    pipeline = Pipeline([*steps, ("classes", LogisticRegression())])
+    search = GridSearchCV(pipeline, {"topics__n_components": [2, 3]}, cv=2).fit(TEXTS, Y)
+    lda = search.best_estimator_["topics"]
+    expected = top_words(describe(lda, feature_names=WORDS))
+    assert top_words(search).equals(expected) and top_words(FrozenEstimator(search)).equals(expected)
+    assert topic_coherence(search, TEXTS) == topic_coherence(lda, X)
+    assert len(document_table(search, TEXTS)) == 20
+    with pytest.raises(TypeError, match="LogisticRegression has no components_"):
+        top_words(make_pipeline(CountVectorizer(), LogisticRegression()).fit(TEXTS, Y))
 
 
 def test_plots_of_chains_take_pipelines():

@@ -40,7 +40,7 @@ def pipeline():
 
 
 def test_all_words_together_have_the_divergence(corpus):
-    table = contrast_topics((corpus.topic_word, corpus.doc_topic), 0, 2, n_words=30)
+    table = contrast_topics((corpus.topic_word, corpus.doc_topic), topic=0, other_topic=2, n_words=30)
     assert table["divergence"].sum() == pytest.approx(jensen_shannon(corpus.topic_word)[0, 2] ** 2)
     assert len(table) == 30
     v = table["word"].astype(int)
@@ -53,21 +53,21 @@ def test_all_words_together_have_the_divergence(corpus):
 
 def test_two_models(corpus, lda):
     arrays = corpus.topic_word, corpus.doc_topic
-    table = contrast_topics(arrays, 0, 1, other_model=lda, n_words=3)
+    table = contrast_topics(arrays, topic=0, other_topic=1, other_estimator=lda, n_words=3)
     np.testing.assert_allclose(table["probability_in_other"], lda.topic_word_[1, table["word"].astype(int)], rtol=1e-6)
     assert table["side"].str.contains(r"\(model\)").any() and table["side"].str.contains(r"\(other model\)").any()
-    with pytest.raises(ValueError, match="30 features and other_model 2"):
-        contrast_topics(arrays, 0, 0, other_model=([[0.5, 0.5]], [[1.0]]))
+    with pytest.raises(ValueError, match="30 features and other_estimator 2"):
+        contrast_topics(arrays, topic=0, other_topic=0, other_estimator=([[0.5, 0.5]], [[1.0]]))
     named = GibbsLDA(2, max_iter=5, random_state=0)
     other = [make_pipeline(CountVectorizer(), named).fit([text]) for text in ("a1 b1 b1", "a1 c1 c1")]
     with pytest.raises(ValueError, match="other names"):
-        contrast_topics(other[0], 0, 0, other_model=other[1])
-    assert len(contrast_topics(lda, 1, 1)) == 0
+        contrast_topics(other[0], topic=0, other_topic=0, other_estimator=other[1])
+    assert len(contrast_topics(lda, topic=1, other_topic=1)) == 0
 
 
 def test_the_display_of_two_topics(corpus):
     arrays = corpus.topic_word, corpus.doc_topic
-    table = contrast_topics(arrays, 0, 1, n_words=4)
+    table = contrast_topics(arrays, topic=0, other_topic=1, n_words=4)
     display = TopicContrastDisplay.from_estimator(arrays, topic=0, other_topic=1, n_words=4)
     left, right = ([bar.get_width() for bar in bars] for bars in display.bars_)
     np.testing.assert_allclose(left, -table["probability"])
@@ -79,7 +79,7 @@ def test_the_display_of_two_topics(corpus):
 def test_the_display_of_two_groups(corpus, lda, groups):
     options = {"n_sweeps": 6, "random_state": 0}
     display = TopicContrastDisplay.from_estimator(lda, corpus.data, topic=1, groups=groups, group="x", **options)
-    table = group_words(corpus.data, lda, groups, **options)
+    table = group_words(lda, corpus.data, groups, **options)
     own = table[(table["topic"] == 1) & (table["group"] == "x")]
     n = len(own)
     assert n and list(display.words[:n]) == own["word"].tolist()
@@ -106,7 +106,7 @@ def test_what_the_display_refuses(corpus, lda):
 
 def test_quality(corpus, lda):
     display = TopicQualityDisplay.from_estimator(lda, corpus.data, n_top=5)
-    report = topic_report(corpus.data, lda, n_words=5)
+    report = topic_report(lda, corpus.data, n_words=5)
     x, y = display.points_.get_offsets().T
     np.testing.assert_allclose(x, report["coherence"].tolist())
     np.testing.assert_allclose(y, report["exclusivity"].tolist())

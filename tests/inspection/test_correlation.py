@@ -18,7 +18,7 @@ from sklda import (
     merge_topics,
 )
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import TopicCorrelationDisplay, topic_correlation
+from sklda.inspection import TopicCorrelationDisplay, describe, topic_correlation
 from sklda.inspection._correlation import _prior_correlation
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -221,7 +221,7 @@ def test_other_models():
     covariate = CovariateLDA(3, max_iter=20, random_state=0).fit(X, covariates=np.arange(20.0)[:, None])
     found = topic_correlation(covariate, n_samples=20)
     assert np.isfinite(found.correlation).all() and (np.abs(found.correlation) <= 1).all()
-    known = topic_correlation(compound, X=X[5:15], collections=labels[5:15])
+    known = topic_correlation(describe(compound, X[5:15], collections=labels[5:15]))
     theta = compound.transform(X[5:15], collections=labels[5:15])
     np.testing.assert_allclose(known.correlation, np.corrcoef(theta.T), atol=1e-6)
 
@@ -229,7 +229,7 @@ def test_other_models():
 def test_the_display():
     theta = np.random.default_rng(0).dirichlet([0.3, 1, 2, 1], 100)
     names = ["$x$", "b", "c", "d"]
-    display = TopicCorrelationDisplay.from_estimator(arrays(theta), topic_names=names)
+    display = TopicCorrelationDisplay.from_estimator(describe(arrays(theta), topic_names=names))
     found = topic_correlation(arrays(theta))
     shown = found.correlation[np.ix_(display.order, display.order)]
     off = ~np.eye(4, dtype=bool)

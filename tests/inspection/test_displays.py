@@ -19,6 +19,7 @@ from sklda.inspection import (
     TopicSharesDisplay,
     TopicSimilarityDisplay,
     TopicWordsDisplay,
+    describe,
     topic_hierarchy,
     topic_table,
 )
@@ -110,7 +111,9 @@ def test_words_by_relevance_with_corpus_frequencies(arrays, corpus):
 
 def test_documents(arrays, corpus):
     names = [f"document {d}" for d in range(30)]
-    display = TopicDocumentsDisplay.from_estimator(arrays, topic=1, n_documents=4, n_topics=3, document_names=names)
+    display = TopicDocumentsDisplay.from_estimator(
+        describe(arrays, document_names=names), topic=1, n_documents=4, n_topics=3
+    )
     theta = corpus.doc_topic
     rows = np.argsort(-theta[:, 1], kind="stable")[:4]
     assert display.names == [names[d] for d in rows]
@@ -228,9 +231,9 @@ def test_hostile_names_are_drawn():
     arrays = np.random.default_rng(0).dirichlet(np.ones(V), 3), np.full((V, 3), 1 / 3)
     names = [*HOSTILE[:-1], "$x$ $"]
     displays = [
-        TopicWordsDisplay.from_estimator(arrays, n_words=V, feature_names=names),
-        TopicSharesDisplay.from_estimator(arrays, feature_names=names, n_words=V),
-        TopicDocumentsDisplay.from_estimator(arrays, feature_names=names, document_names=names),
+        TopicWordsDisplay.from_estimator(describe(arrays, feature_names=names), n_words=V),
+        TopicSharesDisplay.from_estimator(describe(arrays, feature_names=names), n_words=V),
+        TopicDocumentsDisplay.from_estimator(describe(arrays, feature_names=names, document_names=names)),
     ]
     for display in displays:
         display.figure_.canvas.draw()

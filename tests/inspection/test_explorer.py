@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, GibbsLDA
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
-from sklda.inspection import TopicExplorer, _explorer_data, similarity_table, topic_table
+from sklda.inspection import TopicExplorer, _explorer_data, describe, similarity_table, topic_table
 from sklda.inspection._view import view
 
 TEXTS = ["apple banana Apple", "banana cherry apple!", "car engine wheel", "engine wheel wheel", ""]
@@ -46,7 +46,8 @@ def fitted(docstrings):
 @pytest.fixture(scope="module")
 def data(docstrings, fitted):
     names = {"feature_names": docstrings.feature_names, "document_names": docstrings.document_names}
-    explorer = TopicExplorer.from_estimator(fitted, docstrings.data, groups=docstrings.collection, **names)
+    named = describe(fitted, docstrings.data, **names)
+    explorer = TopicExplorer.from_estimator(named, groups=docstrings.collection)
     return parse(explorer.to_html())
 
 
@@ -70,7 +71,9 @@ def test_topics_and_documents_are_those_of_the_model(data, fitted, docstrings):
 def test_words_follow_the_relevance_at_every_position_of_the_slider(data, fitted, docstrings, weight):
     assert weight in data["lambdas"] and len(data["lambdas"]) == 21
     names = docstrings.feature_names
-    table = topic_table(fitted, X=docstrings.data, by="relevance", weight=weight, n_words=30, feature_names=names)
+    table = topic_table(
+        describe(fitted, feature_names=names), X=docstrings.data, by="relevance", weight=weight, n_words=30
+    )
     for k in range(8):
         assert listed(data, k, weight) == table["word"][table["topic"] == k].tolist()
 
@@ -139,7 +142,7 @@ def test_many_words_of_one_name():
     phi = np.full((2, V), 1 / V)
     X = np.ones((1, V), int)
     names = ["a"] * (V - 1) + ["b"]
-    page = TopicExplorer.from_estimator((phi, [[0.9, 0.1]]), X, feature_names=names, documents=["a b a a b"])
+    page = TopicExplorer.from_estimator(describe((phi, [[0.9, 0.1]]), feature_names=names), X, documents=["a b a a b"])
     assert parse(page.to_html())["documents"]["text"]["0"]["text"][2::3] == [0, 0, 0, 0, -1]
 
 
@@ -298,18 +301,30 @@ def test_the_page_is_one_file_that_names_no_address(tmp_path, docstrings, fitted
 @pytest.mark.parametrize(
     "options, error, message",
     [
-        ({"document_names": ["a"]}, ValueError, "document_names has 1 names; there are 5 documents"),
         ({"documents": ["a"]}, ValueError, "documents has 1 texts; there are 5 documents"),
         ({"documents": "a"}, TypeError, "documents must hold one text for each document"),
         ({"groups": ["a"]}, ValueError, "groups has 1 labels; there are 5 documents"),
         ({"groups": 3}, TypeError, "must hold one label for each document"),
-        ({"feature_names": ["a"]}, ValueError, "feature_names has 1 words; there are 3 columns"),
     ],
 )
 def test_bad_input(options, error, message):
     X = np.array([[1, 0, 2], [0, 1, 1], [3, 0, 0], [0, 0, 1], [0, 2, 0]])
     with pytest.raises(error, match=message):
         TopicExplorer.from_estimator(GibbsLDA(2, max_iter=1).fit(X), X, **options)
+
+
+@pytest.mark.parametrize(
+    "names, message",
+    [
+        ({"document_names": ["a"]}, "document_names has 1 names; there are 5 documents"),
+        ({"feature_names": ["a"]}, "feature_names has 1 words; there are 3 columns"),
+        ({"topic_names": ["a"]}, "topic_names has 1 names; there are 2 topics"),
+    ],
+)
+def test_bad_names(names, message):
+    X = np.array([[1, 0, 2], [0, 1, 1], [3, 0, 0], [0, 0, 1], [0, 2, 0]])
+    with pytest.raises(ValueError, match=message):
+        TopicExplorer.from_estimator(describe(GibbsLDA(2, max_iter=1).fit(X), X, **names))
 
 
 def test_a_model_without_documents_needs_x():

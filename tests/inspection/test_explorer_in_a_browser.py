@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import TopicExplorer, similarity_table, top_documents, top_words, topic_table
+from sklda.inspection import TopicExplorer, describe, similarity_table, top_documents, top_words, topic_table
 
 pytestmark = needs_chromium
 
@@ -23,24 +23,23 @@ def docstrings():
 
 
 @pytest.fixture(scope="module")
-def names(docstrings):
-    return {"feature_names": docstrings.feature_names}
-
-
-@pytest.fixture(scope="module")
 def fitted(docstrings):
     return GibbsLDA(6, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=20, random_state=0).fit(docstrings.data)
 
 
 @pytest.fixture(scope="module")
-def page(docstrings, fitted, names):
-    return TopicExplorer.from_estimator(
-        fitted, docstrings.data, document_names=docstrings.document_names, groups=docstrings.collection, **names
-    ).to_html()
+def named(docstrings, fitted):
+    names = {"feature_names": docstrings.feature_names, "document_names": docstrings.document_names}
+    return describe(fitted, docstrings.data, **names)
 
 
-def words_at(fitted, docstrings, names, k, weight):
-    table = topic_table(fitted, X=docstrings.data, by="relevance", weight=weight, n_words=30, **names)
+@pytest.fixture(scope="module")
+def page(docstrings, named):
+    return TopicExplorer.from_estimator(named, groups=docstrings.collection).to_html()
+
+
+def words_at(named, k, weight):
+    table = topic_table(named, by="relevance", weight=weight, n_words=30)
     return table["word"][table["topic"] == k].tolist()
 
 
@@ -67,7 +66,7 @@ def test_the_detector_of_messages_and_requests(tmp_path):
     assert any("complaint" in line for line in report.console)
 
 
-def test_every_panel_is_there_and_nothing_is_fetched(page, fitted, docstrings, names, tmp_path):
+def test_every_panel_is_there_and_nothing_is_fetched(page, fitted, docstrings, named, tmp_path):
     script = """
     return {
       panels: all("main > section").filter((panel) => panel.offsetHeight > 80).map((panel) => panel.id),
@@ -89,18 +88,18 @@ def test_every_panel_is_there_and_nothing_is_fetched(page, fitted, docstrings, n
     order = np.argsort(-share)
     assert found["topics"] == order.tolist()
     assert [value.partition(" ")[0] for value in found["values"]] == [f"{100 * share[k]:.1f}%" for k in order]
-    top = top_words(fitted, 4, **names)
+    top = top_words(named, n_words=4)
     assert found["labels"] == [" ".join(top["words"][k]) for k in order]
     assert found["current"] == [order[0]] and found["lambda"] == "0.60"
-    assert found["words"] == words_at(fitted, docstrings, names, order[0], 0.6)
-    closest = top_documents(fitted, n_documents=10, X=docstrings.data, document_names=docstrings.document_names)
+    assert found["words"] == words_at(named, order[0], 0.6)
+    closest = top_documents(named, n_documents=10)
     assert found["documents"] == closest["documents"][order[0]]
     assert found["tokens"] > 10 and found["drawn"] > 10 and found["unnamed"] == 0
     assert found["groups"] == ["numpy", "scipy", "sklearn"]
     assert found["summary"] == "6 topics, 2,533 words, 1,638 documents, 112,716 tokens"
 
 
-def test_clicks_slider_and_search_show_the_right_things(page, fitted, docstrings, names, tmp_path):
+def test_clicks_slider_and_search_show_the_right_things(page, fitted, docstrings, named, tmp_path):
     script = """
     const steps = {};
     one('#topic-list [data-topic="2"]').click();
@@ -166,7 +165,7 @@ def test_clicks_slider_and_search_show_the_right_things(page, fitted, docstrings
     assert shown == expected
     counts = dict(zip(docstrings.feature_names, np.asarray(docstrings.data.sum(axis=0)).ravel(), strict=True))
     for (value, words, frequencies), weight in zip(found["lists"], [0, 0.3, 1], strict=True):
-        assert value == f"{weight:.2f}" and words == words_at(fitted, docstrings, names, 2, weight)
+        assert value == f"{weight:.2f}" and words == words_at(named, 2, weight)
         assert [int(f.replace(",", "")) for f in frequencies] == [counts[word] for word in words]
     assert found["found"] == [word for word in docstrings.feature_names if word.startswith("eigenval")]
     word = found["found"][0]
@@ -276,9 +275,11 @@ def test_a_pipeline_of_texts_shows_them_whole(tmp_path):
     assert found[6][1] == ["Car", "engine", "wheel"] and found[8][1] == []
 
 
-def test_names_of_topics(docstrings, fitted, names, tmp_path):
+def test_names_of_topics(docstrings, fitted, tmp_path):
     topics = [*HOSTILE[:3], "Sums & products", "Zeros", "Other"]
-    explorer = TopicExplorer.from_estimator(fitted, docstrings.data, topic_names=topics, **names)
+    explorer = TopicExplorer.from_estimator(
+        describe(fitted, feature_names=docstrings.feature_names, topic_names=topics), docstrings.data
+    )
     script = """
     const steps = {labels: text("#topic-list .name"), query: one("#query-label").textContent};
     type(one("#query"), "sums");

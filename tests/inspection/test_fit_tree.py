@@ -70,11 +70,11 @@ def test_a_tree_that_is_refused(X, found):
     merged = merge_topics(found, [[0, 1]])
     with pytest.raises(TypeError, match="not merged"):
         topic_hierarchy(merged, of="fits")
-    assert "finer" not in topic_report(X, merged)
+    assert "finer" not in topic_report(merged, X)
 
 
 def test_reports_and_the_page_have_finer_topics(X, found):
-    report = topic_report(X, found, n_words=3)
+    report = topic_report(found, X, n_words=3)
     line = report["finer"][0][0]
     assert line.startswith("2 of 4 fits divide it: ") and " against " in line
     assert report["finer"][1:].tolist() == [[]] * 4

@@ -10,7 +10,7 @@ from sklda._core.corpus import Corpus
 from sklda._sampling import group_words as inner
 from sklda._sampling.group_words import GroupPriors, TopicGroups, sample_group_counts
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import group_words
+from sklda.inspection import describe, group_words
 
 ALARM = 1e-5
 
@@ -37,7 +37,7 @@ def coverage(seeds):
     for seed in seeds:
         X, topics, groups, phi = draw_groups(seed)
         lda = GibbsLDA.from_assignments(X, topics, doc_topic_prior=0.3, topic_word_prior=0.3)
-        table = group_words(X, lda, groups, n_words=60, n_sweeps=24, random_state=seed)
+        table = group_words(lda, X, groups, n_words=60, n_sweeps=24, random_state=seed)
         k, v = table["topic"], table["word"].astype(int)
         true = np.log(phi[0, k, v] / phi[1, k, v]) * np.where(table["group"] == 0, 1, -1)
         inside += ((table["low"] <= true) & (true <= table["high"])).tolist()
@@ -173,38 +173,38 @@ def test_the_table():
     X, topics, groups, _ = draw_groups(1)
     lda = GibbsLDA.from_assignments(X, topics, doc_topic_prior=0.3, topic_word_prior=0.3)
     lda.set_topic_names(["a", "b", "c"])
-    words = [f"w{v}" for v in range(60)]
-    options = {"n_sweeps": 6, "feature_names": words, "random_state": 0}
-    table = group_words(X, lda, groups, topics=["b"], n_words=60, **options)
+    lda = describe(lda, feature_names=[f"w{v}" for v in range(60)])
+    options = {"n_sweeps": 6, "random_state": 0}
+    table = group_words(lda, X, groups, topics=["b"], n_words=60, **options)
     assert set(table["name"]) == {"b"} and set(table["group"]) == {0, 1}
     # A word has a row in the group that uses it more.
     assert not table["word"].duplicated().any() and (table["log_ratio"] > 0).all() and (table["tokens"] >= 20).all()
     assert (table["low"] < table["log_ratio"]).all() and (table["log_ratio"] < table["high"]).all()
-    assert table.equals(group_words(X, lda, groups, topics=["b"], n_words=60, **options))
-    wide = group_words(X, lda, groups, topics=["b"], n_words=3, least_tokens=1, level=0.5, **options)
+    assert table.equals(group_words(lda, X, groups, topics=["b"], n_words=60, **options))
+    wide = group_words(lda, X, groups, topics=["b"], n_words=3, least_tokens=1, level=0.5, **options)
     assert (wide.groupby("group").size() == 3).all()
-    three = group_words(X, lda, np.arange(len(X)) % 3, topics=[0], n_words=2, **options)
+    three = group_words(lda, X, np.arange(len(X)) % 3, topics=[0], n_words=2, **options)
     assert set(three["group"]) == {0, 1, 2}
-    none = group_words(X, lda, groups, least_tokens=10**6, **options)
+    none = group_words(lda, X, groups, least_tokens=10**6, **options)
     assert list(none.columns) == list(table.columns) and len(none) == 0
 
 
 def test_new_documents_an_empty_group_and_labels():
     X, _, groups, _ = draw_groups(2, n_documents=60)
     lda = GibbsLDA(3, max_iter=30, random_state=0).fit(X[:30])
-    assert len(group_words(X, lda, groups, n_sweeps=6, least_tokens=2, random_state=0))
+    assert len(group_words(lda, X, groups, n_sweeps=6, least_tokens=2, random_state=0))
     X[:5] = 0
     empty = np.where(np.arange(60) < 5, 2, groups)
     options = {"n_sweeps": 6, "least_tokens": 2, "random_state": 0}
     with pytest.warns(UserWarning, match="5 of 60 documents have no words, and take no part"):
-        table = group_words(X, lda, empty, **options)
+        table = group_words(lda, X, empty, **options)
     assert set(table["group"]) == {0, 1}
     assert np.isfinite(table[["log_ratio", "low", "high"]]).all(axis=None)
     labelled = LabeledLDA(max_iter=20, random_state=0).fit(X, [[1, 0], [1, 1], [0, 1], [0, 0]] * 15)
     with pytest.warns(UserWarning, match="19 of 60 documents have no words or no labels, and take no part"):
-        assert len(group_words(X, labelled, groups, **options))
+        assert len(group_words(labelled, X, groups, **options))
     with pytest.raises(ValueError, match="at least two groups: 19 of 60 documents have no words or no labels"):
-        group_words(X, labelled, ["a", "a", "a", "b"] * 15, **options)
+        group_words(labelled, X, ["a", "a", "a", "b"] * 15, **options)
 
 
 def test_what_is_refused():
@@ -212,13 +212,13 @@ def test_what_is_refused():
     X, groups = corpus.data, np.arange(20) % 2
     lda = GibbsLDA(2, max_iter=5, random_state=0).fit(X)
     with pytest.raises(TypeError, match="no posterior draws"):
-        group_words(X, (corpus.topic_word, corpus.doc_topic), groups)
+        group_words((corpus.topic_word, corpus.doc_topic), X, groups)
     with pytest.raises(ValueError, match="one label"):
-        group_words(X, lda, [1] * 20)
+        group_words(lda, X, [1] * 20)
     with pytest.raises(ValueError, match="n_sweeps must be at least 6"):
-        group_words(X, lda, groups, n_sweeps=5)
+        group_words(lda, X, groups, n_sweeps=5)
     with pytest.raises(ValueError, match="level must lie between 0 and 1"):
-        group_words(X, lda, groups, level=95)
+        group_words(lda, X, groups, level=95)
 
 
 def test_topics_of_new_documents_are_those_of_the_model():
@@ -228,7 +228,7 @@ def test_topics_of_new_documents_are_those_of_the_model():
     lda = GibbsLDA(8, max_iter=100, random_state=0).fit(draw(300, 60))
     order = (lda.topic_word_ @ phi.T).argmax(axis=1)
     assert sorted(order) == list(range(8))
-    table = group_words(draw(60, 8), lda, np.arange(60) % 2, n_words=80, n_sweeps=30, least_tokens=1, random_state=0)
+    table = group_words(lda, draw(60, 8), np.arange(60) % 2, n_words=80, n_sweeps=30, least_tokens=1, random_state=0)
     once = table.drop_duplicates(["topic", "word"])
     own = order[once["topic"]] == once["word"].astype(int) // 10
     assert once["tokens"][~own].sum() < 0.01 * once["tokens"].sum()

@@ -181,7 +181,7 @@ def test_a_real_estimator():
     assert len(display.ellipses_) == 2
     display = PosteriorExpectationDisplay.from_estimator(lda, "distance", n_points=10)
     assert (display.low < display.value).all() and (display.value < display.high).all()
-    assert np.isfinite(leave_one_out_score(X, lda, n_draws=10, documents=[0, 1], random_state=0).score)
+    assert np.isfinite(leave_one_out_score(lda, X, n_draws=10, documents=[0, 1], random_state=0).score)
 
 
 @pytest.mark.parametrize(
@@ -282,6 +282,6 @@ def test_the_same_counts_under_other_names():
     frame = pandas.DataFrame([[2, 1, 0], [0, 1, 2]], columns=list("abc"))
     lda = GibbsLDA(2, max_iter=2, random_state=0).fit(frame)
     for ask in (topic_table, document_table, token_topics):
-        ask(model=lda, X=frame)
+        ask(lda, frame)
         with pytest.raises(ValueError, match="The feature names should match those that were passed during fit"):
-            ask(model=lda, X=frame.set_axis(list("cba"), axis=1))
+            ask(lda, frame.set_axis(list("cba"), axis=1))

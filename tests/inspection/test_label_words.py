@@ -9,6 +9,7 @@ from sklda import GibbsLDA, LabeledLDA
 from sklda.inspection import (
     ConvergenceDisplay,
     DocumentLabelsDisplay,
+    describe,
     document_table,
     label_words,
     to_arviz,
@@ -30,7 +31,7 @@ def fitted():
 
 
 def test_words_of_labels(fitted):
-    table = label_words(fitted, n_words=2, feature_names=WORDS)
+    table = label_words(describe(fitted, feature_names=WORDS), n_words=2)
     assert table["label"].tolist() == ["fruit", "fruit", "car", "car"]
     assert set(table["word"]) == {"apple", "banana", "engine", "wheel"}
     for row in table.to_dict("records"):
@@ -39,9 +40,9 @@ def test_words_of_labels(fitted):
         np.testing.assert_allclose([row["count"], row["share"]], [counts[k], counts[k] / counts.sum()])
         assert row["probability"] == fitted.topic_word_[k, v]
     # The document without labels does not count.
-    everything = label_words(fitted, n_words=100, feature_names=WORDS)
+    everything = label_words(describe(fitted, feature_names=WORDS), n_words=100)
     assert everything["count"].sum() == pytest.approx(X[:3].sum())
-    assert label_words(fitted, labels=[1], n_words=1, feature_names=WORDS)["label"].tolist() == ["car"]
+    assert label_words(describe(fitted, feature_names=WORDS), labels=[1], n_words=1)["label"].tolist() == ["car"]
 
 
 def test_shared_topics_have_names():
@@ -56,13 +57,13 @@ def test_other_models_have_no_labels(fitted):
 
 
 def test_tokens_have_labels_of_their_document(fitted):
-    table = token_topics(X, fitted, feature_names=WORDS)
+    table = token_topics(describe(fitted, feature_names=WORDS), X)
     assert set(table["name"][table["document"] == 0]) == {"fruit"}
     assert set(table["name"][table["document"] == 1]) == {"car"}
     assert set(table["name"][table["document"] == 3]) == {""}
-    one = token_topics(X, fitted, document=0)
+    one = token_topics(fitted, X, document=0)
     assert (one["fruit"] == 1).all()
-    both = token_topics(X, fitted, document=2)
+    both = token_topics(fitted, X, document=2)
     np.testing.assert_allclose(both["fruit"] + both["car"], 1)
     # The full conditional of the first token, by its formula.
     z, words = fitted.topic_assignments_, np.repeat(np.tile(np.arange(5), 4), X.ravel())
@@ -74,16 +75,16 @@ def test_tokens_have_labels_of_their_document(fitted):
     totals = np.array([(rest & (z == k)).sum() for k in range(2)])
     weights = (n + 0.5) * (m + 0.1) / (totals + 0.5)
     assert both["fruit"][0] == pytest.approx(weights[0] / weights.sum())
-    assert (token_topics(X, fitted, document=3)[["fruit", "car"]] == 0).all(axis=None)
+    assert (token_topics(fitted, X, document=3)[["fruit", "car"]] == 0).all(axis=None)
 
 
 def test_tokens_of_new_documents_may_have_any_label(fitted):
-    table = token_topics(X[2:] + 1, fitted, feature_names=WORDS)
+    table = token_topics(describe(fitted, feature_names=WORDS), X[2:] + 1)
     assert set(table["name"]) == {"fruit", "car"}
 
 
 def test_the_display(fitted):
-    display = DocumentLabelsDisplay.from_estimator(fitted, X, document=2, feature_names=WORDS)
+    display = DocumentLabelsDisplay.from_estimator(describe(fitted, feature_names=WORDS), X, document=2)
     assert display.tokens.sum() == pytest.approx(X[2].sum())
     assert sorted(display.words) == WORDS
     np.testing.assert_allclose(display.proportions, np.sort(fitted.doc_topic_[2])[::-1])

@@ -88,7 +88,12 @@ def functions():
                 fits_anew = (
                     "n_components" in parameters and parameters["n_components"].default is inspect.Parameter.empty
                 )
-                if "X" in parameters and {"model", "models", "estimator"} & set(parameters) and not fits_anew:
+                if (
+                    "X" in parameters
+                    and {"models", "estimator"} & set(parameters)
+                    and name != "describe"
+                    and not fits_anew
+                ):
                     found[name if method is None else f"{name}.{method}"] = call
     return found
 
@@ -101,7 +106,6 @@ def arguments(call, model, counts, with_documents):
     n = len(counts)
     values = {
         "X": counts if with_documents else None,
-        "model": model,
         "estimator": model,
         "models": [model, model],
         # Effects do not need that of documents that take no part.
@@ -109,7 +113,6 @@ def arguments(call, model, counts, with_documents):
         "clusters": [f"source {d % 10}" if d < N else None for d in range(n)],
         "groups": ALL[:n] % 4,
         "group": 0,
-        "document_names": [f"name {d}" for d in range(n)],
         "document": 5,
         "documents": [" ".join(f"{v} " * c for v, c in enumerate(row)) for row in counts],
         "topic": 0,
@@ -208,10 +211,10 @@ def test_functions_are_found():
 def test_what_is_left_out_is_said():
     model, counts = cases()["Gibbs, no words"][1]
     with pytest.warns(UserWarning, match="100 of 160 documents have no words, and take no part"):
-        topic_effects(counts, model, ALL, n_draws=2, random_state=0)
+        topic_effects(model, counts, ALL, n_draws=2, random_state=0)
     with pytest.warns(UserWarning, match="100 of 160 documents have no words, and take no part"):
         assert topic_hierarchy(model, of="documents").documents.tolist() == D.tolist()
-    for call in (lambda: topic_correlation(model, X=EMPTY), lambda: topic_effects(EMPTY, model, ALL[:ADDED])):
+    for call in (lambda: topic_correlation(model, X=EMPTY), lambda: topic_effects(model, EMPTY, ALL[:ADDED])):
         with pytest.raises(ValueError, match="words"):
             call()
 
@@ -222,7 +225,7 @@ def test_their_rows_have_no_main_topic(case):
     table = document_table(model, X=counts)
     assert table["main_topic"].isna().tolist() == [False] * N + [True] * ADDED
     assert table.loc[N:, "topic_0"].isna().all() and table.loc[: N - 1, "topic_0"].notna().all()
-    assert all(rows and max(rows) < N for rows in top_documents(model, 100, X=counts)["rows"])
+    assert all(rows and max(rows) < N for rows in top_documents(model, n_documents=100, X=counts)["rows"])
 
 
 def test_a_group_of_such_documents_is_unknown():
@@ -234,10 +237,10 @@ def test_a_group_of_such_documents_is_unknown():
         np.isnan(shares.mean).any(axis=1).tolist() == [False, False, True] == np.isnan(shares.std).any(axis=1).tolist()
     )
     with pytest.warns(UserWarning, match="no part"):
-        table = group_words(counts, model, groups, n_sweeps=6, least_tokens=1, random_state=0)
+        table = group_words(model, counts, groups, n_sweeps=6, least_tokens=1, random_state=0)
     assert set(table["group"]) == {0, 1}
     with pytest.raises(ValueError, match="at least two groups: 100 of 160 documents have no words or no labels"):
-        group_words(counts, model, ALL < N, n_sweeps=6)
+        group_words(model, counts, ALL < N, n_sweeps=6)
     with pytest.raises(ValueError, match="document 70 has no labels, so the fit left it out"):
         DocumentLabelsDisplay.from_estimator(model, counts, document=70)
 

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklda import GibbsLDA
 from sklda._core.distances import jensen_shannon
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import to_pyldavis
+from sklda.inspection import describe, to_pyldavis
 from sklda.inspection._pyldavis import classical_scaling
 
 TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel", ""]
@@ -24,7 +24,7 @@ MODELS = [
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_arguments(model):
     pipeline = make_pipeline(CountVectorizer(), model).fit(TEXTS)
-    found = to_pyldavis(TEXTS, pipeline)
+    found = to_pyldavis(pipeline, TEXTS)
     counts = pipeline[0].transform(TEXTS).toarray()
     names = pipeline[0].get_feature_names_out()
     phi = model.components_ / model.components_.sum(axis=1, keepdims=True, dtype=np.float64)
@@ -59,7 +59,7 @@ def test_points_have_the_distances_of_topics_in_a_plane():
 def test_bad_input(model, X, message):
     model.fit(make_lda_corpus(10, 5, 2, random_state=0).data)
     with pytest.raises(ValueError, match=message):
-        to_pyldavis(X, model)
+        to_pyldavis(model, X)
 
 
 @pytest.mark.filterwarnings("default")
@@ -69,7 +69,7 @@ def test_pyldavis_takes_them(n_components):
     corpus = make_lda_corpus(60, 40, 4, doc_length=[0, 1] + [30] * 58, random_state=0)
     lda = GibbsLDA(n_components, doc_topic_prior=0.1, max_iter=20, random_state=0).fit(corpus.data)
     names = [f"word {v}" for v in range(40)]
-    prepared = pyLDAvis.prepare(**to_pyldavis(corpus.data, lda, feature_names=names), n_jobs=1)
+    prepared = pyLDAvis.prepare(**to_pyldavis(describe(lda, feature_names=names), corpus.data), n_jobs=1)
     assert prepared.topic_coordinates["topics"].tolist() == list(range(n_components)) == prepared.topic_order
     n = np.ravel(corpus.data.sum(axis=1))
     share = n @ lda.doc_topic_ / n.sum()

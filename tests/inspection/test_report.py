@@ -17,7 +17,7 @@ from sklda import (
     LabeledLDA,
     TopicCountLDA,
 )
-from sklda.inspection import top_documents, top_words, topic_report
+from sklda.inspection import describe, top_documents, top_words, topic_report
 from sklda.metrics import topic_coherence, topic_exclusivity
 
 # Three topics with four words each.
@@ -32,9 +32,9 @@ def chains():
 
 
 def test_columns_are_those_of_other_tables_and_metrics(chains):
-    report = topic_report(X, chains, n_words=4)
-    assert report["words"].tolist() == top_words(chains, 4)["words"].tolist()
-    exclusive = top_words(chains, 4, X=X, by="frex")
+    report = topic_report(chains, X, n_words=4)
+    assert report["words"].tolist() == top_words(chains, n_words=4)["words"].tolist()
+    exclusive = top_words(chains, n_words=4, X=X, by="frex")
     assert report["exclusive_words"].tolist() == exclusive["words"].tolist()
     columns = {name: column.to_numpy() for name, column in report.items()}
     np.testing.assert_array_equal(columns["share"], chains.topic_share_)
@@ -42,29 +42,29 @@ def test_columns_are_those_of_other_tables_and_metrics(chains):
     np.testing.assert_array_equal(columns["stability"], chains.topic_stability_)
     np.testing.assert_array_equal(columns["prevalence"], chains.topic_prevalence_)
     assert columns["found_in"][0] == f"{round(3 * chains.topic_prevalence_[0])} of 3 chains"
-    np.testing.assert_array_equal(columns["coherence"], topic_coherence(X, chains, n_words=4, per_topic=True))
+    np.testing.assert_array_equal(columns["coherence"], topic_coherence(chains, X, n_words=4, per_topic=True))
     exclusivity = topic_exclusivity(chains, n_words=4, per_topic=True)
     np.testing.assert_allclose(columns["exclusivity"], exclusivity, rtol=1e-14)
     weights = X.sum(axis=1)[:, None] * chains.doc_topic_
     np.testing.assert_allclose(columns["effective_documents"], np.exp(entropy(weights)), rtol=1e-5)
-    closest = top_documents(chains, 1, X=X)
+    closest = top_documents(chains, n_documents=1, X=X)
     assert columns["document"].tolist() == [rows[0] for rows in closest["rows"]]
     assert columns["proportion"].tolist() == [values[0] for values in closest["proportions"]]
 
 
 def test_documents_that_were_not_in_the_fit(chains):
     new = X[:5] + 1
-    report = topic_report(new, chains)
+    report = topic_report(chains, new)
     assert "share_std" not in report and "stability" in report
     theta, lengths = chains.transform(new), new.sum(axis=1)
     np.testing.assert_allclose(report["share"].tolist(), lengths @ theta / lengths.sum())
-    assert report["coherence"].tolist() == topic_coherence(new, chains, per_topic=True).tolist()
+    assert report["coherence"].tolist() == topic_coherence(chains, new, per_topic=True).tolist()
 
 
 def test_the_names_that_are_given(chains):
     names = ["sport", "money", "x" * 200]
     documents = [f"text {d}" for d in range(20)]
-    report = topic_report(X, chains, topic_names=names, document_names=documents)
+    report = topic_report(describe(chains, X, topic_names=names, document_names=documents))
     assert report["name"].tolist() == names and report.shape == (3, 14) and set(report["document"]) <= set(documents)
 
 
@@ -84,7 +84,7 @@ def test_the_names_that_are_given(chains):
 )
 @pytest.mark.filterwarnings("ignore")
 def test_every_model(model):
-    report = topic_report(X, model.fit(X))
+    report = topic_report(model.fit(X), X)
     assert len(report) == len(model.components_) and report.columns.tolist()[:5] == ESSENTIAL
     # Without words of its own, a topic has no stability.
     known = report.select_dtypes("number").drop(columns=["stability", "prevalence"], errors="ignore")
@@ -94,16 +94,16 @@ def test_every_model(model):
 def test_topics_without_tokens_have_no_stability(chains, monkeypatch):
     monkeypatch.setattr(chains, "topic_stability_", np.array([0.5, np.nan, 0.7]))
     monkeypatch.setattr(chains, "topic_prevalence_", np.array([1, np.nan, 1 / 3]))
-    report = topic_report(X, chains)
+    report = topic_report(chains, X)
     assert report["found_in"].tolist() == ["3 of 3 chains", "", "1 of 3 chains"]
     assert report["stability"].isna().tolist() == [False, True, False]
 
 
 def test_labels_and_collections():
     labelled = LabeledLDA(n_shared=1, max_iter=5, random_state=0).fit(X, LABELS)
-    assert topic_report(X, labelled)["name"].tolist() == ["money", "sport", "shared 0"]
+    assert topic_report(labelled, X)["name"].tolist() == ["money", "sport", "shared 0"]
     compound = CompoundLDA(2, max_iter=5, random_state=0).fit(X, collections=LABELS)
-    known = topic_report(X[:6], compound, collections=LABELS[:6])["share"].tolist()
+    known = topic_report(describe(compound, X[:6], collections=LABELS[:6]))["share"].tolist()
     theta = compound.transform(X[:6], collections=LABELS[:6])
     np.testing.assert_allclose(known, X[:6].sum(axis=1) @ theta / X[:6].sum())
 
@@ -112,19 +112,21 @@ def test_a_pipeline_of_texts():
     texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel", ""]
     lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=50, random_state=0)
     pipeline = make_pipeline(CountVectorizer(), lda).fit(texts)
-    report = topic_report(texts, pipeline, n_words=2)
+    report = topic_report(pipeline, texts, n_words=2)
     assert sorted(words[0] for words in report["words"]) == ["apple", "wheel"]
     assert (report["coherence"] > 0.5).all() and report["effective_documents"].between(1, 2.5).all()
 
 
 def test_odd_models():
-    one = topic_report([[3], [1]], ([[1.0]], [[1.0], [1.0]]))
+    one = topic_report(([[1.0]], [[1.0], [1.0]]), [[3], [1]])
     assert np.isnan(one["coherence"][0]) and one["words"][0] == ["0"]
     arrays = np.eye(2, 3), [[1.0, 0.0], [1.0, 0.0]]
-    assert topic_report([[1, 0, 1], [2, 0, 1]], arrays)["effective_documents"][1] == 0
+    assert topic_report(arrays, [[1, 0, 1], [2, 0, 1]])["effective_documents"][1] == 0
     V = len(HOSTILE)
     hostile = np.full((1, V), 1 / V), np.ones((2, 1))
-    report = topic_report(np.ones((2, V), int), hostile, feature_names=HOSTILE, document_names=HOSTILE[:2], n_words=V)
+    report = topic_report(
+        describe(hostile, np.ones((2, V), int), feature_names=HOSTILE, document_names=HOSTILE[:2]), n_words=V
+    )
     assert report["words"][0] == HOSTILE and report["document"][0] == HOSTILE[0]
     assert "<script" not in report._repr_html_()
 
@@ -132,12 +134,12 @@ def test_odd_models():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda lda: topic_report(lda, X), TypeError, "the two arguments are exchanged"),
-        (lambda lda: topic_report(None, lda), ValueError, "X is None: give the documents"),
-        (lambda lda: topic_report(X, lda, n_words=0), ValueError, "n_words must be at least 1"),
-        (lambda lda: topic_report(X * 0, lda), ValueError, "X has no words"),
-        (lambda lda: topic_report(X[:, :3], lda), ValueError, "X has 3 features"),
-        (lambda lda: topic_report(X, lda, topic_names=["a"]), ValueError, "topic_names has 1 names"),
+        (lambda lda: topic_report(X, lda), TypeError, "the two arguments are exchanged"),
+        (lambda lda: topic_report(lda, None), ValueError, "X is None: give the documents"),
+        (lambda lda: topic_report(lda, X, n_words=0), ValueError, "n_words must be at least 1"),
+        (lambda lda: topic_report(lda, X * 0), ValueError, "X has no words"),
+        (lambda lda: topic_report(lda, X[:, :3]), ValueError, "X has 3 features"),
+        (lambda lda: topic_report(describe(lda, topic_names=["a"]), X), ValueError, "topic_names has 1 names"),
     ],
 )
 def test_refusals(chains, call, error, message):

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import document_table, similarity_table, top_documents, top_words, topic_table
+from sklda.inspection import describe, document_table, similarity_table, top_documents, top_words, topic_table
 
 PHI = np.array([[0.5, 0.3, 0.2, 0.0], [0.5, 0.1, 0.1, 0.3]])
 THETA = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
@@ -24,19 +24,19 @@ TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engin
 
 
 def test_top_words_of_arrays():
-    table = top_words((PHI, THETA), 2, feature_names=NAMES)
+    table = top_words(describe((PHI, THETA), feature_names=NAMES), n_words=2)
     assert table.columns.tolist() == ["topic", "share", "words"] and table["topic"].tolist() == [0, 1]
     assert table["words"].tolist() == [["the", "cat"], ["the", "bank"]]
     np.testing.assert_allclose(table["share"], THETA.mean(axis=0))
     # With X the shares are those of tokens.
     n = X.sum(axis=1)
     assert top_words((PHI, THETA), X=X)["share"][0] == pytest.approx(n @ THETA[:, 0] / n.sum())
-    assert [len(words) for words in top_words((PHI, THETA), 10)["words"]] == [4, 4]
+    assert [len(words) for words in top_words((PHI, THETA), n_words=10)["words"]] == [4, 4]
 
 
 @pytest.mark.parametrize("weight", [0, 0.25, 1])
 def test_relevance(weight):
-    table = topic_table((PHI, THETA), X=X, by="relevance", weight=weight, n_words=3, feature_names=NAMES)
+    table = topic_table(describe((PHI, THETA), feature_names=NAMES), X=X, by="relevance", weight=weight, n_words=3)
     p = X.sum(axis=0) / X.sum()
     with np.errstate(divide="ignore"):
         log_phi = np.log(PHI)
@@ -53,7 +53,7 @@ def test_relevance(weight):
 def test_a_word_that_x_does_not_have_takes_its_share_from_the_model():
     few = X.copy()
     few[:, 3] = 0
-    table = topic_table((PHI, THETA), X=few, by="relevance", n_words=4, feature_names=NAMES)
+    table = topic_table(describe((PHI, THETA), feature_names=NAMES), X=few, by="relevance", n_words=4)
     share = few.sum(axis=1) @ THETA / few.sum()
     row = table[(table["topic"] == 1) & (table["word"] == "bank")]
     assert row["word_share"].item() == pytest.approx(share @ PHI[:, 3])
@@ -62,22 +62,22 @@ def test_a_word_that_x_does_not_have_takes_its_share_from_the_model():
 
 def test_frex():
     """By hand: ranks of 0.5, 0.3, 0.2, 0 are 4, 3, 2, 1; those of the shares 1/2, 3/4, 2/3, 0 are 2, 4, 3, 1."""
-    table = topic_table((PHI, THETA), by="frex", n_words=4, feature_names=NAMES)
+    table = topic_table(describe((PHI, THETA), feature_names=NAMES), by="frex", n_words=4)
     own = table[table["topic"] == 0]
     assert own["word"].tolist() == ["cat", "the", "dog", "bank"]
     expected = [1 / (0.5 / 0.75 + 0.5 / 1), 1 / (0.5 / 1 + 0.5 / 0.5), 1 / (0.5 / 0.5 + 0.5 / 0.75), 0.25]
     np.testing.assert_allclose(own["score"], expected)
-    by_frequency = topic_table((PHI, THETA), by="frex", weight=1, n_words=4, feature_names=NAMES)
+    by_frequency = topic_table(describe((PHI, THETA), feature_names=NAMES), by="frex", weight=1, n_words=4)
     assert by_frequency["word"][:4].tolist() == NAMES
 
 
 def test_equal_words_are_in_the_order_of_the_model():
-    table = top_words((np.full((1, 50), 0.02), [[1.0]]), 7)
+    table = top_words((np.full((1, 50), 0.02), [[1.0]]), n_words=7)
     assert table["words"][0] == [str(v) for v in range(7)]
 
 
 def test_top_documents_and_document_table():
-    table = top_documents((PHI, THETA), n_documents=2, X=X, document_names=["a", "b", "c"])
+    table = top_documents(describe((PHI, THETA), X, document_names=["a", "b", "c"]), n_documents=2)
     assert table["documents"].tolist() == [["a", "c"], ["b", "c"]]
     assert table["rows"].tolist() == [[0, 2], [1, 2]] and table["proportions"][1] == [0.8, 0.4]
     table = document_table((PHI, THETA), X=X)
@@ -130,7 +130,7 @@ def test_estimators_of_the_package(estimator, corpus):
 def test_new_documents_of_known_collections(corpus):
     labels = ["a"] * 20 + ["b"] * 20
     lda = CompoundLDA(2, max_iter=20, random_state=0).fit(corpus, collections=labels)
-    known = document_table(lda, X=corpus[15:25], collections=labels[15:25])[["topic_0", "topic_1"]]
+    known = document_table(describe(lda, corpus[15:25], collections=labels[15:25]))[["topic_0", "topic_1"]]
     np.testing.assert_array_equal(known, lda.transform(corpus[15:25], collections=labels[15:25]))
     assert not np.array_equal(known, document_table(lda, X=corpus[15:25])[["topic_0", "topic_1"]])
 
@@ -154,19 +154,19 @@ def test_pipelines_searches_and_frames():
     search = GridSearchCV(make_pipeline(CountVectorizer(), lda), {"gibbslda__max_iter": [5, 50]}, cv=2).fit(
         TEXTS[::3] + TEXTS[::3]
     )
-    assert sorted(words[0] for words in top_words(pipeline, 1)["words"]) == ["apple", "wheel"]
+    assert sorted(words[0] for words in top_words(pipeline, n_words=1)["words"]) == ["apple", "wheel"]
     assert document_table(pipeline, X=TEXTS)["tokens"].tolist() == [3, 3, 3, 3]
-    assert sorted(words[0] for words in top_words(search, 1)["words"]) == ["apple", "wheel"]
+    assert sorted(words[0] for words in top_words(search, n_words=1)["words"]) == ["apple", "wheel"]
     assert document_table(search, X=TEXTS)["tokens"].tolist() == [3, 2, 2, 3]
     frame = pandas.DataFrame(X, columns=NAMES)
-    assert set(top_words(GibbsLDA(2, max_iter=3).fit(frame), 4)["words"].explode()) == set(NAMES)
+    assert set(top_words(GibbsLDA(2, max_iter=3).fit(frame), n_words=4)["words"].explode()) == set(NAMES)
     nested = make_pipeline(CountVectorizer(), make_pipeline("passthrough", lda)).fit(TEXTS)
-    assert top_words(nested, 2, feature_names=list("abcdef"))["words"][0][0] in "abcdef"
+    assert top_words(describe(nested, feature_names=list("abcdef")), n_words=2)["words"][0][0] in "abcdef"
 
 
 def test_a_file_has_the_words_as_they_are(tmp_path):
     names = ["=1+1", "-x", "a, b", "ü\n"]
-    table = topic_table((PHI, THETA), n_words=4, feature_names=names)
+    table = topic_table(describe((PHI, THETA), feature_names=names), n_words=4)
     table.to_csv(tmp_path / "table.csv", index=False)
     assert pandas.read_csv(tmp_path / "table.csv")["word"].tolist() == table["word"].tolist()
     assert set(table["word"]) == set(names)
@@ -174,24 +174,30 @@ def test_a_file_has_the_words_as_they_are(tmp_path):
 
 def test_every_name_can_be_in_a_table():
     phi = np.full((1, len(HOSTILE)), 1 / len(HOSTILE))
-    table = top_words((phi, [[1.0]]), len(HOSTILE), feature_names=HOSTILE)
+    table = top_words(describe((phi, [[1.0]]), feature_names=HOSTILE), n_words=len(HOSTILE))
     assert table["words"][0] == HOSTILE and "<script" not in table._repr_html_()
-    assert topic_table((phi, [[1.0]]), n_words=len(HOSTILE), feature_names=HOSTILE)["word"].tolist() == HOSTILE
+    assert (
+        topic_table(describe((phi, [[1.0]]), feature_names=HOSTILE), n_words=len(HOSTILE))["word"].tolist() == HOSTILE
+    )
 
 
 @pytest.mark.parametrize(
     "call, error, message",
     [
-        (lambda: top_words((PHI, THETA), 0), ValueError, "n_words must be at least 1, got 0"),
-        (lambda: top_words((PHI, THETA), 2.5), TypeError, "n_words must be an int"),
+        (lambda: top_words((PHI, THETA), n_words=0), ValueError, "n_words must be at least 1, got 0"),
+        (lambda: top_words((PHI, THETA), n_words=2.5), TypeError, "n_words must be an int"),
         (lambda: top_words(PHI), TypeError, "ndarray has no components_: give a fitted topic model, a pipeline"),
         (lambda: top_words((PHI,)), ValueError, "a model given as arrays is a pair"),
         (lambda: top_words((PHI, THETA[:, :1])), ValueError, "doc_topic has shape"),
         (lambda: top_words((-PHI, THETA)), ValueError, "topic_word holds negative"),
         (lambda: top_words((PHI * 0, THETA)), ValueError, r"topic_word\[0\] holds only zeros"),
         (lambda: top_words((PHI, THETA * np.nan)), ValueError, "doc_topic holds negative, NaN"),
-        (lambda: top_words((PHI, THETA), feature_names="abcd"), TypeError, "one word for each column"),
-        (lambda: top_words((PHI, THETA), feature_names=["a"]), ValueError, "has 1 words; there are 4 columns"),
+        (lambda: top_words(describe((PHI, THETA), feature_names="abcd")), TypeError, "one word for each column"),
+        (
+            lambda: top_words(describe((PHI, THETA), feature_names=["a"])),
+            ValueError,
+            "has 1 words; there are 4 columns",
+        ),
         (lambda: top_words((PHI, THETA), by="lift"), ValueError, "by must be one of"),
         (lambda: top_words((PHI, THETA), weight=0.5), ValueError, "the order by probability has none"),
         (lambda: top_words((PHI, THETA), by="frex", weight=2), ValueError, "between 0 and 1, got 2"),
@@ -199,9 +205,13 @@ def test_every_name_can_be_in_a_table():
         (lambda: top_words((PHI, THETA), X=X[:2]), ValueError, "X has 2 documents; doc_topic has 3"),
         (lambda: top_words((PHI, THETA), X=X[:, :3]), ValueError, "X has 3 features; topic_word has 4"),
         (lambda: top_words((PHI, THETA), X=-X), ValueError, "Negative values in data"),
-        (lambda: top_documents((PHI, THETA), document_names=["a"]), ValueError, "there are 3 documents"),
-        (lambda: document_table((PHI, THETA), X=X, collections=[1, 1, 2]), TypeError, "arrays have no collections"),
-        (lambda: document_table(FITTED, X=X, collections=[1, 1, 2]), TypeError, "GibbsLDA has no collections"),
+        (lambda: top_documents(describe((PHI, THETA), document_names=["a"])), ValueError, "there are 3 documents"),
+        (
+            lambda: document_table(describe((PHI, THETA), X, collections=[1, 1, 2])),
+            TypeError,
+            "arrays have no collections",
+        ),
+        (lambda: document_table(describe(FITTED, X, collections=[1, 1, 2])), TypeError, "GibbsLDA has no collections"),
         (lambda: document_table(FITTED, X=X[:, :2]), ValueError, "X has 2 features; the GibbsLDA has 4"),
         (lambda: top_words(GibbsLDA(2)), NotFittedError, "not fitted"),
     ],
@@ -216,6 +226,6 @@ def test_the_documents_of_the_fit_in_other_collections(corpus):
     labels = ["a", "b"] * (corpus.shape[0] // 2)
     lda = CompoundLDA(2, max_iter=20, random_state=0).fit(corpus, collections=labels)
     columns = ["topic_0", "topic_1"]
-    np.testing.assert_array_equal(document_table(lda, X=corpus, collections=labels)[columns], lda.doc_topic_)
-    other = document_table(lda, X=corpus, collections=labels[::-1])[columns]
+    np.testing.assert_array_equal(document_table(describe(lda, corpus, collections=labels))[columns], lda.doc_topic_)
+    other = document_table(describe(lda, corpus, collections=labels[::-1]))[columns]
     np.testing.assert_array_equal(other, lda.transform(corpus, collections=labels[::-1]))

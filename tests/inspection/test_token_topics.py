@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, point_estimates
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
-from sklda.inspection import token_topics
+from sklda.inspection import describe, token_topics
 
 ALARM = 1e-6
 TEXTS = ["banana apple banana cherry", "cherry banana", "engine car wheel", "wheel car engine car"]
@@ -58,7 +58,7 @@ def test_words_are_right_where_indices_are_not_sorted():
     names = docstrings.feature_names
     priors = {"doc_topic_prior": 0.1, "topic_word_prior": 0.05}
     lda = GibbsLDA(5, **priors, max_iter=3, random_state=0).fit(X)
-    table = token_topics(X, lda, feature_names=names)
+    table = token_topics(describe(lda, feature_names=names), X)
     place = {word: v for v, word in enumerate(names)}
     words, documents = table["word"].map(place).to_numpy(), table["document"].astype(int).to_numpy()
     counts = sparse.coo_matrix((np.ones(len(table)), (documents, words)), X.shape).toarray()
@@ -78,7 +78,7 @@ def test_words_are_right_where_indices_are_not_sorted():
 def test_a_pipeline_with_a_vectorizer():
     lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=50, random_state=0)
     pipeline = make_pipeline(CountVectorizer(), lda).fit(TEXTS)
-    table = token_topics(TEXTS, pipeline, document_names=list("abcd"))
+    table = token_topics(describe(pipeline, TEXTS, document_names=list("abcd")))
     for name, text in zip("abcd", TEXTS, strict=True):
         assert sorted(text.split()) == table["word"][table["document"] == name].tolist()
     assert table.groupby("word")["topic"].nunique().max() == 1
@@ -109,7 +109,7 @@ def check_conditionals(lda, X, alpha, eta):
     documents = np.repeat(np.arange(X.shape[0]), lengths)
     expected = exact_conditionals(words, documents, lda.topic_assignments_, alpha, eta)
     for d in range(X.shape[0]):
-        table = token_topics(X, lda, document=d)
+        table = token_topics(lda, X, document=d)
         found = table.filter(regex="^topic_").to_numpy()
         assert table["word"].tolist() == words[documents == d].astype(str).tolist()
         assert table["topic"].tolist() == lda.topic_assignments_[documents == d].tolist()
@@ -143,7 +143,7 @@ def test_the_average_of_the_full_conditionals_is_the_point_estimate():
     lda = GibbsLDA(3, **priors, max_iter=4, random_state=0).fit(SMALL)
     estimates = point_estimates(SMALL, lda.topic_assignments_, **priors)
     for d in range(6):
-        expected = token_topics(SMALL, lda, document=d).filter(regex="^topic_").to_numpy().sum(axis=0) + 0.3
+        expected = token_topics(lda, SMALL, document=d).filter(regex="^topic_").to_numpy().sum(axis=0) + 0.3
         np.testing.assert_allclose(estimates.doc_topic[d], expected / expected.sum())
 
 
@@ -178,17 +178,17 @@ def test_new_documents():
     corpus = make_lda_corpus(60, 30, 4, doc_length=40, random_state=0).data
     lda = GibbsLDA(4, doc_topic_prior=0.2, topic_word_prior=0.1, max_iter=60, random_state=0).fit(corpus[:40])
     new = shuffled(corpus[40:])
-    table = token_topics(new, lda)
+    table = token_topics(lda, new)
     counts = np.zeros(new.shape, int)
     np.add.at(counts, (table["document"].astype(int), table["word"].astype(int)), 1)
     np.testing.assert_array_equal(counts, new.toarray())
     # A document's draw depends neither on other documents nor on n_jobs.
-    alone = token_topics(new[7:8], lda)
+    alone = token_topics(lda, new[7:8])
     assert alone["topic"].tolist() == table["topic"][table["document"] == 7].tolist()
     lda.set_params(n_jobs=2)
-    assert token_topics(new, lda).equals(table)
+    assert token_topics(lda, new).equals(table)
     # p(z_i = k | other z, w) from the counts of the others in the document.
-    own = token_topics(new, lda, document=7)
+    own = token_topics(lda, new, document=7)
     z, v = own["topic"].to_numpy(), own["word"].astype(int).to_numpy()
     for i in range(len(z)):
         weight = (np.bincount(np.delete(z, i), minlength=4) + 0.2) * lda.topic_word_[:, v[i]]
@@ -199,7 +199,7 @@ def test_a_fit_without_assignments_is_folded_in():
     corpus = make_compound_lda_corpus([10, 10], 20, 2, random_state=0)
     options = {"method": "variational", "max_iter": 10, "random_state": 0}
     lda = CompoundLDA(2, **options).fit(corpus.data, collections=corpus.collections)
-    own = token_topics(corpus.data, lda, document=3)
+    own = token_topics(lda, corpus.data, document=3)
     z, v = own["topic"].to_numpy(), own["word"].astype(int).to_numpy()
     prior = lda.document_prior([corpus.collections[3]])[0]
     weight = (np.bincount(z[1:], minlength=2) + prior) * lda.topic_word_[:, v[0]]
@@ -210,7 +210,7 @@ def test_a_fit_without_sweeps_gives_the_most_probable_topics():
     X = make_lda_corpus(10, 20, 2, random_state=0).data
     lda = CollapsedVariationalLDA(2, random_state=0).fit(X)
     for documents in (X, X[:3]):
-        theta, table = lda.transform(documents), token_topics(documents, lda, document=2)
+        theta, table = lda.transform(documents), token_topics(lda, documents, document=2)
         weights = theta[2] * lda.topic_word_[:, table["word"].astype(int)].T
         np.testing.assert_allclose(
             table.filter(regex="^topic_").to_numpy(), weights / weights.sum(axis=1, keepdims=True)
@@ -221,18 +221,18 @@ def test_a_fit_without_sweeps_gives_the_most_probable_topics():
 def test_arrays_and_models_of_others():
     phi, theta = PHI, np.array([[0.9, 0.1, 0.0], [0.2, 0.2, 0.6]])
     X = np.array([[2, 0, 0, 1], [0, 1, 1, 0]])
-    table = token_topics(X, (phi, theta))
+    table = token_topics((phi, theta), X)
     weights = np.array([theta[0] * phi[:, 0]] * 2 + [theta[0] * phi[:, 3], theta[1] * phi[:, 1], theta[1] * phi[:, 2]])
     assert table["topic"].tolist() == weights.argmax(axis=1).tolist()
-    found = token_topics(X, (phi, theta), document=1).filter(regex="^topic_").to_numpy()
+    found = token_topics((phi, theta), X, document=1).filter(regex="^topic_").to_numpy()
     np.testing.assert_allclose(found, weights[3:] / weights[3:].sum(axis=1, keepdims=True))
     nmf = NMF(2, random_state=0, max_iter=400).fit(SMALL)
-    assert set(token_topics(SMALL, nmf)["topic"]) <= {-1, 0, 1}
+    assert set(token_topics(nmf, SMALL)["topic"]) <= {-1, 0, 1}
 
 
 def test_a_word_that_no_topic_has():
     phi = np.array([[0.5, 0.5, 0.0], [0.2, 0.8, 0.0]])
-    table = token_topics([[1, 0, 2]], (phi, [[0.5, 0.5]]), document=0)
+    table = token_topics((phi, [[0.5, 0.5]]), [[1, 0, 2]], document=0)
     assert table["topic"].tolist() == [0, -1, -1]
     np.testing.assert_array_equal(table[["topic_0", "topic_1"]][1:], 0)
     corpus = make_corpus([[0, 2, 2]], 3)
@@ -253,4 +253,4 @@ def test_a_word_that_no_topic_has():
 def test_bad_input(options, error, message):
     lda = GibbsLDA(2, max_iter=1).fit(SMALL)
     with pytest.raises(error, match=message):
-        token_topics(**{"X": SMALL, "model": lda} | options)
+        token_topics(**{"X": SMALL, "estimator": lda} | options)

@@ -115,7 +115,7 @@ def sum_of_squares(n_corpora, groups, change=None):
         corpus = make_lda_corpus(60, 40, 4, **SIZES, random_state=seed)
         topics = corpus.topic_assignments if change is None else change(corpus.topic_assignments, corpus)
         given = None if groups is None else np.arange(60) % 5 < groups
-        z.append(topic_check(corpus.data, model_of(corpus, topics), groups=given, random_state=seed)["z"])
+        z.append(topic_check(model_of(corpus, topics), corpus.data, groups=given, random_state=seed)["z"])
     return float((np.concatenate(z) ** 2).sum()), 4 * n_corpora
 
 
@@ -140,7 +140,7 @@ def test_topics_that_depend_on_documents_are_found(groups):
 def test_two_subjects_in_a_topic_come_first():
     corpus = make_lda_corpus(100, 80, 5, **SIZES, random_state=0)
     merged = np.maximum(corpus.topic_assignments - 1, 0)
-    table = topic_check(corpus.data, model_of(corpus, merged), random_state=0)
+    table = topic_check(model_of(corpus, merged), corpus.data, random_state=0)
     assert table["topic"].iloc[0] == 0 and table["z"].iloc[0] > 5
     assert (table["z"].iloc[1:] < 5).all()
 
@@ -151,7 +151,7 @@ def test_a_topic_whose_words_differ_between_groups_comes_first():
     # Topic 4 of the second group has the name 3.
     moved = np.where((corpus.topic_assignments == 4) & (groups[documents] == 1), 3, corpus.topic_assignments)
     moved = np.where((moved == 3) & (corpus.topic_assignments == 3) & (groups[documents] == 1), 4, moved)
-    table = topic_check(corpus.data, model_of(corpus, moved.astype(np.int32)), groups=groups, random_state=0)
+    table = topic_check(model_of(corpus, moved.astype(np.int32)), corpus.data, groups=groups, random_state=0)
     assert set(table["topic"].iloc[:2]) == {3, 4}
     assert (table[["z", "z_documents"]].iloc[:2] > 5).all(axis=None)
     assert (table["z"].iloc[2:] < 5).all()
@@ -161,7 +161,7 @@ def test_repeated_words_are_no_difference_of_groups():
     corpus, groups = make_lda_corpus(100, 80, 3, **SIZES, random_state=2), np.arange(100) % 2
     X, topics = 4 * corpus.data, np.repeat(corpus.topic_assignments, 4)
     lda = GibbsLDA.from_assignments(X, topics, doc_topic_prior=0.2, topic_word_prior=0.1)
-    table = topic_check(X, lda, groups=groups, random_state=0)
+    table = topic_check(lda, X, groups=groups, random_state=0)
     assert table["z"].mean() > 5
     assert table["z_documents"].abs().max() < 5
 
@@ -211,12 +211,12 @@ def test_the_table():
         .set_topic_names(["a", "b", "c"])
     )
     groups = ["x", None, "y", float("nan")] * 10
-    table = topic_check(corpus.data, lda, groups=groups, topics=["b"], n_draws=3, random_state=0)
+    table = topic_check(lda, corpus.data, groups=groups, topics=["b"], n_draws=3, random_state=0)
     assert table["topic"].tolist() == [1] and table["name"].tolist() == ["1: b"]
     assert np.isfinite(table.drop(columns="name").to_numpy(float)).all()
-    again = topic_check(corpus.data, lda, groups=groups, topics=["b"], n_draws=3, random_state=0)
+    again = topic_check(lda, corpus.data, groups=groups, topics=["b"], n_draws=3, random_state=0)
     assert table.equals(again)
-    one = topic_check(corpus.data, lda, n_draws=1, random_state=0)
+    one = topic_check(lda, corpus.data, n_draws=1, random_state=0)
     assert one["z_std"].isna().all() and "z_documents" not in one
     assert (np.diff(one["excess"]) <= 0).all()
 
@@ -228,7 +228,7 @@ def test_new_documents_and_other_models():
     labels = [[1, 0], [1, 1], [0, 1], [0, 0]] * 10
     labelled = LabeledLDA(max_iter=20, random_state=0).fit(corpus.data, labels)
     for model in (lda, variational, labelled):
-        table = topic_check(corpus.data, model, n_draws=2, random_state=0)
+        table = topic_check(model, corpus.data, n_draws=2, random_state=0)
         assert np.isfinite(table["z"]).all()
 
 
@@ -236,19 +236,19 @@ def test_what_is_refused():
     corpus = make_lda_corpus(20, 10, 2, **SIZES, random_state=0)
     X, lda = corpus.data, model_of(corpus)
     with pytest.raises(TypeError, match="pair of arrays has no posterior draws"):
-        topic_check(X, (corpus.topic_word, corpus.doc_topic))
+        topic_check((corpus.topic_word, corpus.doc_topic), X)
     with pytest.raises(TypeError, match=r"LatentDirichletAllocation has no posterior draws .*from_assignments"):
-        topic_check(X, LatentDirichletAllocation(2).fit(X))
+        topic_check(LatentDirichletAllocation(2).fit(X), X)
     with pytest.raises(ValueError, match="groups has 3 labels; there are 20"):
-        topic_check(X, lda, groups=[0, 1, 2])
+        topic_check(lda, X, groups=[0, 1, 2])
     with pytest.raises(ValueError, match="one label"):
-        topic_check(X, lda, groups=[0] * 20)
+        topic_check(lda, X, groups=[0] * 20)
     with pytest.raises(ValueError, match="n_draws"):
-        topic_check(X, lda, n_draws=0)
+        topic_check(lda, X, n_draws=0)
 
 
 def test_the_check_of_a_topic_does_not_depend_on_the_others():
     corpus = make_lda_corpus(40, 20, 3, random_state=0)
     lda = GibbsLDA(3, max_iter=20, random_state=0).fit(corpus.data)
-    of = lambda topics: topic_check(corpus.data, lda, topics=topics, random_state=0).set_index("topic")["excess"][1]  # noqa: E731
+    of = lambda topics: topic_check(lda, corpus.data, topics=topics, random_state=0).set_index("topic")["excess"][1]  # noqa: E731
     assert of([1]) == of([2, 1, 0]) == of(None)

@@ -39,7 +39,7 @@ def column(table, name):
 
 
 def test_the_effect_of_a_number_is_found_and_all_chains_have_it():
-    table = topic_effects(COUNTS, LDA, X_NUMBER, topics=[TOPIC], random_state=0)
+    table = topic_effects(LDA, COUNTS, X_NUMBER, topics=[TOPIC], random_state=0)
     intercept, slope = column(table, "estimate")
     low, high = column(table, "low"), column(table, "high")
     error = column(table, "standard_error")[1]
@@ -49,38 +49,38 @@ def test_the_effect_of_a_number_is_found_and_all_chains_have_it():
     assert column(table, "term") == ["intercept", "x0"] and column(table, "topic") == [TOPIC, TOPIC]
     # Chains whose topics were not matched would have the opposite effects.
     one = GibbsLDA(2, max_iter=200, random_state=0, doc_topic_prior=0.5, topic_word_prior=0.1).fit(COUNTS)
-    assert error < 2 * column(topic_effects(COUNTS, one, X_NUMBER, random_state=0), "standard_error")[1]
+    assert error < 2 * column(topic_effects(one, COUNTS, X_NUMBER, random_state=0), "standard_error")[1]
 
 
 def test_categories_are_compared_with_their_base():
-    table = topic_effects(COUNTS, LDA, GROUPS, random_state=0)
+    table = topic_effects(LDA, COUNTS, GROUPS, random_state=0)
     assert column(table, "term")[:3] == ["intercept", "x0[b]", "x0[c]"]
     assert column(table, "base")[:3] == ["", "a", "a"]
     one_hot = np.column_stack([GROUPS == "b", GROUPS == "c"])
-    assert_allclose(column(topic_effects(COUNTS, LDA, one_hot, random_state=0), "estimate"), column(table, "estimate"))
-    assert column(table, "estimate") == column(topic_effects(COUNTS, LDA, GROUPS.tolist(), random_state=0), "estimate")
+    assert_allclose(column(topic_effects(LDA, COUNTS, one_hot, random_state=0), "estimate"), column(table, "estimate"))
+    assert column(table, "estimate") == column(topic_effects(LDA, COUNTS, GROUPS.tolist(), random_state=0), "estimate")
 
 
 def test_data_frames_dicts_and_sparse_matrices_are_the_same():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"number": X_NUMBER, "group": pandas.Categorical(GROUPS, categories=["c", "b", "a"])})
-    table = topic_effects(COUNTS, LDA, frame, random_state=0)
+    table = topic_effects(LDA, COUNTS, frame, random_state=0)
     assert table["term"][:4].tolist() == ["intercept", "number", "group[b]", "group[a]"]
     assert table["base"][:4].tolist() == ["", "", "c", "c"]
     as_dict = {"number": X_NUMBER, "group": frame["group"]}
-    assert topic_effects(COUNTS, LDA, as_dict, random_state=0)["estimate"].equals(table["estimate"])
+    assert topic_effects(LDA, COUNTS, as_dict, random_state=0)["estimate"].equals(table["estimate"])
     wide = np.column_stack([X_NUMBER, GROUPS == "b", GROUPS == "a"]).astype(float)
-    sparse = topic_effects(COUNTS, LDA, sp.csr_matrix(wide), random_state=0)
+    sparse = topic_effects(LDA, COUNTS, sp.csr_matrix(wide), random_state=0)
     assert_allclose(sparse["estimate"], table["estimate"])
-    named = topic_effects(COUNTS, LDA, frame["number"], random_state=0)
+    named = topic_effects(LDA, COUNTS, frame["number"], random_state=0)
     assert named["term"].tolist() == ["intercept", "number"] * 2
 
 
 def test_columns_of_splines_and_a_transformer_are_the_same():
     spline = SplineTransformer(n_knots=3, include_bias=False)
     columns = spline.fit_transform(X_NUMBER[:, None])
-    by_hand = topic_effects(COUNTS, LDA, columns, random_state=0)
-    table = topic_effects(COUNTS, LDA, X_NUMBER, transformer=spline, random_state=0)
+    by_hand = topic_effects(LDA, COUNTS, columns, random_state=0)
+    table = topic_effects(LDA, COUNTS, X_NUMBER, transformer=spline, random_state=0)
     assert_allclose(column(table, "estimate"), column(by_hand, "estimate"))
     assert column(table, "term")[:2] == ["intercept", "x0_sp_0"]
 
@@ -89,9 +89,9 @@ def test_a_formula():
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("formulaic")
     data = pandas.DataFrame({"number": X_NUMBER, "group": GROUPS})
-    from_dict = topic_effects(COUNTS, LDA, dict(data), formula="number", random_state=0)
-    table = topic_effects(COUNTS, LDA, data, formula="number", random_state=0)
-    plain = topic_effects(COUNTS, LDA, X_NUMBER, random_state=0)
+    from_dict = topic_effects(LDA, COUNTS, dict(data), formula="number", random_state=0)
+    table = topic_effects(LDA, COUNTS, data, formula="number", random_state=0)
+    plain = topic_effects(LDA, COUNTS, X_NUMBER, random_state=0)
     assert_allclose(column(table, "estimate"), column(plain, "estimate"))
     assert column(table, "term")[:2] == ["intercept", "number"]
     assert column(from_dict, "estimate") == column(table, "estimate")
@@ -102,12 +102,12 @@ def test_a_formula():
 def test_terms_and_bases_of_a_formula_are_those_of_columns():
     pytest.importorskip("formulaic")
     data = {"group": GROUPS, "number": X_NUMBER}
-    plain = topic_effects(COUNTS, LDA, data, random_state=0)
-    table = topic_effects(COUNTS, LDA, data, formula="group + number", random_state=0)
+    plain = topic_effects(LDA, COUNTS, data, random_state=0)
+    table = topic_effects(LDA, COUNTS, data, formula="group + number", random_state=0)
     for name in ("term", "base"):
         assert column(table, name) == column(plain, name)
     assert_allclose(column(table, "estimate"), column(plain, "estimate"))
-    product = topic_effects(COUNTS, LDA, data, formula="C(group, contr.treatment(base='c')) * number", n_draws=2)
+    product = topic_effects(LDA, COUNTS, data, formula="C(group, contr.treatment(base='c')) * number", n_draws=2)
     assert column(product, "base")[:6] == ["", "c", "c", "", "c", "c"]
     assert column(product, "term")[4] == "C(group, contr.treatment(base='c'))[a]:number"
 
@@ -183,7 +183,7 @@ def test_bad_formulas(formula, message):
     others = dict.fromkeys(("a b", "intercept", "Intercept"), np.arange(D))
     frame = {"y": X_NUMBER, "g": GROUPS, "gap": np.where(np.arange(D) == 3, np.nan, X_NUMBER), **others}
     with pytest.raises(ValueError, match=message) as found, np.errstate(all="ignore"):
-        topic_effects(COUNTS, LDA, frame, formula=formula, n_draws=2)
+        topic_effects(LDA, COUNTS, frame, formula=formula, n_draws=2)
     assert type(found.value) is ValueError and "\x1b" not in str(found.value)
 
 
@@ -197,15 +197,15 @@ def test_dates_in_a_formula_are_refused(formula):
     )
     frame["span"] = pandas.to_timedelta(np.arange(D), unit="D")
     with pytest.raises(TypeError, match=r"has values of type .*: give a real number"):
-        topic_effects(COUNTS, LDA, frame, formula=formula, n_draws=2)
-    assert "day.dt.month" in list(topic_effects(COUNTS, LDA, frame, formula="{day.dt.month}", n_draws=2)["term"])
+        topic_effects(LDA, COUNTS, frame, formula=formula, n_draws=2)
+    assert "day.dt.month" in list(topic_effects(LDA, COUNTS, frame, formula="{day.dt.month}", n_draws=2)["term"])
 
 
 def test_columns_that_are_not_used_may_hold_anything():
     pytest.importorskip("formulaic")
     frame = pandas.DataFrame({"words": [["a", "b"]] * D, "y": X_NUMBER, "g": GROUPS})
     for covariates in (frame, {name: frame[name].tolist() for name in frame}):
-        table = topic_effects(COUNTS, LDA, covariates, formula="bs(y, df=3) + g", n_draws=2)
+        table = topic_effects(LDA, COUNTS, covariates, formula="bs(y, df=3) + g", n_draws=2)
         assert len(table) == 2 * 6
         shown = TopicEffectsDisplay.from_estimator(
             LDA, COUNTS, covariates, formula="bs(y, df=3) + g", by="g", n_draws=2
@@ -218,7 +218,7 @@ def test_columns_that_are_not_used_may_hold_anything():
     with pytest.raises(ValueError, match="there is nothing to show"):
         TopicEffectsDisplay.from_estimator(LDA, COUNTS, frame, formula="1", n_draws=2)
     with pytest.raises(ValueError, match="two columns with the name 'y'"):
-        topic_effects(COUNTS, LDA, frame.set_axis(["words", "y", "y"], axis=1), formula="y", n_draws=2)
+        topic_effects(LDA, COUNTS, frame.set_axis(["words", "y", "y"], axis=1), formula="y", n_draws=2)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -252,13 +252,13 @@ def test_many_collinear_categories_are_named():
     """The first of the second copy."""
     labels = [f"c{d % 30:02d}" for d in range(D)]
     with pytest.raises(ValueError, match=r"the term 'b\[c01\]' is a combination"):
-        topic_effects(COUNTS, LDA, {"a": labels, "b": labels}, n_draws=2)
+        topic_effects(LDA, COUNTS, {"a": labels, "b": labels}, n_draws=2)
 
 
 def test_a_formula_needs_formulaic(monkeypatch):
     monkeypatch.setitem(sys.modules, "formulaic", None)
     with pytest.raises(ImportError, match="pip install formulaic"):
-        topic_effects(COUNTS, LDA, X_NUMBER, formula="number")
+        topic_effects(LDA, COUNTS, X_NUMBER, formula="number")
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_a_formula_needs_formulaic(monkeypatch):
     ],
 )
 def test_other_models(model):
-    table = topic_effects(COUNTS, model.fit(COUNTS), X_NUMBER, random_state=0, n_draws=9)
+    table = topic_effects(model.fit(COUNTS), COUNTS, X_NUMBER, random_state=0, n_draws=9)
     slopes = np.array(column(table, "estimate"))[1::2]
     assert_allclose(slopes.max(), 0.45, atol=0.12)
     assert_allclose(slopes.sum(), 0, atol=0.02)
@@ -280,20 +280,20 @@ def test_other_models(model):
 
 def test_a_variational_approximation_has_draws():
     lda = CompoundLDA(2, max_iter=30, method="variational", random_state=0).fit(COUNTS)
-    slopes = np.array(column(topic_effects(COUNTS, lda, X_NUMBER, n_draws=5), "estimate"))[1::2]
+    slopes = np.array(column(topic_effects(lda, COUNTS, X_NUMBER, n_draws=5), "estimate"))[1::2]
     assert_allclose(slopes.sum(), 0, atol=1e-6)
 
 
 def test_a_pipeline_arrays_labels_and_new_documents():
     texts = [" ".join(f"w{v:02}" for v in np.repeat(np.arange(V), row)) for row in COUNTS]
     pipeline = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=30, random_state=0)).fit(texts)
-    assert "w0" in column(topic_effects(texts, pipeline, X_NUMBER, n_draws=3), "name")[0]
-    arrays = topic_effects(COUNTS, (LDA.topic_word_, 0.5), X_NUMBER, topics=[TOPIC], random_state=0)
-    new = topic_effects(COUNTS[::2], LDA, X_NUMBER[::2], topics=[TOPIC], random_state=0)
+    assert "w0" in column(topic_effects(pipeline, texts, X_NUMBER, n_draws=3), "name")[0]
+    arrays = topic_effects((LDA.topic_word_, 0.5), COUNTS, X_NUMBER, topics=[TOPIC], random_state=0)
+    new = topic_effects(LDA, COUNTS[::2], X_NUMBER[::2], topics=[TOPIC], random_state=0)
     for table in (arrays, new):
         assert_allclose(column(table, "estimate")[1], 0.45, atol=0.09)
     labeled = LabeledLDA(max_iter=20, random_state=0).fit(COUNTS, GROUPS)
-    table = topic_effects(COUNTS, labeled, GROUPS, n_draws=3)
+    table = topic_effects(labeled, COUNTS, GROUPS, n_draws=3)
     assert_allclose(column(table, "estimate")[:3], [1, -1, -1], atol=0.05)
     # The covariate is the label: there is no variation from which errors could be known.
     assert np.isnan(table[["standard_error", "low", "high", "t", "p_value"]]).all(axis=None)
@@ -304,7 +304,7 @@ def test_documents_without_words_and_labels():
     counts[:3], labels[:3] = 0, 0
     lda = LabeledLDA(max_iter=4, n_draws=1, random_state=0).fit(counts, labels)
     with pytest.warns(UserWarning, match="3 of 80 documents have no words or no labels, and take no part"):
-        table = topic_effects(counts, lda, X_NUMBER, n_draws=3)
+        table = topic_effects(lda, counts, X_NUMBER, n_draws=3)
     assert (np.isfinite(column(table, "attenuation")) & np.isfinite(column(table, "estimate"))).all()
 
 
@@ -313,9 +313,9 @@ def test_the_prior_of_compound_lda_knows_its_collections(several):
     lda = CompoundLDA(2, max_iter=30, random_state=0)
     lda = ConsensusTopics(lda, n_fits=3, random_state=0) if several else lda
     lda.fit(COUNTS, collections=GROUPS)
-    assert column(topic_effects(COUNTS, lda, GROUPS, n_draws=3), "attenuation")[0] == 1
-    assert column(topic_effects(COUNTS, lda, GROUPS == "a", n_draws=3), "attenuation")[0] == 1
-    assert column(topic_effects(COUNTS, lda, X_NUMBER, n_draws=3), "attenuation")[0] < 1
+    assert column(topic_effects(lda, COUNTS, GROUPS, n_draws=3), "attenuation")[0] == 1
+    assert column(topic_effects(lda, COUNTS, GROUPS == "a", n_draws=3), "attenuation")[0] == 1
+    assert column(topic_effects(lda, COUNTS, X_NUMBER, n_draws=3), "attenuation")[0] < 1
 
 
 def test_effects_are_attenuated_by_the_figure_if_words_tell_topics_apart():
@@ -324,14 +324,14 @@ def test_effects_are_attenuated_by_the_figure_if_words_tell_topics_apart():
     first = rng.binomial(15, theta)
     X = np.column_stack([first, 15 - first])
     # The covariate is the proportion itself, so its effect is 1.
-    table = topic_effects(X, (np.eye(2), 3.0), theta, topics=[0], random_state=0)
+    table = topic_effects((np.eye(2), 3.0), X, theta, topics=[0], random_state=0)
     assert_allclose(column(table, "attenuation"), 15 / 21, atol=0.02)
     assert_allclose(column(table, "estimate")[1], 15 / 21, atol=4 * column(table, "standard_error")[1])
     assert column(table, "standard_error")[1] < 0.02
 
 
 def test_the_attenuation_of_a_topic_that_all_documents_have_alike():
-    table = topic_effects(COUNTS, (np.full((1, V), 1 / V), 3.0), X_NUMBER, n_draws=1)
+    table = topic_effects((np.full((1, V), 1 / V), 3.0), COUNTS, X_NUMBER, n_draws=1)
     assert_allclose(column(table, "attenuation"), 60 / 63)
 
 
@@ -342,7 +342,7 @@ def test_effects_of_words_that_do_not_tell_topics_apart_are_attenuated_more():
     first = rng.binomial(15, theta)
     X = np.column_stack([first, 15 - first, np.full(2000, 15)])
     phi = np.array([[0.5, 0, 0.5], [0, 0.5, 0.5]])
-    table = topic_effects(X, (phi, 3.0), theta, topics=[0], random_state=0)
+    table = topic_effects((phi, 3.0), X, theta, topics=[0], random_state=0)
     slope, error = column(table, "estimate")[1], column(table, "standard_error")[1]
     assert_allclose(slope, column(table, "attenuation")[1], atol=4 * error)
     assert column(table, "attenuation")[1] < 15 / 21 + 0.02 < 30 / 36
@@ -354,7 +354,7 @@ def test_displays_show_points_and_curves():
     means = [LDA.doc_topic_[level == GROUPS].mean(axis=0) for level in points.values]
     order = [int(name.split(":")[0]) for name in points.topics]
     assert_allclose(points.estimate, np.array(means)[:, order], atol=0.02)
-    table = topic_effects(COUNTS, LDA, np.column_stack([X_NUMBER, GROUPS == "a"]), random_state=0)
+    table = topic_effects(LDA, COUNTS, np.column_stack([X_NUMBER, GROUPS == "a"]), random_state=0)
     curve = TopicEffectsDisplay.from_estimator(
         LDA, COUNTS, np.column_stack([X_NUMBER, GROUPS == "a"]), topics=[0], random_state=0
     )
@@ -386,7 +386,7 @@ def test_displays_show_points_and_curves():
 
 
 def test_the_same_seed_gives_the_same_table():
-    a, b, c = (column(topic_effects(COUNTS, LDA, X_NUMBER, random_state=s), "estimate") for s in (0, 0, 1))
+    a, b, c = (column(topic_effects(LDA, COUNTS, X_NUMBER, random_state=s), "estimate") for s in (0, 0, 1))
     assert a == b and a != c
 
 
@@ -397,7 +397,7 @@ MISSING = np.where(np.arange(D) == 7, np.nan, X_NUMBER)
     ("covariates", "options", "error", "message"),
     [
         (X_NUMBER[:5], {}, ValueError, "5 rows; X has 80 documents"),
-        (None, {}, TypeError, "array or a data frame"),
+        (None, {}, ValueError, "covariates is None: give what the proportions depend on"),
         ("text", {}, TypeError, "array or a data frame"),
         (np.zeros((D, 0)), {}, ValueError, "no column"),
         (np.zeros((D, 2, 2)), {}, ValueError, "3 dimensions"),
@@ -423,16 +423,16 @@ MISSING = np.where(np.arange(D) == 7, np.nan, X_NUMBER)
 )
 def test_bad_arguments(covariates, options, error, message):
     with pytest.raises(error, match=message):
-        topic_effects(COUNTS, LDA, covariates, **options)
+        topic_effects(LDA, COUNTS, covariates, **options)
 
 
 def test_bad_models():
     with pytest.raises(ValueError, match="give X"):
-        topic_effects(None, LDA, X_NUMBER)
+        topic_effects(LDA, None, X_NUMBER)
     with pytest.raises(TypeError, match="exchanged"):
-        topic_effects(LDA, COUNTS, X_NUMBER)
+        topic_effects(COUNTS, LDA, X_NUMBER)
     with pytest.raises(TypeError, match="doc_topic_prior_"):
-        topic_effects(COUNTS, NMF(2, max_iter=500).fit(COUNTS), X_NUMBER)
+        topic_effects(NMF(2, max_iter=500).fit(COUNTS), COUNTS, X_NUMBER)
     with pytest.raises(ValueError, match="covariate must be one of 'x0'"):
         TopicEffectsDisplay.from_estimator(LDA, COUNTS, X_NUMBER, covariate="year")
 
@@ -444,7 +444,7 @@ RATING = np.where(SOURCES % 2, "b", "a")
 def test_errors_of_clusters_are_those_of_so_many_sources():
     """Without an effect of the rating, but with the number that differs between the sources."""
     one, many = (
-        topic_effects(COUNTS, LDA, RATING, clusters=each, random_state=0) for each in (SOURCES.astype(str), None)
+        topic_effects(LDA, COUNTS, RATING, clusters=each, random_state=0) for each in (SOURCES.astype(str), None)
     )
     assert column(one, "estimate") == column(many, "estimate")
     assert column(one, "standard_error")[1] > 2 * column(many, "standard_error")[1]
@@ -469,7 +469,7 @@ def test_errors_of_clusters_are_those_of_so_many_sources():
 )
 def test_bad_clusters(clusters, error, message):
     with pytest.raises(error, match=message):
-        topic_effects(COUNTS, LDA, RATING, clusters=clusters)
+        topic_effects(LDA, COUNTS, RATING, clusters=clusters)
 
 
 @pytest.mark.parametrize("source", [SOURCES, SOURCES.astype(str)])
@@ -477,24 +477,24 @@ def test_a_covariate_of_the_sources_gets_a_warning(source):
     pytest.importorskip("formulaic")
     data = {"rating": RATING, "source": source, "number": X_NUMBER}
     with pytest.warns(UserWarning, match=r"'rating' is the same .* 'source'.*clusters=covariates\['source'\]"):
-        topic_effects(COUNTS, LDA, data, formula="rating + number", n_draws=2)
-    topic_effects(COUNTS, LDA, data, formula="rating + number", clusters=source, n_draws=2)
+        topic_effects(LDA, COUNTS, data, formula="rating + number", n_draws=2)
+    topic_effects(LDA, COUNTS, data, formula="rating + number", clusters=source, n_draws=2)
     # It is not used, or the other column is a number of the document or another name of the covariate.
-    topic_effects(COUNTS, LDA, data, formula="number", n_draws=2)
+    topic_effects(LDA, COUNTS, data, formula="number", n_draws=2)
     data = {"rating": RATING, "code": RATING == "a", "x": X_NUMBER, "id": np.arange(D), "s": SOURCES + 0.5}
-    topic_effects(COUNTS, LDA, data, formula="rating", n_draws=2)
+    topic_effects(LDA, COUNTS, data, formula="rating", n_draws=2)
 
 
 def test_a_category_of_one_document_gets_a_warning():
     with pytest.warns(UserWarning, match="1 of 3 effects depend on one document alone"):
-        table = topic_effects(COUNTS, LDA, ["a", "b"] * (D // 2 - 1) + ["a", "c"], n_draws=2)
+        table = topic_effects(LDA, COUNTS, ["a", "b"] * (D // 2 - 1) + ["a", "c"], n_draws=2)
     assert np.isfinite(column(table, "p_value")).all()
 
 
 def test_chains_without_a_topic_have_no_effect_of_it():
     """A chain whose topics are replaced by others gives no draws of them."""
     lda = GibbsLDA(2, max_iter=30, n_chains=3, random_state=0, doc_topic_prior=0.5, topic_word_prior=0.1).fit(COUNTS)
-    table = topic_effects(COUNTS, lda, X_NUMBER, random_state=0)
+    table = topic_effects(lda, COUNTS, X_NUMBER, random_state=0)
     assert column(table, "found_in") == [3] * 4
     other = (lda.best_chain_ + 1) % 3
     rng = np.random.default_rng(0)
@@ -502,17 +502,17 @@ def test_chains_without_a_topic_have_no_effect_of_it():
     results.means[other].components[:] = rng.dirichlet(np.ones(V) * 0.1, 2)
     for draw in results.draws[other].topics:
         rng.shuffle(draw)
-    table = topic_effects(COUNTS, lda, X_NUMBER, n_draws=90, random_state=0)
+    table = topic_effects(lda, COUNTS, X_NUMBER, n_draws=90, random_state=0)
     assert column(table, "found_in") == [2] * 4
     assert_allclose(np.abs(column(table, "estimate"))[1::2], 0.45, atol=0.05)
     # If its topics were those of the other chains, its draws would count.
     results.means[other].components[results.orders[other]] = lda.topic_word_
-    assert np.abs(column(topic_effects(COUNTS, lda, X_NUMBER, n_draws=90, random_state=0), "estimate")[1]) < 0.35
+    assert np.abs(column(topic_effects(lda, COUNTS, X_NUMBER, n_draws=90, random_state=0), "estimate")[1]) < 0.35
 
 
 def test_a_topic_of_one_chain_has_its_draws_even_if_there_are_few():
     lda = GibbsLDA(2, max_iter=30, n_chains=3, random_state=0, doc_topic_prior=0.5, topic_word_prior=0.1).fit(COUNTS)
-    table = topic_effects(COUNTS, lda, X_NUMBER, n_draws=1, random_state=0)
+    table = topic_effects(lda, COUNTS, X_NUMBER, n_draws=1, random_state=0)
     assert np.isfinite(column(table, "estimate")).all()
 
 
@@ -528,7 +528,7 @@ def test_curves_of_groups_their_differences_and_given_values():
     )
     assert_allclose(both.estimate, groups.estimate[:, 1::2] - groups.estimate[:, ::2])
     assert "b − a" in both.ax_.get_ylabel() and both.topics == [name.partition(", ")[0] for name in groups.topics[::2]]
-    table = topic_effects(COUNTS, LDA, data, formula="g * n + x", n_draws=2, random_state=0)
+    table = topic_effects(LDA, COUNTS, data, formula="g * n + x", n_draws=2, random_state=0)
     one = TopicEffectsDisplay.from_estimator(
         LDA, COUNTS, covariate="g", difference=("b", "a"), at={"n": 0}, topics=[0, 1], **given
     )
@@ -581,7 +581,7 @@ def test_texts_that_may_be_numbers_get_a_warning():
         pytest.warns(UserWarning, match="one document alone"),
         pytest.warns(UserWarning, match="give them as numbers"),
     ):
-        topic_effects(COUNTS, LDA, [f"{d // 1.7}" for d in range(D)], n_draws=2)
+        topic_effects(LDA, COUNTS, [f"{d // 1.7}" for d in range(D)], n_draws=2)
 
 
 @pytest.mark.parametrize("clusters", [None, np.arange(D) // 8], ids=["documents", "clusters"])
@@ -591,7 +591,7 @@ def test_no_variation_has_no_p_value(clusters):
     y[np.arange(D), np.arange(D) % 2] = 1
     labelled = LabeledLDA(max_iter=4, n_draws=1, random_state=0).fit(COUNTS, y)
     for covariate in (X_NUMBER, np.arange(D) % 2):
-        table = topic_effects(COUNTS, labelled, covariate, clusters=clusters, n_draws=2, random_state=0)
+        table = topic_effects(labelled, COUNTS, covariate, clusters=clusters, n_draws=2, random_state=0)
         unknown = (table["topic"] == 2) | (covariate is not X_NUMBER)
         assert table["p_value"].isna().tolist() == table["low"].isna().tolist() == unknown.tolist()
         assert not (table["p_value"] == 0).any()

@@ -20,7 +20,7 @@ def topic(*words, n_features=5):
 
 
 def pair(*words, method):
-    return topic_coherence(X, topic(*words), method=method, n_words=2)
+    return topic_coherence(topic(*words), X, method=method, n_words=2)
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +63,11 @@ def test_equal_to_gensim(docstrings, gensim_coherence, method, n_topics, n_words
     X, topic_word = X[:, present], topic_word[:n_topics, present]
     top = [sorted(range(len(w)), key=lambda v: (-w[v], v))[:n_words] for w in topic_word]
     each, mean = gensim_coherence(top, X, method)
-    found = topic_coherence(X, topic_word, method=method, n_words=n_words, per_topic=True)
+    found = topic_coherence(topic_word, X, method=method, n_words=n_words, per_topic=True)
     assert found.shape == (n_topics,)
     assert len(np.unique(found)) == n_topics
     np.testing.assert_allclose(found, each, rtol=1e-12)
-    value = topic_coherence(X, topic_word, method=method, n_words=n_words)
+    value = topic_coherence(topic_word, X, method=method, n_words=n_words)
     assert type(value) is float
     assert value == pytest.approx(mean, rel=1e-12)
 
@@ -81,7 +81,7 @@ def test_special_cases_equal_gensim_s(gensim_coherence):
     everywhere = X.copy()
     everywhere[:, 1] = 1
     assert gensim_coherence([[1, 2]], sp.csr_array(everywhere), "npmi")[1] == -1
-    assert topic_coherence(everywhere, topic(1, 2), n_words=2) == 0
+    assert topic_coherence(topic(1, 2), everywhere, n_words=2) == 0
     with np.errstate(divide="ignore"):
         assert theirs([0, 4], "npmi") == np.inf
     assert pair(0, 4, method="npmi") == -1
@@ -104,7 +104,7 @@ def test_by_hand():
 def test_a_topic_is_the_mean_over_its_pairs():
     for method in ("npmi", "umass"):
         expected = np.mean([pair(*words, method=method) for words in ((3, 1), (3, 0), (1, 0))])
-        assert topic_coherence(X, topic(3, 1, 0), method=method, n_words=3) == pytest.approx(expected, rel=1e-14)
+        assert topic_coherence(topic(3, 1, 0), X, method=method, n_words=3) == pytest.approx(expected, rel=1e-14)
 
 
 def test_words_that_never_occur():
@@ -113,15 +113,15 @@ def test_words_that_never_occur():
     assert pair(0, 4, method="umass") == pytest.approx(np.log(1e-12 / 0.75), rel=1e-10)
     absent = np.column_stack([X, np.zeros((4, 2), int)])
     for method, value in (("npmi", -1), ("umass", 0)):
-        assert topic_coherence(absent, topic(4, 5, 6, n_features=7), method=method, n_words=3) == value
+        assert topic_coherence(topic(4, 5, 6, n_features=7), absent, method=method, n_words=3) == value
 
 
 def test_equal_weights_go_by_word_id():
     weights = np.array([[1.0, 0.0, 2.0, 1.0, 1.0]])
     for method in ("npmi", "umass"):
         for n_words, words in ((2, (2, 0)), (3, (2, 0, 3)), (5, (2, 0, 3, 4, 1))):
-            assert topic_coherence(X, weights, method=method, n_words=n_words) == topic_coherence(
-                X, topic(*words), method=method, n_words=n_words
+            assert topic_coherence(weights, X, method=method, n_words=n_words) == topic_coherence(
+                topic(*words), X, method=method, n_words=n_words
             )
     assert topic_diversity([[1, 1, 1, 1], [1, 1, 1, 1]], n_words=2) == 0.5
 
@@ -131,7 +131,7 @@ def test_only_occurrence_and_order_matter(docstrings, method, same):
     X, topic_word = docstrings
 
     def coherence(topic_word, X):
-        return topic_coherence(X, topic_word, method=method, per_topic=True)
+        return topic_coherence(topic_word, X, method=method, per_topic=True)
 
     expected = coherence(topic_word, X)
     padded = sp.csr_array((np.r_[X.data, 0], np.r_[X.indices, 7], np.r_[X.indptr[:-1], X.nnz + 1]), shape=X.shape)
@@ -156,7 +156,7 @@ def test_input_is_left_alone(docstrings):
     twice = sp.csr_array((np.repeat(X.data, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape)
     for array in (twice.data, twice.indices, twice.indptr, weights):
         array.flags.writeable = False
-    topic_coherence(twice, weights)
+    topic_coherence(weights, twice)
     topic_diversity(weights)
     assert twice.nnz == len(twice.data) == 2 * X.nnz
 
@@ -188,15 +188,15 @@ def test_diversity_by_hand():
         ({"X": sp.csr_array(-X)}, ValueError, "Negative values in data passed to X"),
         ({"X": X * np.nan}, ValueError, "Input X contains NaN"),
         ({"X": X[0]}, ValueError, "Expected 2D array"),
-        ({"model": -topic(0, 1)}, ValueError, "Negative values in data passed to topic_word"),
-        ({"model": np.inf * np.ones((1, 5))}, ValueError, "Input topic_word contains infinity"),
-        ({"model": np.ones(5)}, ValueError, "Expected 2D array"),
-        ({"model": np.ones((0, 5))}, ValueError, r"0 sample\(s\)"),
-        ({"model": sp.csr_array(topic(0, 1))}, TypeError, "Sparse data was passed for topic_word"),
+        ({"estimator": -topic(0, 1)}, ValueError, "Negative values in data passed to topic_word"),
+        ({"estimator": np.inf * np.ones((1, 5))}, ValueError, "Input topic_word contains infinity"),
+        ({"estimator": np.ones(5)}, ValueError, "Expected 2D array"),
+        ({"estimator": np.ones((0, 5))}, ValueError, r"0 sample\(s\)"),
+        ({"estimator": sp.csr_array(topic(0, 1))}, TypeError, "Sparse data was passed for topic_word"),
     ],
 )
 def test_bad_input_to_coherence(change, error, message):
-    arguments = {"model": topic(0, 1), "X": X, "n_words": 2} | change
+    arguments = {"estimator": topic(0, 1), "X": X, "n_words": 2} | change
     with pytest.raises(error, match=message):
         topic_coherence(**arguments)
 
@@ -221,18 +221,18 @@ def test_words_of_every_document_and_documents_without_words():
     everywhere = X.copy()
     everywhere[:, 1] = 1
     for counts in (everywhere, np.vstack([everywhere, np.zeros((100, X.shape[1]), int)])):
-        assert topic_coherence(counts, topic(1, 2), n_words=2) == 0
-        assert topic_coherence(sp.csr_array(counts), topic(0, 2), n_words=2) == pytest.approx(0, abs=1e-10)
+        assert topic_coherence(topic(1, 2), counts, n_words=2) == 0
+        assert topic_coherence(topic(0, 2), sp.csr_array(counts), n_words=2) == pytest.approx(0, abs=1e-10)
     longer = np.vstack([X, np.zeros((100, X.shape[1]), int)])
     for method in ("npmi", "umass"):
-        assert topic_coherence(longer, topic(0, 1), n_words=2, method=method) == pair(0, 1, method=method)
+        assert topic_coherence(topic(0, 1), longer, n_words=2, method=method) == pair(0, 1, method=method)
 
 
 @pytest.mark.parametrize(
     "topics", [[["a", "b"], ["c", "d"]], [("a", 0.5)], {0: ["a", "b"]}, np.array([["a", "b"]]), [{"a"}]]
 )
 def test_topics_that_are_words(topics):
-    for call in (lambda: topic_coherence(X, topics, n_words=2), lambda: topic_diversity(topics, n_words=2)):
+    for call in (lambda: topic_coherence(topics, X, n_words=2), lambda: topic_diversity(topics, n_words=2)):
         with pytest.raises(TypeError, match=r"the topics are words: give the weights .* MultiLabelBinarizer"):
             call()
 
@@ -241,4 +241,4 @@ def test_the_advice_for_topics_that_are_words_works():
     words = [f"w{v}" for v in range(X.shape[1])]
     weights = MultiLabelBinarizer(classes=words).fit_transform([["w1", "w0"], ["w3", "w2"]])
     expected = [[1, 1, *[0] * (len(words) - 2)], [0, 0, 1, 1, *[0] * (len(words) - 4)]]
-    assert topic_coherence(X, weights, n_words=2) == topic_coherence(X, expected, n_words=2)
+    assert topic_coherence(weights, X, n_words=2) == topic_coherence(expected, X, n_words=2)

@@ -27,7 +27,7 @@ def test_the_standard_error_is_calibrated():
     z = []
     for seed in range(300):
         value, std = held_out_log_likelihood(
-            corpus.to_counts(), (PHI, alpha), n_runs=20, return_std=True, n_temperatures=50, random_state=seed
+            (PHI, alpha), corpus.to_counts(), n_runs=20, return_std=True, n_temperatures=50, random_state=seed
         )
         z.append((value[0] - log_p) / std[0])
     # Student with 19 degrees of freedom: .670 and .940; binomial bounds of 4.5 deviations
@@ -44,11 +44,11 @@ def test_completion_is_the_likelihood_of_the_second_half():
     joined = first.to_counts() + second.to_counts()
     assert (joined != corpus.to_counts()).nnz == 0
     found = held_out_log_likelihood(
-        corpus.to_counts(), (PHI, THREE), method="document_completion", n_runs=300, n_temperatures=300, random_state=0
+        (PHI, THREE), corpus.to_counts(), method="document_completion", n_runs=300, n_temperatures=300, random_state=0
     )
     # one word given two others, averaged over the three ways to hide one
     pairs = [((0, 1), 2), ((0, 2), 1), ((1, 2), 0)]
-    *theta, whole = held_out_log_likelihood(counts([*(p for p, _ in pairs), [0, 1, 2]]), (PHI, THREE), method="exact")
+    *theta, whole = held_out_log_likelihood((PHI, THREE), counts([*(p for p, _ in pairs), [0, 1, 2]]), method="exact")
     assert abs(found[1] - np.mean([whole - t for t in theta])) < 0.02
     assert found[2] == found[3] == 0
 
@@ -57,7 +57,7 @@ def test_completion_is_the_likelihood_of_the_second_half():
 def test_empty_documents_and_impossible_words(method):
     phi = np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.6, 0.4, 0.0]])
     X = np.array([[0, 0, 0, 0], [1, 2, 0, 0], [0, 1, 0, 2], [1, 0, 1, 0]])
-    found = held_out_log_likelihood(X, (phi, 0.3), method=method, n_temperatures=20, random_state=0)
+    found = held_out_log_likelihood((phi, 0.3), X, method=method, n_temperatures=20, random_state=0)
     assert found[0] == 0
     assert np.isneginf(found[2])
     assert not np.isnan(found).any()
@@ -70,14 +70,14 @@ def test_order_batches_and_jobs_change_nothing(method):
     data = make_lda_corpus(150, 30, 3, doc_length=(0, 30), random_state=0)
     phi = data.topic_word
     options = {"method": method, "n_temperatures": 10, "random_state": 0}
-    whole = held_out_log_likelihood(data.data, (phi, 0.1), **options)
-    np.testing.assert_array_equal(whole, held_out_log_likelihood(data.data, (phi, 0.1), n_jobs=2, **options))
+    whole = held_out_log_likelihood((phi, 0.1), data.data, **options)
+    np.testing.assert_array_equal(whole, held_out_log_likelihood((phi, 0.1), data.data, n_jobs=2, **options))
     order = np.random.default_rng(0).permutation(150)
-    np.testing.assert_array_equal(whole[order], held_out_log_likelihood(data.data[order], (phi, 0.1), **options))
+    np.testing.assert_array_equal(whole[order], held_out_log_likelihood((phi, 0.1), data.data[order], **options))
     np.testing.assert_array_equal(
-        whole[70:75], held_out_log_likelihood(data.data[70:75].toarray(), (phi, 0.1), **options)
+        whole[70:75], held_out_log_likelihood((phi, 0.1), data.data[70:75].toarray(), **options)
     )
-    per_document = held_out_log_likelihood(data.data, (phi, np.full((150, 3), 0.1)), **options)
+    per_document = held_out_log_likelihood((phi, np.full((150, 3), 0.1)), data.data, **options)
     np.testing.assert_array_equal(whole, per_document)
 
 
@@ -92,7 +92,7 @@ def test_estimators_score():
     np.testing.assert_array_equal(samples[5:9], model.score_samples(X[5:9]))
     weight = np.r_[np.zeros(20), np.ones(20)]
     assert model.score(X, sample_weight=weight) == pytest.approx(model.score(X[20:]), rel=1e-12)
-    value, std = held_out_log_likelihood(X, model, n_runs=20, return_std=True, random_state=1)
+    value, std = held_out_log_likelihood(model, X, n_runs=20, return_std=True, random_state=1)
     spread = std * np.sqrt(20)
     assert (np.abs(samples - value) <= 6 * spread + 1e-6).all()
     with pytest.raises(ValueError, match="no token of positive weight"):
@@ -121,6 +121,6 @@ def test_estimators_score():
 )
 def test_bad_input(options, error, message):
     options = {"X": counts([MIXED]), "topic_word": PHI, "doc_topic_prior": THREE} | options
-    options["model"] = options.pop("topic_word"), options.pop("doc_topic_prior")
+    options["estimator"] = options.pop("topic_word"), options.pop("doc_topic_prior")
     with pytest.raises(error, match=message):
         held_out_log_likelihood(**options)

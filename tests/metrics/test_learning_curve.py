@@ -19,16 +19,16 @@ def test_the_curve_of_a_fit():
     ).fit(data[:80])
     np.testing.assert_allclose(model.snapshots_[-1], hard.topic_word_, rtol=1e-5)
 
-    curve = held_out_curve(data[80:], model, n_runs=8, random_state=0)
+    curve = held_out_curve(model, data[80:], n_runs=8, random_state=0)
     assert curve.sweeps.tolist() == [10, 20, 30, 40]
     assert curve.log_likelihood.shape == (4, 40)
     for s in range(4):
         value, std = held_out_log_likelihood(
-            data[80:], (model.snapshots_[s], 0.1), n_runs=8, return_std=True, random_state=1
+            (model.snapshots_[s], 0.1), data[80:], n_runs=8, return_std=True, random_state=1
         )
         error = np.hypot(curve.std[s], np.sqrt((std**2).sum()) / data[80:].sum())
         assert abs(curve.score[s] - value.sum() / data[80:].sum()) < 5 * error
-    plain = held_out_curve(data[80:], (model.snapshots_, 0.1), n_runs=8, random_state=0)
+    plain = held_out_curve((model.snapshots_, 0.1), data[80:], n_runs=8, random_state=0)
     np.testing.assert_array_equal(plain.score, curve.score)
 
 
@@ -47,11 +47,11 @@ def test_snapshots_through_warm_starts(capsys):
 def test_bad_snapshots():
     data = make_lda_corpus(30, 40, 3, random_state=0).data
     with pytest.raises(ValueError, match="the estimator has no snapshots"):
-        held_out_curve(data, GibbsLDA(3, max_iter=2).fit(data))
+        held_out_curve(GibbsLDA(3, max_iter=2).fit(data), data)
     for model in (np.ones((2, 3, 40)) / 40, [1, 2]):
         with pytest.raises(TypeError, match=r"has no components_: .* a pair \(snapshots, doc_topic_prior\)"):
-            held_out_curve(data, model)
+            held_out_curve(model, data)
     with pytest.raises(ValueError, match="a tuple of 3"):
-        held_out_curve(data, (np.ones((2, 3, 40)) / 40, 0.1, 0.1))
+        held_out_curve((np.ones((2, 3, 40)) / 40, 0.1, 0.1), data)
     with pytest.raises(ValueError, match="there is no snapshot"):
-        held_out_curve(data, GibbsLDA(3, max_iter=2, snapshot_every=5).fit(data))
+        held_out_curve(GibbsLDA(3, max_iter=2, snapshot_every=5).fit(data), data)

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, GibbsLDA, metrics
 from sklda.datasets import make_lda_corpus
+from sklda.inspection import describe
 
 VOCABULARY = [f"w{v:02d}" for v in range(40)]
 FEW = {"n_temperatures": 5, "random_state": 0}
@@ -39,21 +42,21 @@ def halves(X):
     return seen, X - seen
 
 
-# Functions of (X, model) as users call them; `as_input` turns counts into what the model takes.
+# Functions as users call them; `as_input` turns counts into what the model takes.
 SCORES = {
-    "held_out_log_likelihood": lambda X, model, as_input: metrics.held_out_log_likelihood(as_input(X), model, **FEW),
+    "held_out_log_likelihood": lambda X, model, as_input: metrics.held_out_log_likelihood(model, as_input(X), **FEW),
     "predictive_perplexity": lambda X, model, as_input: metrics.predictive_perplexity(
-        *map(as_input, halves(X)), model, random_state=0
+        model, *map(as_input, halves(X)), random_state=0
     ),
     "compare_topic_models": lambda X, model, as_input: (
-        metrics.compare_topic_models(as_input(X), model, model, path="difference", **FEW).std
+        metrics.compare_topic_models(model, model, as_input(X), path="difference", **FEW).std
     ),
-    "topic_coherence": lambda X, model, as_input: metrics.topic_coherence(as_input(X), model),
+    "topic_coherence": lambda X, model, as_input: metrics.topic_coherence(model, as_input(X)),
     "topic_diversity": lambda X, model, as_input: metrics.topic_diversity(model, n_words=5),
-    "word_association": lambda X, model, as_input: metrics.word_association(model, [0, 1]),
-    "held_out_curve": lambda X, model, as_input: metrics.held_out_curve(as_input(X), model, **FEW).score,
+    "word_association": lambda X, model, as_input: metrics.word_association(model, cue=[0, 1]),
+    "held_out_curve": lambda X, model, as_input: metrics.held_out_curve(model, as_input(X), **FEW).score,
     "leave_one_out_score": lambda X, model, as_input: (
-        metrics.leave_one_out_score(as_input(X), model, n_draws=10, documents=[0], **FEW).score
+        metrics.leave_one_out_score(model, as_input(X), n_draws=10, documents=[0], **FEW).score
     ),
     "scorer": lambda X, model, as_input: metrics.neg_ais_perplexity_scorer(model, as_input(X)),
 }
@@ -68,6 +71,11 @@ def test_estimators_pipelines_and_searches(X, lda, score):
     np.testing.assert_array_equal(SCORES[score](X, make_pipeline(pipeline), to_texts), expected)
     search = SimpleNamespace(best_estimator_=pipeline)
     np.testing.assert_array_equal(SCORES[score](X, search, to_texts), expected)
+    classifier = LogisticRegression().fit(lda.transform(X), np.arange(60) % 2)
+    for topics in (lda, FrozenEstimator(lda), make_pipeline(lda)):
+        np.testing.assert_array_equal(SCORES[score](X, pipeline_of(topics, classifier), to_texts), expected)
+    np.testing.assert_array_equal(SCORES[score](X, FrozenEstimator(pipeline), to_texts), expected)
+    np.testing.assert_array_equal(SCORES[score](X, describe(pipeline, topic_names=list("abc")), to_texts), expected)
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -79,6 +87,7 @@ def test_arrays(X, lda, score):
     }.get(score, (lda.topic_word_, 0.1))
     expected = SCORES[score](X, lda, lambda X: X)
     np.testing.assert_allclose(SCORES[score](X, arrays, lambda X: X), expected, rtol=1e-12)
+    np.testing.assert_allclose(SCORES[score](X, describe(arrays), lambda X: X), expected, rtol=1e-12)
     if score.startswith("topic"):
         np.testing.assert_array_equal(SCORES[score](X, lda.topic_word_, lambda X: X), expected)
         np.testing.assert_array_equal(SCORES[score](X, lda.components_.tolist(), lambda X: X), expected)
@@ -88,10 +97,10 @@ WITHOUT_X = ("topic_diversity", "word_association")
 READERS = {name: score for name, score in SCORES.items() if name not in WITHOUT_X} | {
     "coherence scorer": lambda X, model, as_input: metrics.make_coherence_scorer()(model, as_input(X)),
     "predictive_perplexity": lambda X, model, as_input: metrics.predictive_perplexity(
-        as_input(X), X, model, random_state=0
+        model, as_input(X), X, random_state=0
     ),
     "predictive_perplexity, hidden": lambda X, model, as_input: metrics.predictive_perplexity(
-        X, as_input(X), model, random_state=0
+        model, X, as_input(X), random_state=0
     ),
 }
 
@@ -142,10 +151,10 @@ def test_the_vocabulary_has_the_order_of_the_columns(X):
     lda = GibbsLDA(3, max_iter=2, seed_words={0: ["w00"]}, vocabulary=VOCABULARY, random_state=0)
     fitted = lda.fit(frame)
     for words in (VOCABULARY, {"w03": 3, "alias": 3}, [f"word {word}" for word in VOCABULARY]):
-        metrics.word_association(fitted, 0, vocabulary=words)
+        metrics.word_association(fitted, cue=0, vocabulary=words)
     message = "vocabulary has column 39 for 'w00', but column 0 of X has this name"
     with pytest.raises(ValueError, match=message):
-        metrics.word_association(fitted, "w00", vocabulary=VOCABULARY[::-1])
+        metrics.word_association(fitted, cue="w00", vocabulary=VOCABULARY[::-1])
     with pytest.raises(ValueError, match="vocabulary has column 39 for 'w39', but column 0 of X has this name"):
         lda.fit(frame[VOCABULARY[::-1]])
 
@@ -153,7 +162,7 @@ def test_the_vocabulary_has_the_order_of_the_columns(X):
 def test_topics_as_a_data_frame(X, lda):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(lda.components_)
-    assert metrics.topic_coherence(X, frame) == metrics.topic_coherence(X, lda)
+    assert metrics.topic_coherence(frame, X) == metrics.topic_coherence(lda, X)
     assert metrics.topic_diversity(frame) == metrics.topic_diversity(lda)
 
 
@@ -170,14 +179,14 @@ def test_a_search_that_was_fitted(X):
         scoring=metrics.make_coherence_scorer(n_words=5),
         cv=2,
     ).fit(to_texts(X))
-    assert metrics.topic_coherence(to_texts(X), search, n_words=5) == search.score(to_texts(X))
+    assert metrics.topic_coherence(search, to_texts(X), n_words=5) == search.score(to_texts(X))
 
 
 def test_pipelines_of_different_counts_do_not_compare(X, lda):
     texts = to_texts(X)
     a, b = pipeline_of(lda), make_pipeline(CountVectorizer(vocabulary=VOCABULARY, binary=True).fit(VOCABULARY), lda)
     with pytest.raises(ValueError, match="a and b make different counts from X"):
-        metrics.compare_topic_models(texts, a, b)
+        metrics.compare_topic_models(a, b, texts)
 
 
 def test_collections():
@@ -185,13 +194,13 @@ def test_collections():
     labels = ["a", "b", "a"]
     lda = CompoundLDA(2, max_iter=10, random_state=0).fit(X, collections=labels)
     arrays = (lda.topic_word_, lda.document_prior(labels))
-    found = metrics.held_out_log_likelihood(X, lda, collections=labels, **FEW)
-    np.testing.assert_array_equal(found, metrics.held_out_log_likelihood(X, arrays, **FEW))
-    assert not np.array_equal(found, metrics.held_out_log_likelihood(X, lda, **FEW))
+    found = metrics.held_out_log_likelihood(lda, X, collections=labels, **FEW)
+    np.testing.assert_array_equal(found, metrics.held_out_log_likelihood(arrays, X, **FEW))
+    assert not np.array_equal(found, metrics.held_out_log_likelihood(lda, X, **FEW))
     with pytest.raises(TypeError, match="arrays have no collections"):
-        metrics.held_out_log_likelihood(X, arrays, collections=labels)
+        metrics.held_out_log_likelihood(arrays, X, collections=labels)
     with pytest.raises(TypeError, match="GibbsLDA has no collections"):
-        metrics.held_out_log_likelihood(X, GibbsLDA(2, max_iter=2).fit(X), collections=labels)
+        metrics.held_out_log_likelihood(GibbsLDA(2, max_iter=2).fit(X), X, collections=labels)
 
 
 @pytest.mark.parametrize("score", SCORES)

@@ -41,7 +41,7 @@ def lda(**options):
 def test_the_score_is_that_of_the_arrays(corpus):
     model = lda().fit(corpus[:60])
     X = corpus[60:]
-    value = held_out_log_likelihood(X, (model.topic_word_, 0.1), random_state=0).sum() / X.sum()
+    value = held_out_log_likelihood((model.topic_word_, 0.1), X, random_state=0).sum() / X.sum()
     assert make_held_out_scorer(metric="log_likelihood")(model, X) == pytest.approx(value, rel=1e-12)
     assert neg_ais_perplexity_scorer(model, X) == pytest.approx(-np.exp(-value), rel=1e-12)
 

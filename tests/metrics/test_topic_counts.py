@@ -60,7 +60,7 @@ def fits():
 
 def test_folds_seeds_and_measures(fits):
     folds = list(KFold(3).split(X))
-    rows = compare_topic_counts(X, Recorder(), [3, 2], cv=KFold(3), n_words=5, random_state=0)
+    rows = compare_topic_counts(Recorder(), X, [3, 2], cv=KFold(3), n_words=5, random_state=0)
     assert rows["n_components"].tolist() == [3, 2] and [K for K, *_ in fits] == [3] * 3 + [2] * 3
     for i, (_, documents, _, _) in enumerate(fits):
         assert (documents != X[folds[i % 3][0]]).nnz == 0
@@ -69,7 +69,7 @@ def test_folds_seeds_and_measures(fits):
     phi = [[each[3] for each in own] for own in (fits[:3], fits[3:])]
     values = {
         "coherence": np.array(
-            [[topic_coherence(X[test], p, n_words=5) for p, (_, test) in zip(own, folds, strict=True)] for own in phi]
+            [[topic_coherence(p, X[test], n_words=5) for p, (_, test) in zip(own, folds, strict=True)] for own in phi]
         ),
         "exclusivity": np.array([[topic_exclusivity(p, n_words=5) for p in own] for own in phi]),
     }
@@ -132,25 +132,25 @@ FIVE = make_lda_corpus(200, 1000, 5, doc_length=80, doc_topic_prior=0.05, topic_
 
 @pytest.mark.mutation("sklda.metrics._topic_counts.topics_with_words", lambda model, weights: weights.any(axis=1))
 def test_topics_without_words_of_their_own_are_not_counted():
-    row = compare_topic_counts(FIVE, GibbsLDA(max_iter=100), [8], cv=3, random_state=0).loc[0]
+    row = compare_topic_counts(GibbsLDA(max_iter=100), FIVE, [8], cv=3, random_state=0).loc[0]
     assert row["found_again"] == pytest.approx(5) and row["found_share"] <= 1
 
 
 def test_documents_are_shuffled_and_seeds_are_all_that_counts(fits):
-    compare_topic_counts(X, Recorder(), [2], cv=2, random_state=0)
+    compare_topic_counts(Recorder(), X, [2], cv=2, random_state=0)
     first = fits[0][1].toarray()
     assert len(first) == 45 and not np.array_equal(first, X[45:].toarray())
-    rows = compare_topic_counts(X, LDA, [2, 4], cv=2, random_state=0)
+    rows = compare_topic_counts(LDA, X, [2, 4], cv=2, random_state=0)
     with parallel_config(backend="threading"):
-        assert compare_topic_counts(X, LDA, [2, 4], cv=2, random_state=0, n_jobs=2).equals(rows)
-    assert not compare_topic_counts(X, LDA, [2, 4], cv=2, random_state=1).equals(rows)
+        assert compare_topic_counts(LDA, X, [2, 4], cv=2, random_state=0, n_jobs=2).equals(rows)
+    assert not compare_topic_counts(LDA, X, [2, 4], cv=2, random_state=1).equals(rows)
     # A number of topics has the same fits whatever the others are.
-    alone = compare_topic_counts(X, LDA, [4], cv=2, random_state=0)
+    alone = compare_topic_counts(LDA, X, [4], cv=2, random_state=0)
     assert alone["score"][0] == rows["score"][1] and alone["found_again"][0] == rows["found_again"][1]
 
 
 def test_the_true_number_is_seen():
-    rows = compare_topic_counts(X, GibbsLDA(max_iter=60), [2, 4], cv=3, random_state=0)
+    rows = compare_topic_counts(GibbsLDA(max_iter=60), X, [2, 4], cv=3, random_state=0)
     two, four = rows.to_dict("records")
     assert np.isnan(two["gain"]) and four["gain"] > 5 * four["gain_std"] > 0
     assert four["gain"] == pytest.approx(four["score"] - two["score"])
@@ -159,14 +159,14 @@ def test_the_true_number_is_seen():
 
 
 def test_every_column_has_its_errors():
-    rows = compare_topic_counts(X, LDA, [2, 4], cv=3, random_state=0)
+    rows = compare_topic_counts(LDA, X, [2, 4], cv=3, random_state=0)
     measures = ["score", "gain", "coherence", "exclusivity", "found_again", "found_share"]
     errors = [f"{name}_std" for name in measures]
     pairs = [name for pair in zip(measures, errors, strict=True) for name in pair]
     assert rows.columns.tolist() == ["n_components", *pairs, "n_fits"]
     assert (rows[errors] > 0).sum(axis=None) == 11 and np.isnan(rows["gain_std"][0])
     # Of two fits no error is known.
-    assert compare_topic_counts(X, LDA, [2], cv=2, random_state=0)[errors].isna().all(axis=None)
+    assert compare_topic_counts(LDA, X, [2], cv=2, random_state=0)[errors].isna().all(axis=None)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_every_column_has_its_errors():
 )
 @pytest.mark.filterwarnings("ignore")
 def test_other_models(model):
-    rows = compare_topic_counts(X.astype(float), model, [2, 3], cv=2, random_state=0)
+    rows = compare_topic_counts(model, X.astype(float), [2, 3], cv=2, random_state=0)
     assert ("score" in rows) == (not isinstance(model, (NMF, ConsensusTopics)))
     assert rows["found_share"].between(0, 1 + 1e-9).all()
 
@@ -204,7 +204,7 @@ def test_a_consensus_without_topics(n_fits, monkeypatch):
     model = Sometimes(GibbsLDA(max_iter=10), n_fits=2, min_prevalence=0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        row = compare_topic_counts(X, model, [2], cv=3, random_state=0).loc[0]
+        row = compare_topic_counts(model, X, [2], cv=3, random_state=0).loc[0]
     assert row["found_again"] == row["found_share"] == 0 and np.isnan(row["coherence"])
 
 
@@ -214,7 +214,7 @@ def test_a_consensus_that_finds_no_topic():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert model.fit(noise).n_topics_ == 0
-        rows = compare_topic_counts(noise, model, [3], cv=2, random_state=0)
+        rows = compare_topic_counts(model, noise, [3], cv=2, random_state=0)
     assert rows["found_again"][0] == 0
 
 
@@ -224,7 +224,7 @@ def test_copies_of_a_checkpoint_are_refused(tmp_path):
     lda = GibbsLDA(max_iter=2).set_callbacks(Checkpoint(tmp_path / "fit"))
     for model in (lda, make_pipeline(lda), ConsensusTopics(lda, n_fits=2)):
         with pytest.raises(ValueError, match="is a copy of an estimator with a Checkpoint"):
-            compare_topic_counts(X, model, [2], cv=2, random_state=0)
+            compare_topic_counts(model, X, [2], cv=2, random_state=0)
         with pytest.raises(ValueError, match="is a copy of an estimator with a Checkpoint"):
             TopicFlowDisplay.from_estimator(model, X, n_components=[2, 3])
     assert not (tmp_path / "fit").exists()
@@ -233,14 +233,14 @@ def test_copies_of_a_checkpoint_are_refused(tmp_path):
 def test_a_pipeline_of_texts():
     texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"] * 5
     lda = GibbsLDA(doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=20)
-    rows = compare_topic_counts(texts, make_pipeline(CountVectorizer(), lda), [1, 2], cv=2, n_words=3, random_state=0)
+    rows = compare_topic_counts(make_pipeline(CountVectorizer(), lda), texts, [1, 2], cv=2, n_words=3, random_state=0)
     assert rows["gain"][1] > 0 and rows["found_again"][1] == 2
     frame = pandas.DataFrame(X.toarray(), columns=[f"w{v}" for v in range(40)])
-    assert len(compare_topic_counts(frame, LDA, [2], cv=2)) == 1
+    assert len(compare_topic_counts(LDA, frame, [2], cv=2)) == 1
 
 
 def test_the_display():
-    rows = compare_topic_counts(X, LDA, [4, 2], cv=2, random_state=0)
+    rows = compare_topic_counts(LDA, X, [4, 2], cv=2, random_state=0)
     display = TopicCountComparisonDisplay(rows).plot()
     assert len(display.axes_) == 5 and "nats" in display.axes_[0].get_title()
     np.testing.assert_allclose(display.axes_[0].lines[0].get_ydata(orig=False), [rows["score"][1], rows["score"][0]])
@@ -260,22 +260,22 @@ def test_error_bars_of_three_folds_are_by_student():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: compare_topic_counts(LDA, X, [2]), TypeError, "the two arguments are exchanged"),
-        (lambda: compare_topic_counts(X, LDA, 3), TypeError, "must hold numbers of topics"),
-        (lambda: compare_topic_counts(X, LDA, []), TypeError, "must hold numbers of topics"),
-        (lambda: compare_topic_counts(X, LDA, [2, 0]), ValueError, r"n_components\[1\] must be at least 1"),
-        (lambda: compare_topic_counts(X, LDA, [2.5]), TypeError, r"n_components\[0\] must be an int"),
-        (lambda: compare_topic_counts(X, LDA, [2, 2]), ValueError, "the same number twice"),
-        (lambda: compare_topic_counts(X, LDA, [2], cv=1), ValueError, "k-fold"),
-        (lambda: compare_topic_counts(X, LDA, [2], cv=[(np.arange(9), np.arange(9))]), ValueError, "cv has 1 folds"),
-        (lambda: compare_topic_counts(X, LDA, [2], n_words=1), ValueError, "n_words must be at least 2"),
-        (lambda: compare_topic_counts(X, TopicCountLDA(), [2]), TypeError, "has no parameter n_components"),
-        (lambda: compare_topic_counts(X, LabeledLDA(), [2]), TypeError, "LabeledLDA needs labels"),
-        (lambda: compare_topic_counts(X, GibbsLDA, [2]), TypeError, "give a topic model"),
-        (lambda: compare_topic_counts(X, "lda", [2]), TypeError, "give a topic model"),
-        (lambda: compare_topic_counts(-X, LDA, [2]), ValueError, "Negative values"),
+        (lambda: compare_topic_counts(X, LDA, [2]), TypeError, "the two arguments are exchanged"),
+        (lambda: compare_topic_counts(LDA, X, 3), TypeError, "must hold numbers of topics"),
+        (lambda: compare_topic_counts(LDA, X, []), TypeError, "must hold numbers of topics"),
+        (lambda: compare_topic_counts(LDA, X, [2, 0]), ValueError, r"n_components\[1\] must be at least 1"),
+        (lambda: compare_topic_counts(LDA, X, [2.5]), TypeError, r"n_components\[0\] must be an int"),
+        (lambda: compare_topic_counts(LDA, X, [2, 2]), ValueError, "the same number twice"),
+        (lambda: compare_topic_counts(LDA, X, [2], cv=1), ValueError, "k-fold"),
+        (lambda: compare_topic_counts(LDA, X, [2], cv=[(np.arange(9), np.arange(9))]), ValueError, "cv has 1 folds"),
+        (lambda: compare_topic_counts(LDA, X, [2], n_words=1), ValueError, "n_words must be at least 2"),
+        (lambda: compare_topic_counts(TopicCountLDA(), X, [2]), TypeError, "has no parameter n_components"),
+        (lambda: compare_topic_counts(LabeledLDA(), X, [2]), TypeError, "LabeledLDA needs labels"),
+        (lambda: compare_topic_counts(GibbsLDA, X, [2]), TypeError, "give a topic model"),
+        (lambda: compare_topic_counts("lda", X, [2]), TypeError, "give a topic model"),
+        (lambda: compare_topic_counts(LDA, -X, [2]), ValueError, "Negative values"),
         (
-            lambda: compare_topic_counts(["a b"] * 9, LDA, [2]),
+            lambda: compare_topic_counts(LDA, ["a b"] * 9, [2]),
             ValueError,
             "X holds texts",
         ),
@@ -292,14 +292,14 @@ def test_metadata_reach_fits_and_scores():
     options = {"cv": 2, "random_state": 0}
     lda = CovariateLDA(max_iter=10)
     found = [
-        compare_topic_counts(X, lda, [2], params={"covariates": each}, **options)["score"][0]
+        compare_topic_counts(lda, X, [2], params={"covariates": each}, **options)["score"][0]
         for each in (frame, {"year": year, "source": labels.tolist()})
     ]
     assert found[0] == found[1]
     with pytest.warns(UserWarning, match="CovariateLDA has no covariates"):
-        assert compare_topic_counts(X, lda, [2], **options)["score"][0] != found[0]
+        assert compare_topic_counts(lda, X, [2], **options)["score"][0] != found[0]
     found = [
-        compare_topic_counts(X, CompoundLDA(max_iter=10), [2], params=params, **options)["score"][0]
+        compare_topic_counts(CompoundLDA(max_iter=10), X, [2], params=params, **options)["score"][0]
         for params in (None, {"collections": labels})
     ]
     assert found[0] != found[1]
@@ -317,4 +317,4 @@ def test_metadata_reach_fits_and_scores():
 )
 def test_metadata_that_are_refused(params, error, message):
     with pytest.raises(error, match=message):
-        compare_topic_counts(X, CovariateLDA(max_iter=2), [2], params=params)
+        compare_topic_counts(CovariateLDA(max_iter=2), X, [2], params=params)

@@ -18,11 +18,11 @@ TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engin
 def test_two_tokens_of_one_topic(cue):
     """The joint distribution of topic, first word and second word, summed."""
     joint = np.einsum("k,kc,kw->cw", ALPHA / ALPHA.sum(), PHI, PHI)
-    np.testing.assert_allclose(word_association((PHI, ALPHA), cue), joint[cue] / joint[cue].sum())
+    np.testing.assert_allclose(word_association((PHI, ALPHA), cue=cue), joint[cue] / joint[cue].sum())
     equal = np.einsum("kc,kw->cw", PHI, PHI)
     for model in (PHI, 7 * PHI, (PHI, 0.3)):
-        np.testing.assert_allclose(word_association(model, cue), equal[cue] / equal[cue].sum())
-    assert np.abs(word_association((PHI, ALPHA), cue) - word_association(PHI, cue)).max() > 0.01
+        np.testing.assert_allclose(word_association(model, cue=cue), equal[cue] / equal[cue].sum())
+    assert np.abs(word_association((PHI, ALPHA), cue=cue) - word_association(PHI, cue=cue)).max() > 0.01
 
 
 def test_the_mean_of_a_product_is_the_product_of_means_times_a_factor():
@@ -36,9 +36,9 @@ def test_the_mean_of_a_product_is_the_product_of_means_times_a_factor():
 
 def test_words_and_several_cues():
     names = ["a", "b", "c", "d"]
-    both = word_association(PHI, ["d", 1], vocabulary=names)
-    np.testing.assert_array_equal(both, [word_association(PHI, 3), word_association(PHI, 1)])
-    np.testing.assert_array_equal(both[0], word_association(PHI, "d", vocabulary={"d": 3}))
+    both = word_association(PHI, cue=["d", 1], vocabulary=names)
+    np.testing.assert_array_equal(both, [word_association(PHI, cue=3), word_association(PHI, cue=1)])
+    np.testing.assert_array_equal(both[0], word_association(PHI, cue="d", vocabulary={"d": 3}))
     np.testing.assert_allclose(both.sum(axis=1), 1)
 
 
@@ -47,18 +47,18 @@ def test_fitted_models():
     X = vectorizer.fit_transform(TEXTS).toarray()
     frame = pd.DataFrame(X, columns=vectorizer.get_feature_names_out())
     lda = GibbsLDA(2, max_iter=50, random_state=0).fit(frame)
-    expected = word_association((lda.components_, lda.doc_topic_prior_), 1)
-    np.testing.assert_array_equal(word_association(lda, "banana"), expected)
+    expected = word_association((lda.components_, lda.doc_topic_prior_), cue=1)
+    np.testing.assert_array_equal(word_association(lda, cue="banana"), expected)
     assert expected[0] > expected[2]
     pipeline = make_pipeline(CountVectorizer(), CollapsedVariationalLDA(2, random_state=0)).fit(TEXTS)
-    found = word_association(pipeline, "engine", vocabulary=pipeline[0].vocabulary_)
-    assert (found == word_association(pipeline, "engine")).all()
+    found = word_association(pipeline, cue="engine", vocabulary=pipeline[0].vocabulary_)
+    assert (found == word_association(pipeline, cue="engine")).all()
     assert found[[2, 5]].min() > found[[0, 1]].max() or found[5] > found[0]
 
 
 def test_a_cue_that_no_topic_has():
     phi = np.array([[0.5, 0.5, 0.0], [0.2, 0.8, 0.0]])
-    np.testing.assert_allclose(word_association((phi, [1.0, 3.0]), 2), [0.275, 0.725, 0])
+    np.testing.assert_allclose(word_association((phi, [1.0, 3.0]), cue=2), [0.275, 0.725, 0])
 
 
 @pytest.mark.parametrize(
@@ -74,20 +74,20 @@ def test_a_cue_that_no_topic_has():
 )
 def test_bad_cues(cue, error, message):
     with pytest.raises(error, match=message):
-        word_association(PHI, cue)
+        word_association(PHI, cue=cue)
 
 
 def test_bad_models():
     with pytest.raises(ValueError, match="cue has 1 of its words not in the vocabulary: 'x'"):
-        word_association(PHI, "x", vocabulary=["a", "b", "c", "d"])
+        word_association(PHI, cue="x", vocabulary=["a", "b", "c", "d"])
     with pytest.raises(ValueError, match="vocabulary has 2 words; there are 4 columns"):
-        word_association(PHI, "a", vocabulary=["a", "b"])
+        word_association(PHI, cue="a", vocabulary=["a", "b"])
     with pytest.raises(ValueError, match=r"topic_word\[1\] has no positive weight"):
-        word_association([[1, 2], [0, 0]], 0)
+        word_association([[1, 2], [0, 0]], cue=0)
     with pytest.raises(ValueError, match="Negative values"):
-        word_association([[1, -2]], 0)
+        word_association([[1, -2]], cue=0)
     with pytest.raises(ValueError, match="doc_topic_prior has shape"):
-        word_association((PHI, [1.0, 2.0]), 0)
+        word_association((PHI, [1.0, 2.0]), cue=0)
 
 
 def test_covariates_are_asked_for():
@@ -96,6 +96,6 @@ def test_covariates_are_asked_for():
     lda = CovariateLDA(2, max_iter=10, random_state=0).fit(X, covariates=np.arange(20) % 2)
     for model in (lda, make_pipeline(lda)):
         with pytest.raises(TypeError, match="in the CovariateLDA, alpha of a document depends on its covariates"):
-            word_association(model, 0)
+            word_association(model, cue=0)
     known = lda.topic_word_, lda.document_prior([1])[0]
-    assert word_association(known, 0).sum() == pytest.approx(1)
+    assert word_association(known, cue=0).sum() == pytest.approx(1)

@@ -140,15 +140,15 @@ ENTRIES = {
         for name in ("transform", "predict", "decision_function", "score_samples", "perplexity")
     },
     "point_estimates": lambda X: point_estimates(X, np.zeros(7, int)),
-    "compare_topic_models": lambda X: metrics.compare_topic_models(X, (PHI, ALPHA), (PHI[::-1], ALPHA)),
-    "held_out_curve": lambda X: metrics.held_out_curve(X, ([PHI, PHI[::-1]], ALPHA)),
-    "held_out_log_likelihood": lambda X: metrics.held_out_log_likelihood(X, (PHI, ALPHA)),
-    "leave_one_out_score": lambda X: metrics.leave_one_out_score(X, (np.zeros(7, int), 1.0, 1.0), n_draws=10),
+    "compare_topic_models": lambda X: metrics.compare_topic_models((PHI, ALPHA), (PHI[::-1], ALPHA), X),
+    "held_out_curve": lambda X: metrics.held_out_curve(([PHI, PHI[::-1]], ALPHA), X),
+    "held_out_log_likelihood": lambda X: metrics.held_out_log_likelihood((PHI, ALPHA), X),
+    "leave_one_out_score": lambda X: metrics.leave_one_out_score((np.zeros(7, int), 1.0, 1.0), X, n_draws=10),
     "log_evidence": lambda X: metrics.log_evidence(X, 2, n_temperatures=2, n_chains=1),
-    "predictive_perplexity, seen": lambda X: metrics.predictive_perplexity(X, GOOD, FITTED),
-    "predictive_perplexity, hidden": lambda X: metrics.predictive_perplexity(GOOD, X, FITTED),
+    "predictive_perplexity, seen": lambda X: metrics.predictive_perplexity(FITTED, X, GOOD),
+    "predictive_perplexity, hidden": lambda X: metrics.predictive_perplexity(FITTED, GOOD, X),
     "neg_ais_perplexity_scorer": lambda X: metrics.neg_ais_perplexity_scorer(FITTED, X),
-    "topic_coherence": lambda X: metrics.topic_coherence(X, PHI, n_words=2),
+    "topic_coherence": lambda X: metrics.topic_coherence(PHI, X, n_words=2),
     "make_coherence_scorer": lambda X: metrics.make_coherence_scorer(n_words=2)(FITTED, X),
 }
 

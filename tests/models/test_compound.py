@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklda import CompoundLDA, GibbsLDA
 from sklda._models.results import total_variance
 from sklda.datasets import make_compound_lda_corpus
-from sklda.inspection import CollectionTopicsDisplay, TopicWordsDisplay
+from sklda.inspection import CollectionTopicsDisplay, TopicWordsDisplay, describe
 from sklda.metrics import held_out_log_likelihood, make_held_out_scorer
 
 KINDS = ["augmented", "langevin", "variational"]
@@ -367,7 +367,7 @@ def test_metadata_routing(corpus, labels):
         for fit, test, score in zip(found["estimator"], found["indices"]["test"], found["test_score"], strict=True):
             X = vectorizer.transform([texts[i] for i in test])
             prior = fit[-1].document_prior(labels[test])
-            value = held_out_log_likelihood(X, (fit[-1].topic_word_, prior), n_temperatures=20, random_state=0)
+            value = held_out_log_likelihood((fit[-1].topic_word_, prior), X, n_temperatures=20, random_state=0)
             np.testing.assert_allclose(score, value.sum() / X.sum(), rtol=1e-12)
         search = GridSearchCV(pipeline, {"compoundlda__n_components": [1, 3]}, scoring=asked, cv=3)
         search.fit(texts, collections=labels)
@@ -388,13 +388,13 @@ def test_displays(corpus, labels):
     matplotlib.use("agg")
     lda = make().fit(corpus.data, collections=labels)
     words = [f"w{v}" for v in range(40)]
-    bars = CollectionTopicsDisplay.from_estimator(lda, feature_names=words, topics=[2, 0])
+    bars = CollectionTopicsDisplay.from_estimator(describe(lda, feature_names=words), topics=[2, 0])
     assert [text.get_text() for text in bars.ax_.get_legend().get_texts()] == ["arts", "laws", "news"]
     heights = [patch.get_height() for patch in bars.ax_.patches]
     np.testing.assert_allclose(heights, lda.collection_topic_[:, [2, 0]].ravel())
     lines = CollectionTopicsDisplay.from_estimator(lda, ordered=True)
     assert len(lines.ax_.containers) == 3
-    top = TopicWordsDisplay.from_estimator(lda, n_words=4, feature_names=words, topics=[1])
+    top = TopicWordsDisplay.from_estimator(describe(lda, feature_names=words), n_words=4, topics=[1])
     best = lda.topic_word_[1].argsort()[::-1][:4]
     assert top.words[0].tolist() == [words[v] for v in best]
     np.testing.assert_allclose(top.probabilities[0], lda.topic_word_[1, best])

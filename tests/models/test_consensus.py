@@ -262,7 +262,7 @@ def test_inspection_takes_it(corpus, found):
     data = page_data(view(found, X, needs="proportions"))
     assert data["topics"]["found_in"] == ["4 of 4 fits"] * 4
     assert data["topics"]["stability"] == found.similarity_.tolist()
-    assert set(token_topics(X[:5], found)["topic"]) <= {0, 1, 2, 3}
+    assert set(token_topics(found, X[:5])["topic"]) <= {0, 1, 2, 3}
     assert len(top_documents(found)) == 4
     assert topic_hierarchy(found, X=X[:30], of="documents").distances.shape == (30, 30)
     new = document_table(found, X=X[:3])

@@ -21,7 +21,7 @@ from sklearn.preprocessing import SplineTransformer
 
 from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, metrics
 from sklda._core.design import Design
-from sklda.inspection import document_table, token_topics, topic_effects
+from sklda.inspection import describe, document_table, token_topics, topic_effects
 from sklda.metrics import held_out_log_likelihood
 
 D, V, K = 150, 40, 3
@@ -96,7 +96,7 @@ def test_the_prior_of_documents(fitted):
 
 def test_covariates_help_to_predict_words(fitted):
     assert fitted.score(X, covariates=Z) > fitted.score(X)
-    by_function = held_out_log_likelihood(X, (fitted.topic_word_, fitted.document_prior(Z)), random_state=0)
+    by_function = held_out_log_likelihood((fitted.topic_word_, fitted.document_prior(Z)), X, random_state=0)
     assert_allclose(fitted.score_samples(X, covariates=Z).mean(), by_function.mean(), rtol=0.01)
     assert_allclose(fitted.perplexity(X, covariates=Z), np.exp(-fitted.score(X, covariates=Z)))
 
@@ -142,11 +142,11 @@ def test_categories_have_the_mixtures_of_compound_lda():
 
 
 def test_effects_on_proportions_are_not_attenuated(fitted):
-    table = topic_effects(X, fitted, Z, random_state=0)
+    table = topic_effects(fitted, X, Z, random_state=0)
     assert table["attenuation"][0] == 1
     # It is a mean over the documents, each with its own alpha.
     lengths, alpha = X.sum(axis=1), fitted.document_prior(Z).sum(axis=1)
-    found = topic_effects(X, fitted, np.sqrt(YEAR), random_state=0)["attenuation"][0]
+    found = topic_effects(fitted, X, np.sqrt(YEAR), random_state=0)["attenuation"][0]
     assert_allclose(found, (lengths / (lengths + alpha)).mean(), atol=0.02)
 
 
@@ -250,7 +250,7 @@ def test_formulas_and_transformers_have_the_columns_of_topic_effects():
     pytest.importorskip("formulaic")
     data = {"year": YEAR, "source": SOURCE}
     lda = make(formula="source * bs(year, df=4)", max_iter=5).fit(X, covariates=data)
-    table = topic_effects(X, lda, data, formula="source * bs(year, df=4)", n_draws=2)
+    table = topic_effects(lda, X, data, formula="source * bs(year, df=4)", n_draws=2)
     terms = [row["term"] for row in table] if isinstance(table, list) else table["term"].tolist()
     assert lda.covariate_names_.tolist() == terms[1 : len(terms) // lda.n_components]
     some = {"year": YEAR[5:9], "source": SOURCE[5:9]}
@@ -441,15 +441,15 @@ def test_transformers_take_dicts_of_columns():
 
 def test_functions_that_take_collections_refuse_them(fitted):
     for ask in (
-        lambda: document_table(fitted, X=X[:3], collections=[1, 1, 2]),
-        lambda: held_out_log_likelihood(X, fitted, collections=SOURCE),
-        lambda: token_topics(X[:2], fitted, document=0, collections=["a", "b"]),
+        lambda: document_table(describe(fitted, X[:3], collections=[1, 1, 2])),
+        lambda: held_out_log_likelihood(fitted, X, collections=SOURCE),
+        lambda: token_topics(describe(fitted, X[:2], collections=["a", "b"]), document=0),
     ):
         with pytest.raises(TypeError, match="CovariateLDA has no collections"):
             ask()
-    assert len(token_topics(X, fitted, document=0))
+    assert len(token_topics(fitted, X, document=0))
     with pytest.warns(UserWarning, match="the documents have the mean covariates of the CovariateLDA"):
-        assert len(token_topics(X[:2], fitted, document=0))
+        assert len(token_topics(fitted, X[:2], document=0))
 
 
 def test_the_mean_covariates_in_a_consensus_are_named():
@@ -466,25 +466,25 @@ def test_scores_take_the_covariates_or_refuse(fitted):
     arrays = fitted.topic_word_, fitted.document_prior(Z)
     for score, options in [
         (metrics.held_out_log_likelihood, {"n_temperatures": 5, "random_state": 0}),
-        (lambda *args, **known: metrics.predictive_perplexity(X, *args, **known), {"n_sweeps": 3, "random_state": 0}),
+        (lambda *args, **known: metrics.predictive_perplexity(*args, X, **known), {"n_sweeps": 3, "random_state": 0}),
     ]:
-        assert_array_equal(score(X, fitted, covariates=Z, **options), score(X, arrays, **options))
+        assert_array_equal(score(fitted, X, covariates=Z, **options), score(arrays, X, **options))
         with pytest.raises(TypeError, match="arrays have no covariates"):
-            score(X, arrays, covariates=Z)
+            score(arrays, X, covariates=Z)
         with pytest.raises(TypeError, match="GibbsLDA has no covariates"):
             score(X, GibbsLDA(2, max_iter=2).fit(X), covariates=Z)
     scorer = metrics.make_held_out_scorer(n_temperatures=5)
     assert scorer(fitted, X, covariates=Z) == scorer(arrays, X)
     for call in (
-        lambda: metrics.held_out_log_likelihood(X, fitted),
-        lambda: metrics.predictive_perplexity(X, X, fitted),
-        lambda: metrics.compare_topic_models(X, fitted, arrays),
+        lambda: metrics.held_out_log_likelihood(fitted, X),
+        lambda: metrics.predictive_perplexity(fitted, X, X),
+        lambda: metrics.compare_topic_models(fitted, arrays, X),
         lambda: scorer(fitted, X),
     ):
         with pytest.raises(TypeError, match=r"alpha of a document depends on its covariates: give the pair"):
             call()
     with pytest.raises(TypeError, match="CovariateLDA has covariates of documents, which this score does not know"):
-        metrics.leave_one_out_score(X, fitted, n_draws=10)
+        metrics.leave_one_out_score(fitted, X, n_draws=10)
 
 
 @pytest.mark.filterwarnings("ignore:the term .* is a combination of other terms")

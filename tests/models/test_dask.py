@@ -70,12 +70,12 @@ def test_metrics(on_dask, fitted, counts):
     phi, alpha, half = fitted.topic_word_, 0.25, counts[:75]
     few = {"n_temperatures": 5, "random_state": 0}
     for score in (
-        lambda: held_out_log_likelihood(counts, (phi, alpha), n_runs=2, return_std=True, **few),
-        lambda: held_out_log_likelihood(counts, (phi, alpha), method="particle_filter", random_state=0),
-        lambda: predictive_perplexity(counts, counts, fitted, n_sweeps=5, random_state=0),
-        lambda: dict(compare_topic_models(half, fitted, (phi[::-1].copy(), alpha), **few)),
-        lambda: dict(held_out_curve(half, fitted, **few)),
-        lambda: dict(leave_one_out_score(counts, fitted, documents=[1, 30, 80], n_draws=10, **few)),
+        lambda: held_out_log_likelihood((phi, alpha), counts, n_runs=2, return_std=True, **few),
+        lambda: held_out_log_likelihood((phi, alpha), counts, method="particle_filter", random_state=0),
+        lambda: predictive_perplexity(fitted, counts, counts, n_sweeps=5, random_state=0),
+        lambda: dict(compare_topic_models(fitted, (phi[::-1].copy(), alpha), half, **few)),
+        lambda: dict(held_out_curve(fitted, half, **few)),
+        lambda: dict(leave_one_out_score(fitted, counts, documents=[1, 30, 80], n_draws=10, **few)),
     ):
         assert on_dask(score)
 

@@ -250,7 +250,7 @@ def test_likelihoods_and_draws(labelled):
     X, Y = labelled
     lda = make(n_shared=1).fit(X, Y)
     assert lda.perplexity(X) == pytest.approx(np.exp(-lda.score_samples(X).sum() / X.sum()))
-    assert np.isfinite(held_out_log_likelihood(X, lda, random_state=0)).all()
+    assert np.isfinite(held_out_log_likelihood(lda, X, random_state=0)).all()
     found = lda.sample_posterior(3, random_state=0)
     assert found.doc_topic.shape == (3, 120, 5)
     assert found.topic_word.shape == (3, 5, 20)

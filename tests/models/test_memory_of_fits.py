@@ -219,7 +219,7 @@ def _fitted(kind, X, **parameters):
 
 def _of_groups(X):
     lda = _fitted(GibbsLDA, X)
-    return lambda n: group_words(X, lda, np.arange(len(X)) % (n // 10))
+    return lambda n: group_words(lda, X, np.arange(len(X)) % (n // 10))
 
 
 ARRAYS = {
@@ -267,4 +267,4 @@ def test_arrays_whose_size_the_caller_sets_are_compared_with_the_memory(name, mo
 def test_identifiers_are_no_groups():
     X = np.ones((40, 3), int)
     with pytest.raises(ValueError, match="groups has 40 labels for 40 documents, as if they were identifiers"):
-        group_words(X, GibbsLDA(2, max_iter=2).fit(X), [f"id{d}" for d in range(40)])
+        group_words(GibbsLDA(2, max_iter=2).fit(X), X, [f"id{d}" for d in range(40)])

@@ -93,13 +93,13 @@ def test_the_result_works_as_an_estimator(model):
     assert theta.shape == (30, K) and np.isfinite(merged.score(X))
     np.testing.assert_array_equal(again.transform(X), theta)
     assert merged.set_output(transform="pandas").transform(X).shape == (30, K)
-    topic_coherence(X, merged)
-    for report in (topic_report(X, merged), topic_report(X[:4] + 1, merged)):
+    topic_coherence(merged, X)
+    for report in (topic_report(merged, X), topic_report(merged, X[:4] + 1)):
         assert len(report) == K
-    assert document_table(merged, X=X).shape[0] == 30 and len(token_topics(X, merged, document=2))
+    assert document_table(merged, X=X).shape[0] == 30 and len(token_topics(merged, X, document=2))
     assert TopicExplorer.from_estimator(merged, X).to_html()
     if not isinstance(merged, ConsensusTopics):
-        held_out_log_likelihood(X[:3], merged, random_state=0)
+        held_out_log_likelihood(merged, X[:3], random_state=0)
         draws = merged.sample_posterior(3, random_state=0)
         assert draws.doc_topic.shape == (3, 30, K) and draws.topic_word.shape == (3, K, 12)
 
@@ -211,7 +211,7 @@ def test_pipelines_and_searches():
     pipeline = make_pipeline(CountVectorizer(), GibbsLDA(4, max_iter=10, random_state=0)).fit(texts)
     merged = merge_topics(pipeline, [[0, 1]])
     assert merged.transform(texts).shape == (8, 3) and pipeline.transform(texts).shape == (8, 4)
-    assert merged[0] is pipeline[0] and len(topic_report(texts, merged)) == 3
+    assert merged[0] is pipeline[0] and len(topic_report(merged, texts)) == 3
     search = GridSearchCV(pipeline, {"gibbslda__n_components": [3]}, cv=2).fit(texts)
     assert merge_topics(search, [[0, 1]]).transform(texts).shape == (8, 2)
 

@@ -74,7 +74,7 @@ def test_searches_follow_the_number_of_topics():
     expected = search.best_params_["doc_topic_prior"]
     K = search.best_params_["n_components"]
     assert_allclose(search.best_estimator_.doc_topic_prior_, half(K) if callable(expected) else 6 / K)
-    assert len(compare_topic_counts(X, lda, [2, 4], cv=3, random_state=0)) == 2
+    assert len(compare_topic_counts(lda, X, [2, 4], cv=3, random_state=0)) == 2
 
 
 @pytest.mark.filterwarnings("ignore:p.T . w. is:sklearn.exceptions.ConvergenceWarning")

@@ -65,7 +65,7 @@ def scored(score):
 def held_out(method):
     return scored(
         lambda lda, X: metrics.held_out_log_likelihood(
-            X, (lda.topic_word_, 0.5), method=method, n_temperatures=5, random_state=0
+            (lda.topic_word_, 0.5), X, method=method, n_temperatures=5, random_state=0
         )
     )
 
@@ -113,13 +113,13 @@ PATHS = {
     "compare_topic_models": scored(
         lambda lda, X: (
             metrics.compare_topic_models(
-                X, lda, (lda.topic_word_[::-1].copy(), 0.5), n_temperatures=5, random_state=0
+                lda, (lda.topic_word_[::-1].copy(), 0.5), X, n_temperatures=5, random_state=0
             ).log_ratio
         )
     ),
-    "held_out_curve": scored(lambda lda, X: metrics.held_out_curve(X, lda, n_temperatures=2, random_state=0)),
+    "held_out_curve": scored(lambda lda, X: metrics.held_out_curve(lda, X, n_temperatures=2, random_state=0)),
     "leave_one_out_score": lambda X: metrics.leave_one_out_score(
-        X[:6], GibbsLDA(3, max_iter=3, **GIVEN).fit(X[:6]), n_temperatures=3, random_state=0
+        GibbsLDA(3, max_iter=3, **GIVEN).fit(X[:6]), X[:6], n_temperatures=3, random_state=0
     ),
     "log_evidence": lambda X: metrics.log_evidence(X, 3, n_temperatures=5, n_chains=2, random_state=0),
 }
@@ -185,7 +185,7 @@ def test_processes_get_no_counts(X, path, same, tmp_path):
     [
         lambda X: GibbsLDA(2, max_iter=2, n_jobs=10**5).fit(X),
         lambda X: ConsensusTopics(GibbsLDA(2, max_iter=2), n_fits=3, n_jobs=10**5).fit(X),
-        lambda X: metrics.compare_topic_counts(X, GibbsLDA(max_iter=2), [2], cv=3, n_jobs=10**5),
+        lambda X: metrics.compare_topic_counts(GibbsLDA(max_iter=2), X, [2], cv=3, n_jobs=10**5),
         lambda X: TopicFlowDisplay.from_estimator(GibbsLDA(max_iter=2), X, n_components=[2, 3], n_jobs=10**5),
     ],
 )

@@ -47,7 +47,7 @@ def exact_by_sum(words, phi, alpha):
 
 @pytest.mark.parametrize("words, alpha, log_p", EXACT.values(), ids=EXACT)
 def test_exact_is_exact(words, alpha, log_p):
-    found = held_out_log_likelihood(counts([words]), (PHI[: len(alpha)], alpha), method="exact")
+    found = held_out_log_likelihood((PHI[: len(alpha)], alpha), counts([words]), method="exact")
     np.testing.assert_allclose(found, [log_p], rtol=1e-13)
 
 
@@ -55,18 +55,18 @@ def test_exact_with_many_topics():
     """More topics than an array has dimensions, and more sums than a float can count."""
     X = np.zeros((2, 3), int)
     model = np.full((300, 3), 1 / 3), 0.1
-    np.testing.assert_array_equal(held_out_log_likelihood(X, model, method="exact"), [0, 0])
+    np.testing.assert_array_equal(held_out_log_likelihood(model, X, method="exact"), [0, 0])
     X[0] = 1
     np.testing.assert_allclose(
-        held_out_log_likelihood(X[:, :2], (np.full((11, 2), 0.5), 0.1), method="exact"), [2 * np.log(0.5), 0]
+        held_out_log_likelihood((np.full((11, 2), 0.5), 0.1), X[:, :2], method="exact"), [2 * np.log(0.5), 0]
     )
     X[1, 0] = 320
     with pytest.raises(
         ValueError, match=r"document 0 has 3 tokens: method='exact' would sum over about 10\^180 counts"
     ):
-        held_out_log_likelihood(X, model, method="exact")
+        held_out_log_likelihood(model, X, method="exact")
     with pytest.raises(ValueError, match=r"document 0 has 320 tokens: .* about 10\^749 counts of its 300 topics"):
-        held_out_log_likelihood(X[1:], model, method="exact")
+        held_out_log_likelihood(model, X[1:], method="exact")
 
 
 def test_exact_by_enumeration():
@@ -76,7 +76,7 @@ def test_exact_by_enumeration():
         phi[0] = [0, 0, 0.5, 0.5]
         alpha = rng.gamma(1, size=n_topics) + 0.1
         words = np.sort(rng.integers(2, 4, size=n_words))
-        found = held_out_log_likelihood(counts([words]), (phi, alpha), method="exact")
+        found = held_out_log_likelihood((phi, alpha), counts([words]), method="exact")
         np.testing.assert_allclose(found, [exact_by_sum(words, phi, alpha)], rtol=1e-12)
 
 
@@ -130,5 +130,5 @@ def test_topics_with_very_small_probabilities(method):
     """The weight of a run is positive, although single precision cannot represent the ratio of the probabilities."""
     phi = np.array([[1 - 1e-60, 1e-60], [1e-60, 1 - 1e-60]])
     X = np.array([[3, 3]] * 20)
-    found = held_out_log_likelihood(X, (phi, 0.1), method=method, n_temperatures=2, random_state=0)
+    found = held_out_log_likelihood((phi, 0.1), X, method=method, n_temperatures=2, random_state=0)
     assert np.isfinite(found).all()

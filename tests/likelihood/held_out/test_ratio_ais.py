@@ -16,7 +16,7 @@ ALARM = 1e-6
 
 
 def exact(phi, alpha, docs=DOCS):
-    return held_out_log_likelihood(make_corpus(docs, 4).to_counts(), (phi, alpha), method="exact")
+    return held_out_log_likelihood((phi, alpha), make_corpus(docs, 4).to_counts(), method="exact")
 
 
 def smallest_p(log_estimates, log_truth):
