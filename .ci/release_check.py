@@ -13,6 +13,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # Bytes that a wheel may have.
 MOST = 5_000_000
+# What the Journal of Open Source Software asks of a paper since 2026.
+SECTIONS = (
+    "Summary",
+    "Statement of need",
+    "State of the field",
+    "Software design",
+    "Research impact statement",
+    "AI usage disclosure",
+    "References",
+)
+LEAST_WORDS, MOST_WORDS = 750, 1750
 
 
 def found(pattern, name):
@@ -32,13 +43,7 @@ def of_the_sources(version, tag):
         yield f"CITATION.cff or conda/recipe.yaml does not have version {version}."
     if not found(r"^## \[(Unreleased)\]$", "CHANGELOG.md"):
         yield "CHANGELOG.md has no section for unreleased changes."
-    missing = numbers((ROOT / "paper.md").read_text(encoding="utf-8").partition("# Speed and quality")[2]) - {
-        each
-        for page in (ROOT / "doc" / "method").glob("benchmarks*.rst")
-        for each in numbers(page.read_text(encoding="utf-8"))
-    }
-    if missing:
-        yield f"no page of benchmarks has these figures of paper.md: {', '.join(sorted(missing))}."
+    yield from of_the_paper((ROOT / "paper.md").read_text(encoding="utf-8"))
     base = version.split(".dev")[0]
     if not found(rf"^## \[({re.escape(base)})\]", "CHANGELOG.md"):
         yield f"CHANGELOG.md has no section for {base}."
@@ -54,6 +59,23 @@ def of_the_sources(version, tag):
         yield f"doc/_static/switcher.json does not have v{version}."
     if not list((ROOT / "tests" / "pickles" / version).glob("*.pkl.gz")):
         yield f"tests/pickles has no pickles of {version}; run tests/make_pickles.py."
+
+
+def of_the_paper(text):
+    """Faults of the paper: its sections, its length, its references and its figures."""
+    body = text.split("---", 2)[2]
+    sections = re.findall(r"^# (.+)$", body, re.MULTILINE)
+    if missing := [each for each in SECTIONS if each not in sections]:
+        yield f"paper.md lacks the sections {', '.join(missing)}."
+    if not LEAST_WORDS <= (n_words := len(body.split())) <= MOST_WORDS:
+        yield f"paper.md has {n_words} words; the journal asks for {LEAST_WORDS} to {MOST_WORDS}."
+    known = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper.bib").read_text(encoding="utf-8"), re.MULTILINE)
+    if wrong := set(re.findall(r"@(\w+)", body)) ^ set(known):
+        yield f"these are only in one of paper.md and paper.bib: {', '.join(sorted(wrong))}."
+    pages = [*(ROOT / "doc" / "method").glob("benchmarks*.rst"), ROOT / "doc" / "start" / "trust_errors.rst"]
+    figures = {each for page in pages for each in numbers(page.read_text(encoding="utf-8"))}
+    if missing := numbers(body.partition("# Research impact statement")[2]) - figures:
+        yield f"no page of benchmarks or errors has these figures of paper.md: {', '.join(sorted(missing))}."
 
 
 def of_the_archives(version, folder):

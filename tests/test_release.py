@@ -29,7 +29,8 @@ def test_a_tag_that_is_not_that_of_the_version_is_found():
 
 
 def test_figures_that_no_benchmark_has_are_found(tmp_path, monkeypatch):
-    for name in ("CITATION.cff", "conda/recipe.yaml", "CHANGELOG.md", "paper.md", "doc/method/benchmarks.rst"):
+    sources = ("CITATION.cff", "conda/recipe.yaml", "CHANGELOG.md", "paper.md", "paper.bib")
+    for name in (*sources, "doc/method/benchmarks.rst", "doc/start/trust_errors.rst"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
@@ -37,7 +38,21 @@ def test_figures_that_no_benchmark_has_are_found(tmp_path, monkeypatch):
     (tmp_path / "paper.md").write_text(paper.replace("# References", "It needs 31,415.9 s.\n\n# References"))
     monkeypatch.setattr(release_check, "ROOT", tmp_path)
     wrong = list(release_check.of_the_sources(VERSION, None))
-    assert wrong == ["no page of benchmarks has these figures of paper.md: 31,415.9."]
+    assert wrong == ["no page of benchmarks or errors has these figures of paper.md: 31,415.9."]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("# Software design", "## Software design", "paper.md lacks the sections Software design."),
+        ("[@blei2003]", "[@blei2004]", "these are only in one of paper.md and paper.bib: blei2003, blei2004."),
+        ("# References", "word " * 1800 + "\n\n# References", "words; the journal asks for 750 to 1750."),
+    ],
+)
+def test_faults_of_the_paper_are_found(old, new, message):
+    text = (ROOT / "paper.md").read_text(encoding="utf-8")
+    (wrong,) = release_check.of_the_paper(text.replace(old, new))
+    assert wrong.endswith(message)
 
 
 @pytest.mark.parametrize(

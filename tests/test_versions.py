@@ -11,6 +11,8 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 # The names that pages use.
 PROSE = {"numpy": "NumPy", "scipy": "SciPy", "scikit-learn": "scikit-learn", "joblib": "joblib", "pandas": "pandas"}
+# What users ask for, and what each extra brings.
+EXTRAS = ["plot", "covariates", "diagnostics", "progress", "cluster"]
 # Tools of the suite: nothing of the package depends on their versions.
 TOOLS = {"pytest", "pytest-xdist", "hypothesis"}
 
@@ -29,6 +31,13 @@ def bounds(*extras):
     return {match[1]: match[2] for match in found}
 
 
+def of_extras_only():
+    """The same of the extras for users, under the names of conda."""
+    found = {name: version for name, version in bounds(*EXTRAS).items() if name not in bounds()}
+    # conda has matplotlib without the toolkits of windows under this name.
+    return {"matplotlib-base" if name == "matplotlib" else name: version for name, version in found.items()}
+
+
 def first_python():
     return PROJECT["requires-python"].removeprefix(">=")
 
@@ -39,18 +48,40 @@ def test_pages(page):
     assert f"Python {first_python()}, {', '.join(others)} and {last}, or later versions" in text_of(page)
 
 
+def test_the_page_of_versions():
+    text = text_of("doc/start/versions.rst")
+    pythons = [each.rpartition(" ")[2] for each in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", each)]
+    assert f"* - Python - {pythons[0]} to {pythons[-1]} " in text
+    named = dict(re.findall(r"\* - ([\w-]+) - from ([\d.]+) ", text))
+    assert named == {PROSE[name]: version for name, version in bounds().items()}
+
+
+@pytest.mark.parametrize("page", ["README.md", "doc/start/texts_to_topics.rst"])
+def test_pages_name_the_extras(page):
+    text = text_of(page)
+    assert 'pip install "sklda[plot]"' in text
+    assert all(re.search(rf"`{extra}`", text) for extra in [*EXTRAS, "all"])
+    assert PROJECT["optional-dependencies"]["all"] == [f"sklda[{','.join(EXTRAS)}]"]
+
+
+def test_messages_name_extras():
+    """A message for a package that is missing names the command, with an extra that there is."""
+    sources = [each.read_text(encoding="utf-8") for each in (ROOT / "sklda").rglob("*.py")]
+    named = re.findall(r'pip install "sklda\[([\w,]+)\]"', "\n".join(sources))
+    assert {"plot", "covariates", "diagnostics", "cluster"} <= set(named) <= {*EXTRAS, "all"}
+
+
 def test_the_recipe_of_conda():
     text = text_of("conda/recipe.yaml")
-    run = text.partition(" run: ")[2].partition(" tests: ")[0]
-    assert run.removeprefix("- ").split(" - ") == [
-        f"{name} >={version}" for name, version in {"python": first_python(), **bounds()}.items()
-    ]
+    run, _, optional = text.partition(" run: ")[2].partition(" tests: ")[0].partition(" run_constraints: ")
+    for section, needed in ((run, {"python": first_python(), **bounds()}), (optional, of_extras_only())):
+        assert section.removeprefix("- ").split(" - ") == [f"{name} >={version}" for name, version in needed.items()]
     tests = ", ".join(each.replace(">=", " >=") for each in PROJECT["optional-dependencies"]["wheel-test"])
     assert f"run: [{tests}]" in text
 
 
 def test_the_oldest_versions_are_tested():
-    needed = bounds("plot", "diagnostics", "callbacks", "test")
+    needed = bounds(*EXTRAS, "test")
     pinned = re.findall(r'"([\w-]+)==([\d.]+)\.\*"', text_of("Makefile").partition("OLDEST := ")[2])
     assert dict(pinned) == {name: version for name, version in needed.items() if name not in TOOLS}
     assert f'{{system: ubuntu-latest, python: "{first_python()}", target: test-oldest}}' in text_of(
@@ -60,7 +91,7 @@ def test_the_oldest_versions_are_tested():
 
 def test_a_package_has_one_lowest_version():
     extras = PROJECT["optional-dependencies"]
-    known = bounds("plot", "diagnostics", "callbacks", "test")
+    known = bounds(*EXTRAS, "test")
     for extra in extras:
         assert {name: known.get(name, version) for name, version in bounds(extra).items()} == bounds(extra), extra
 

@@ -162,7 +162,7 @@ class FormulaDesign:
         try:
             import_module("formulaic")
         except ImportError as error:
-            raise ImportError("a formula needs formulaic: pip install formulaic.") from error
+            raise ImportError('a formula needs formulaic: pip install "sklda[covariates]"') from error
         if not isinstance(formula, str):
             raise TypeError(f"formula must be a str such as 'year + source', got {formula!r}.")
         if not has_names(covariates):

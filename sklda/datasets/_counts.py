@@ -226,6 +226,8 @@ def load_counts(path: str | os.PathLike[str], *, as_dask: bool = False) -> Bunch
     ------
     ValueError
         If the folder is not complete, was written by a later version, or has a file that does not belong to the others.
+    ImportError
+        If Dask is needed and not installed.
 
     Examples
     --------
@@ -293,9 +295,11 @@ def _mapped(folder, name, length):
 
 def _as_dask(folder, chunks, n_features):
     """A Dask array of the chunks, which are read where they are needed."""
-    import dask
-    import dask.array as da
-
+    try:
+        import dask
+        import dask.array as da
+    except ImportError as error:
+        raise ImportError('as_dask=True needs Dask: pip install "sklda[cluster]"') from error
     read = dask.delayed(_documents)
     ends = np.cumsum(chunks).tolist()
     blocks = [

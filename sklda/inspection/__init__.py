@@ -1,6 +1,6 @@
 """Tables, plots and an interactive page of fitted topic models.
 
-Tables are data frames if pandas is installed. matplotlib and arviz-base are imported when they are needed.
+Tables are data frames of pandas. matplotlib and arviz-base are imported when they are needed.
 """
 
 from sklda.inspection._collections import CollectionTopicsDisplay

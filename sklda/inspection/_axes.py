@@ -23,7 +23,7 @@ def pyplot():
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install 'sklda[plot]'.") from error
+        raise ImportError('plots need matplotlib: pip install "sklda[plot]"') from error
     return plt
 
 

@@ -179,7 +179,7 @@ def to_arviz(estimator: Model) -> Any:
     try:
         from arviz_base import from_dict
     except ImportError as error:
-        raise ImportError("to_arviz needs arviz-base: pip install 'sklda[diagnostics]'.") from error
+        raise ImportError('to_arviz needs ArviZ: pip install "sklda[diagnostics]"') from error
     draws = {name: draws_after(n_burn_in, trace) for name, trace in traces.items()}
     n_draws = min(each.shape[1] for each in draws.values())
     sweeps = n_burn_in + 1 + np.arange(n_draws)

@@ -306,6 +306,14 @@ def test_a_file_that_was_cut_off_does_not_end_python(tmp_path, large):
     assert (code, out.split("\n")) == (0, ["refused"] * 9 + [""]), err
 
 
+def test_dask_is_needed_for_a_dask_array_only(counts, tmp_path, monkeypatch):
+    save_counts(tmp_path, counts)
+    monkeypatch.setitem(sys.modules, "dask", None)
+    assert load_counts(tmp_path).data.sum() == counts.sum()
+    with pytest.raises(ImportError, match=r'as_dask=True needs Dask: pip install "sklda\[cluster\]"'):
+        load_counts(tmp_path, as_dask=True)
+
+
 def test_a_block_that_was_cut_off(counts, tmp_path, small_chunks):
     pytest.importorskip("dask.array")
     save_counts(tmp_path, counts)

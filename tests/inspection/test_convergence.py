@@ -140,5 +140,5 @@ def test_arviz_gets_the_draws(fitted):
 
 def test_without_arviz(fitted, monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz_base", None)
-    with pytest.raises(ImportError, match=r"to_arviz needs arviz-base: pip install 'sklda\[diagnostics\]'"):
+    with pytest.raises(ImportError, match=r'to_arviz needs ArviZ: pip install "sklda\[diagnostics\]"'):
         to_arviz(fitted)

@@ -216,7 +216,7 @@ def test_matplotlib_is_imported_late(tmp_path):
     )
     exit_code, out, err = run_program(code, tmp_path)
     assert exit_code == 0, err
-    assert "pip install 'sklda[plot]'" in out
+    assert 'plots need matplotlib: pip install "sklda[plot]"' in out
 
 
 class FittedCounts(BaseEstimator):

@@ -257,7 +257,7 @@ def test_many_collinear_categories_are_named():
 
 def test_a_formula_needs_formulaic(monkeypatch):
     monkeypatch.setitem(sys.modules, "formulaic", None)
-    with pytest.raises(ImportError, match="pip install formulaic"):
+    with pytest.raises(ImportError, match=r'a formula needs formulaic: pip install "sklda\[covariates\]"'):
         topic_effects(LDA, COUNTS, X_NUMBER, formula="number")
 
 
