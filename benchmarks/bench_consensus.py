@@ -340,7 +340,7 @@ def known(options):
                 model, spent = fitted(ConsensusTopics(GibbsLDA(K), random_state=seed, **parameters), X)
                 seconds += spent
                 false += sum(n_topics == 1 or best_union(row, phi) < 0.6 for row in model.topic_word_)
-                if n_topics > 1 and model.n_topics_:
+                if n_topics > 1 and model.n_components_:
                     alike = 1 - jensen_shannon(phi, model.topic_word_)
                     near, has = alike.argmax(axis=1), alike.max(axis=1) >= 0.6
                     true += has.sum()

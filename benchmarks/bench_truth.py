@@ -201,7 +201,7 @@ def empty_topics(seed, options):
         p = 1 / np.arange(1, n_features + 1)
         X = np.random.default_rng(seed).multinomial(60, p / p.sum(), size=300)
         model, _ = fitted(ConsensusTopics(GibbsLDA(10), n_splits=0, random_state=seed), X)
-        found[f"one distribution, {n_features} words"] = int(model.n_topics_)
+        found[f"one distribution, {n_features} words"] = int(model.n_components_)
     return found
 
 

@@ -37,7 +37,7 @@ named = describe(
     document_names=docstrings.document_names,
 )
 table = top_words(named, n_words=4)
-for part, top in zip(first.prevalence_, table["words"], strict=True):
+for part, top in zip(first.topic_prevalence_, table["words"], strict=True):
     print(f"{8 * part:.0f} of 8:", *top)
 
 # %%

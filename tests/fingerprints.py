@@ -47,7 +47,14 @@ SEED = {"random_state": 0}
 ATTRIBUTES = (
     *("topic_assignments_", "components_", "doc_topic_", "log_joint_trace_", "doc_topic_prior_", "topic_word_prior_"),
     *("snapshots_", "prior_trace_", "grid_", "occupancy_", "mode_log_evidence_", "mode_log_evidence_std_"),
-    *("r_hat_", "ess_", "acceptance_rate_", "collection_topic_", "collection_topic_std_", "collection_topic_prior_"),
+    *(
+        "r_hat_",
+        "n_effective_",
+        "acceptance_rate_",
+        "collection_topic_",
+        "collection_topic_std_",
+        "collection_topic_prior_",
+    ),
     *("collection_topic_draws_", "doc_concentration_", "corpus_topic_", "topic_counts_", "topic_count_posterior_"),
     *("topic_count_posterior_std_", "log_evidence_", "log_evidence_std_"),
     *("topic_count_trace_", "topic_count_posterior_recycled_"),

@@ -71,10 +71,10 @@ class Consensus:
             "components_": self.topic_word,
             "topic_word_": self.topic_word,
             "topic_word_std_": self.topic_word_std,
-            "prevalence_": self.prevalence,
-            "similarity_": self.similarity,
+            "topic_prevalence_": self.prevalence,
+            "topic_stability_": self.similarity,
             "members_": self.members,
-            "n_topics_": len(self.topic_word),
+            "n_components_": len(self.topic_word),
         }
 
 

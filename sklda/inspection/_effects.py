@@ -134,7 +134,7 @@ def _of_fits(X, consensus, found, n_draws, seed):
 
     def summed(f, own):
         """Proportions of the consensus topics from those of fit f."""
-        sums = np.full((len(own), consensus.n_topics_), np.nan)
+        sums = np.full((len(own), consensus.n_components_), np.nan)
         for c, pairs in enumerate(consensus.members_):
             members = pairs[pairs[:, 0] == f, 1]
             if len(members):

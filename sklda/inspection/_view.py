@@ -94,14 +94,12 @@ class View:
 
         NaN for topics without words of their own, also in `prevalence`.
         """
-        found = getattr(self.model, "topic_stability_", None)
-        return getattr(self.model, "similarity_", None) if found is None else found
+        return getattr(self.model, "topic_stability_", None)
 
     @property
     def prevalence(self):
         """The part of the chains or fits that have each topic, (n_components,); None for one fit of one chain."""
-        found = getattr(self.model, "topic_prevalence_", None)
-        return getattr(self.model, "prevalence_", None) if found is None else found
+        return getattr(self.model, "topic_prevalence_", None)
 
     @property
     def found_in(self):

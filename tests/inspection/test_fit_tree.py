@@ -40,9 +40,9 @@ def test_the_tree_has_all_topics_and_marks_the_chosen_nodes(found):
         own = tree.topics[leaves_below(tree.linkage, node)]
         assert sorted(map(tuple, own.tolist())) == sorted(map(tuple, found.members_[c].tolist()))
         assert (tree.labels[leaves_below(tree.linkage, node)] == c).all()
-        assert tree.similarity[node] == pytest.approx(found.similarity_[c], abs=1e-6)
+        assert tree.similarity[node] == pytest.approx(found.topic_stability_[c], abs=1e-6)
         assert tree.share[node] == pytest.approx(found.topic_share_[c], abs=1e-5)
-        assert tree.prevalence[node] == found.prevalence_[c]
+        assert tree.prevalence[node] == found.topic_prevalence_[c]
     # The topic that is divided is shown by its parts.
     parts = found.levels_["parts"][0]
     assert set(tree.rows.tolist()) == {*tree.chosen.tolist(), *parts} - {tree.chosen[0]}

@@ -213,7 +213,7 @@ def test_a_consensus_that_finds_no_topic():
     model = ConsensusTopics(GibbsLDA(max_iter=10), n_fits=3, min_prevalence=1, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert model.fit(noise).n_topics_ == 0
+        assert model.fit(noise).n_components_ == 0
         rows = compare_topic_counts(model, noise, [3], cv=2, random_state=0)
     assert rows["found_again"][0] == 0
 

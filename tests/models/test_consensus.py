@@ -50,8 +50,8 @@ class Recorder(TransformerMixin, BaseEstimator):
 
 
 def test_clear_topics_are_found_by_every_fit(corpus, found):
-    assert found.n_topics_ == 4 and found.prevalence_.tolist() == [1] * 4
-    assert (found.similarity_ > 0.9).all()
+    assert found.n_components_ == 4 and found.topic_prevalence_.tolist() == [1] * 4
+    assert (found.topic_stability_ > 0.9).all()
     distances = jensen_shannon(corpus.topic_word, found.topic_word_)
     assert sorted(distances.argmin(axis=1)) == [0, 1, 2, 3]
     assert distances.min(axis=1).max() < 0.2
@@ -65,9 +65,11 @@ def test_topics_of_noise_are_not_found_again():
     noise = np.random.default_rng(0).poisson(0.3, (150, 100))
     lda = GibbsLDA(8, doc_topic_prior=0.1, topic_word_prior=0.01, max_iter=60)
     model = ConsensusTopics(lda, n_fits=5, min_prevalence=0.8, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="No topic is found beyond chance: n_topics_ is 0. 80% of the 5 fits"):
+    with pytest.warns(
+        ConvergenceWarning, match="No topic is found beyond chance: n_components_ is 0. 80% of the 5 fits"
+    ):
         model.fit(noise)
-    assert model.n_topics_ == 0 and model.transform(noise).shape == (150, 0)
+    assert model.n_components_ == 0 and model.transform(noise).shape == (150, 0)
     assert model.components_.shape == (0, 100) and model.get_feature_names_out().shape == (0,)
     np.testing.assert_array_equal(model.unassigned_, 1)
     assert model.score(noise) == 0 and model.relations_.empty
@@ -83,8 +85,10 @@ def words_of_one_distribution(seed):
 def test_a_corpus_without_topics_has_no_consensus_topics():
     """The limit of .65 is six standard deviations above the mean of 314 clusters of such corpora, .31 ± .06."""
     model = ConsensusTopics(GibbsLDA(10, max_iter=100), n_fits=4, n_splits=0, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="No topic is found beyond chance: n_topics_ is 0. 75% of the 4 fits"):
-        assert model.fit(words_of_one_distribution(0)).n_topics_ == 0
+    with pytest.warns(
+        ConvergenceWarning, match="No topic is found beyond chance: n_components_ is 0. 75% of the 4 fits"
+    ):
+        assert model.fit(words_of_one_distribution(0)).n_components_ == 0
 
 
 def bursty_words(rng, doc_topic, topic_word, length):
@@ -106,9 +110,9 @@ def test_bursts_of_words_make_no_topics():
     p = 1 / np.arange(1, 301)
     X = bursty_words(np.random.default_rng(0), np.ones((250, 1)), (p / p.sum())[None], 60)
     model = ConsensusTopics(GibbsLDA(10, max_iter=200), n_fits=4, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="No topic is found in other documents: n_topics_ is 0"):
-        assert model.fit(X).n_topics_ == 0
-    assert not hasattr(model.set_params(n_splits=0).fit(X), "split_half_agreement_") and model.n_topics_ > 0
+    with pytest.warns(ConvergenceWarning, match="No topic is found in other documents: n_components_ is 0"):
+        assert model.fit(X).n_components_ == 0
+    assert not hasattr(model.set_params(n_splits=0).fit(X), "split_half_agreement_") and model.n_components_ > 0
 
 
 def test_true_topics_of_bursty_words_are_kept():
@@ -117,7 +121,7 @@ def test_true_topics_of_bursty_words_are_kept():
     topics = rng.dirichlet(np.full(300, 0.1), 8)
     X = bursty_words(rng, rng.dirichlet(np.full(8, 0.2), 250), topics, 60)
     model = ConsensusTopics(GibbsLDA(14, max_iter=100), n_fits=4, random_state=0).fit(X)
-    assert model.n_topics_ == 8 and (model.split_half_agreement_ > 0.65).all()
+    assert model.n_components_ == 8 and (model.split_half_agreement_ > 0.65).all()
     assert (jensen_shannon(topics, model.topic_word_).min(axis=1) < 0.4).all()
 
 
@@ -156,7 +160,7 @@ def test_topics_without_words_of_their_own_are_left_out():
     options = {"doc_length": 80, "doc_topic_prior": 0.05, "topic_word_prior": 0.05}
     X = make_lda_corpus(200, 1000, 5, **options, random_state=0).data
     model = ConsensusTopics(GibbsLDA(8, max_iter=100), n_fits=3, random_state=0).fit(X)
-    assert model.n_topics_ == 5
+    assert model.n_components_ == 5
     for f, each in enumerate(model.estimators_):
         members = {int(k) for pairs in model.members_ for g, k in pairs if g == f}
         assert set(np.flatnonzero(each.topic_share_ > 0.03)) == members
@@ -191,7 +195,7 @@ def test_proportions_are_means_over_fits_of_summed_members(corpus, found):
 def test_results_depend_on_the_seed_only(corpus, found, same):
     with parallel_config(backend="threading"):
         again = clone(found).set_params(n_jobs=2).fit(corpus.data)
-    for name in ("components_", "doc_topic_", "prevalence_", "members_", "topic_share_std_"):
+    for name in ("components_", "doc_topic_", "topic_prevalence_", "members_", "topic_share_std_"):
         assert same(getattr(again, name), getattr(found, name))
     other = clone(found).set_params(random_state=1).fit(corpus.data)
     assert not np.array_equal(other.components_, found.components_)
@@ -217,7 +221,7 @@ def test_samples_of_documents(resample, n_drawn, distinct):
         assert len(sample) == n_drawn and not set(sample) & {3, 40}
         assert (len(np.unique(sample)) == n_drawn) is distinct
     assert not np.array_equal(*samples[:2])
-    assert model.doc_topic_.shape == (60, model.n_topics_)
+    assert model.doc_topic_.shape == (60, model.n_components_)
     whole = ConsensusTopics(Recorder(), n_fits=2, **options).fit(X)
     np.testing.assert_array_equal(whole.estimators_[0].X_, X)
 
@@ -227,7 +231,7 @@ def test_names_of_a_data_frame_and_of_a_pipeline(corpus):
     X = pandas.DataFrame(corpus.data.toarray(), columns=[f"w{v}" for v in range(100)])
     model = ConsensusTopics(GibbsLDA(2, max_iter=10), n_fits=2, resample=0.9, n_splits=0, random_state=0)
     table = model.set_output(transform="pandas").fit(X).transform(X)
-    assert list(table.columns) == [f"consensustopics{k}" for k in range(model.n_topics_)]
+    assert list(table.columns) == [f"consensustopics{k}" for k in range(model.n_components_)]
     assert model.feature_names_in_[0] == model.estimators_[0].feature_names_in_[0] == "w0"
     texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
     lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=30)
@@ -246,11 +250,11 @@ def test_searches_count_topics_that_are_found_again(corpus):
     X, weight = corpus.data[:50], np.arange(50) % 3
     lengths = np.ravel(X.sum(axis=1))
     assigned = best.transform(X).sum(axis=1)
-    expected = best.n_topics_ * np.average(assigned, weights=weight * lengths)
+    expected = best.n_components_ * np.average(assigned, weights=weight * lengths)
     assert best.score(X, sample_weight=weight) == pytest.approx(expected)
     with config_context(enable_metadata_routing=True):
         pipeline = make_pipeline(TfidfTransformer(use_idf=False, norm=None), model).fit(corpus.data)
-        assert pipeline.score(corpus.data) <= pipeline[-1].n_topics_ + 1e-9
+        assert pipeline.score(corpus.data) <= pipeline[-1].n_components_ + 1e-9
 
 
 def test_inspection_takes_it(corpus, found):
@@ -261,7 +265,7 @@ def test_inspection_takes_it(corpus, found):
     assert top_words(found)["share"].tolist() == found.topic_share_.tolist()
     data = page_data(view(found, X, needs="proportions"))
     assert data["topics"]["found_in"] == ["4 of 4 fits"] * 4
-    assert data["topics"]["stability"] == found.similarity_.tolist()
+    assert data["topics"]["stability"] == found.topic_stability_.tolist()
     assert set(token_topics(found, X[:5])["topic"]) <= {0, 1, 2, 3}
     assert len(top_documents(found)) == 4
     assert topic_hierarchy(found, X=X[:30], of="documents").distances.shape == (30, 30)
@@ -287,9 +291,9 @@ def test_the_rest_of_a_document_stays_unassigned():
 def test_other_topic_models(corpus, estimator):
     X = corpus.data.astype(float)
     model = ConsensusTopics(estimator, n_fits=3, random_state=0).fit(X)
-    assert model.n_topics_ >= 3
+    assert model.n_components_ >= 3
     theta = model.transform(X)
-    assert theta.shape == (200, model.n_topics_) and (theta >= 0).all() and theta.sum(axis=1).max() < 1 + 1e-9
+    assert theta.shape == (200, model.n_components_) and (theta >= 0).all() and theta.sum(axis=1).max() < 1 + 1e-9
     np.testing.assert_allclose(model.topic_word_.sum(axis=1), 1)
 
 
@@ -335,7 +339,7 @@ def test_documents_that_are_refused(corpus, found):
     # The old results stay.
     with pytest.raises(ValueError, match="no word at all"):
         found.fit(np.zeros((3, 4)))
-    assert found.n_topics_ == 4
+    assert found.n_components_ == 4
 
 
 LABELS = np.array(["a", "b"])
@@ -368,11 +372,11 @@ def test_metadata_go_to_the_fits_with_their_documents(routing, resample):
             assert each.option_ == "x"
         plain, known = model.transform(X[:4]), model.transform(X[:4], marks=[1, 2, 3, 4])
         assert plain.shape == known.shape and not np.array_equal(plain, known)
-        assert model.score(X, marks=X[:, 0], sample_weight=np.arange(20)) == pytest.approx(model.n_topics_, rel=0.5)
+        assert model.score(X, marks=X[:, 0], sample_weight=np.arange(20)) == pytest.approx(model.n_components_, rel=0.5)
         pipeline = make_pipeline("passthrough", model) if routing else None
         if routing:
             np.testing.assert_array_equal(pipeline.fit(X, marks=X[:, 0])[-1].estimators_[0].option_, None)
-            assert pipeline.transform(X[:4], marks=[1, 2, 3, 4]).shape == (4, model.n_topics_)
+            assert pipeline.transform(X[:4], marks=[1, 2, 3, 4]).shape == (4, model.n_components_)
 
 
 def in_all_forms(marks):
@@ -430,7 +434,7 @@ def test_collections_of_compound_lda(corpus):
     model = ConsensusTopics(lda, n_fits=2, min_prevalence=0.5, random_state=0).fit(corpus.data, collections=labels)
     assert model.estimators_[0].collections_.tolist() == ["a", "b"]
     known = model.transform(corpus.data[:5], collections=labels[:5])
-    assert known.shape == (5, model.n_topics_) and not np.array_equal(known, model.transform(corpus.data[:5]))
+    assert known.shape == (5, model.n_components_) and not np.array_equal(known, model.transform(corpus.data[:5]))
 
 
 def test_documents_of_samples_have_their_own_prior(corpus):
@@ -459,7 +463,7 @@ def test_draws_come_from_all_fits(corpus, found):
 
 def test_a_topic_that_a_fit_does_not_have(corpus):
     model = ConsensusTopics(GibbsLDA(2, max_iter=20), n_fits=3, min_prevalence=0.3, random_state=0).fit(corpus.data)
-    assert model.prevalence_.min() < 1
+    assert model.topic_prevalence_.min() < 1
     draws = model.sample_posterior(6, random_state=0)
     for i, f in enumerate(draws.fit):
         for c, pairs in enumerate(model.members_):

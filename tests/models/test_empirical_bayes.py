@@ -97,7 +97,7 @@ def test_results(X, fitted):
     assert [len(axis) for axis in fitted.grid_] == [5, 5]
     assert 0 < fitted.acceptance_rate_ <= 1
     assert (fitted.r_hat_ < 1.3).all()
-    assert (fitted.ess_ > 20).all()
+    assert (fitted.n_effective_ > 20).all()
     assert fitted.prior_trace_.shape[::2] == (4, 2)
     np.testing.assert_allclose(fitted.prior_trace_[:, -fitted.n_iter_ :], np.tile(h, (4, fitted.n_iter_, 1)))
     assert fitted.log_joint_trace_.shape == (4, fitted.n_iter_)

@@ -187,10 +187,10 @@ def test_mixtures_of_collections():
 def test_consensus_topics_are_those_of_the_members_together():
     model = clone(MODELS["consensus"]).fit(X)
     merged = merge_topics(model, {"both": [1, 3]})
-    assert merged.n_topics_ == model.n_topics_ - 1 and merged.topic_names_[1] == "both"
+    assert merged.n_components_ == model.n_components_ - 1 and merged.topic_names_[1] == "both"
     pairs = {tuple(pair) for k in (1, 3) for pair in model.members_[k].tolist()}
     assert {tuple(pair) for pair in merged.members_[1].tolist()} == pairs
-    assert merged.prevalence_[1] == len({f for f, _ in pairs}) / 3
+    assert merged.topic_prevalence_[1] == len({f for f, _ in pairs}) / 3
     np.testing.assert_allclose(merged.topic_word_[0], model.topic_word_[0])
     assert not hasattr(merged, "doc_topic_std_") and not hasattr(merged, "levels_")
 

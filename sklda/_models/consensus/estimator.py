@@ -89,11 +89,11 @@ class ConsensusTopics(
         The consensus topics as distributions over words, by falling prevalence, then by falling share.
     topic_word_std_ : ndarray of shape (n_topics, n_features)
         Posterior standard deviations of `topic_word_`: within the fits that have the topic, and between them.
-    n_topics_ : int
+    n_components_ : int
         Number of topics. It is 0 if no topic is found again beyond chance, with a warning.
-    prevalence_ : ndarray of shape (n_topics,)
+    topic_prevalence_ : ndarray of shape (n_topics,)
         Parts of the fits that have the topic.
-    similarity_ : ndarray of shape (n_topics,)
+    topic_stability_ : ndarray of shape (n_topics,)
         How alike the topic is in different fits: means over pairs of fits of one less the Jensen-Shannon distance.
     split_half_agreement_ : ndarray of shape (n_topics,)
         What two halves of the documents have in common of the topic, beyond the frequencies of words, a mean over
@@ -180,7 +180,7 @@ class ConsensusTopics(
     >>> from sklda.datasets import make_lda_corpus
     >>> X = make_lda_corpus(200, 100, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
     >>> found = ConsensusTopics(GibbsLDA(4, max_iter=100), n_fits=4, random_state=0).fit(X)
-    >>> found.n_topics_, found.prevalence_.tolist()
+    >>> found.n_components_, found.topic_prevalence_.tolist()
     (4, [1.0, 1.0, 1.0, 1.0])
     """
 
@@ -357,7 +357,7 @@ class ConsensusTopics(
         Returns
         -------
         float
-            `n_topics_`, times the mean over the tokens of X of the assigned part of their document.
+            `n_components_`, times the mean over the tokens of X of the assigned part of their document.
 
         Raises
         ------
@@ -369,7 +369,7 @@ class ConsensusTopics(
         check_is_fitted(self)
         assigned = self._transform(X, self._routed("score", X, metadata).transform).sum(axis=1)
         lengths = np.asarray(self._counts(X, reset=False).sum(axis=1), dtype=np.float64).ravel()
-        return self.n_topics_ * mean_per_token(assigned * lengths, lengths, sample_weight)
+        return self.n_components_ * mean_per_token(assigned * lengths, lengths, sample_weight)
 
     def sample_posterior(self, n_samples: int = 1, random_state: Seed = None) -> Bunch:
         """Draws of the proportions of the consensus topics in the documents of the fit, and of the topics.
@@ -459,7 +459,7 @@ class ConsensusTopics(
 
     @property
     def _n_features_out(self):
-        return self.n_topics_
+        return self.n_components_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

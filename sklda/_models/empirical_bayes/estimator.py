@@ -138,7 +138,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     prior_trace_ : ndarray of shape (n_chains, n_sweeps, 2)
         alpha and eta in every sweep since the start; with an alpha for every topic, their mean. NaN after the last
         sweep of shorter chains.
-    r_hat_, ess_ : ndarray of shape (2,)
+    r_hat_, n_effective_ : ndarray of shape (2,)
         Split R-hat and effective number of draws. They are those of the derivatives of log p(w, z | h) with respect to
         log alpha and log eta at the maximum. On a grid they are those of the means of log alpha and log eta given z.
     mode_log_evidence_ : ndarray of shape (n_modes,)
