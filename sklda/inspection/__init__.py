@@ -15,7 +15,7 @@ from sklda.inspection._group_words import group_words
 from sklda.inspection._hierarchy import topic_hierarchy
 from sklda.inspection._label_words import DocumentLabelsDisplay, label_words
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay
-from sklda.inspection._names import name_topics
+from sklda.inspection._name_topics import name_topics
 from sklda.inspection._posterior_expectation import PosteriorExpectationDisplay
 from sklda.inspection._pyldavis import to_pyldavis
 from sklda.inspection._quality import TopicQualityDisplay

@@ -8,7 +8,7 @@ from pandas import DataFrame
 from sklda._core.arguments import check_int
 from sklda._core.types import Data, Model
 from sklda.inspection._fit_tree import finer_topics
-from sklda.inspection._names import suggested_names
+from sklda.inspection._name_topics import suggested_names
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking
 from sklda.inspection._view import view

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from sklda._core.arguments import check_choice
-from sklda._core.counts import check_matrix
+from sklda._core.counts import check_matrix, holds_texts
 from sklda._core.rounding import rounding
 from sklda._core.types import Counts, Model
-from sklda.metrics._models import topic_weights
+from sklda.metrics._models import Description, topic_weights
 
 Measure: TypeAlias = Literal["npmi", "umass", "u_mass"]
 METHODS = ("npmi", "umass", "u_mass")
@@ -42,10 +42,11 @@ def topic_coherence(
 
     Parameters
     ----------
-    estimator : estimator, pipeline, or array-like of shape (n_components, n_features)
+    estimator : estimator, pipeline, array-like of shape (n_components, n_features), or list of lists of str
         A fitted topic model with ``components_``, a pipeline or search that has one, or the weights of words in
         topics, not negative. In a pair of weights and a prior, the prior is not used. The top words of a topic are the
-        `n_words` of largest weight; of equal ones, the smaller word id is first.
+        `n_words` of largest weight; of equal ones, the smaller word id is first. Topics of another tool may be lists of
+        words, the best first: X is then a data frame, or `sklda.inspection.describe` gives the words of its columns.
     X : array-like or sparse matrix of shape (n_documents, n_features)
         Reference corpus, not negative; with a pipeline, its input. A word occurs in a document if its entry is above
         zero; the number of times does not matter. Documents without words do not count.
@@ -108,12 +109,19 @@ def topic_coherence(
     array([1., 0.])
     >>> round(topic_coherence(topic_word, X, method="umass", n_words=2), 3)
     -0.347
+    >>> from sklda.inspection import describe
+    >>> of_another_tool = describe([["a", "b"], ["c", "d"]], feature_names=["a", "b", "c", "d"])
+    >>> topic_coherence(of_another_tool, X, n_words=2, per_topic=True).round(3)
+    array([1., 0.])
     """
     check_method(method)
     topic_word, given = topic_weights(X, estimator)
     top = top_word_ids(topic_word, n_words, at_least=2)
     counts = check_matrix(given, ensure_non_negative=True, input_name="X")
     n_features = np.shape(topic_word)[1]
+    listed = Description.of(estimator).estimator
+    if isinstance(listed, list) and holds_texts(listed) and min(map(len, listed)) < n_words:
+        raise ValueError(f"n_words={n_words}, and the shortest list of words has {min(map(len, listed))}.")
     if counts.shape[1] != n_features:
         raise ValueError(f"topic_word has {n_features} features, X has {counts.shape[1]}.")
     n_documents = len(np.unique(counts.nonzero()[0]))

@@ -15,7 +15,7 @@ from sklda._core.arguments import check_components, check_weights, real_numbers
 from sklda._core.consensus import has_own_words
 from sklda._core.corpus import Corpus
 from sklda._core.counts import holds_texts
-from sklda._core.names import check_same_order, read_words
+from sklda._core.names import check_same_order, find_words, read_vocabulary, read_words
 from sklda._core.priors import check_prior
 
 _ADVICE = "give a fitted topic model, a pipeline that has one, or a pair (topic_word, doc_topic_prior)"
@@ -93,20 +93,32 @@ def topic_weights(X, model):
     if isinstance(model, tuple) and len(model) == 2 and np.ndim(model[0]) == 2:
         return model[0], X
     if not any(hasattr(model, name) for name in ("components_", "best_estimator_", "fit")):
-        _refuse_words(model)
+        if isinstance(model, Mapping) or holds_texts(model):
+            return _weights_of_words(model, X, described.feature_names), X
         return model, X
     model, X = inner_model(model, X)
     return model.components_, X
 
 
-def _refuse_words(topics):
-    """Refuse topics that are lists of words, such as those of another tool."""
-    if isinstance(topics, Mapping) or holds_texts(topics):
+def _weights_of_words(topics, X, feature_names):
+    """Weights of topics that are lists of words, such as those of another tool: the first word has the largest."""
+    if not isinstance(topics, (list, tuple)) or not all(
+        isinstance(words, (list, tuple)) and all(isinstance(word, str) for word in words) for words in topics
+    ):
+        raise TypeError("topics that are words must be a list with a list of str for each topic, the best word first.")
+    known = getattr(X, "columns", None) if feature_names is None else feature_names
+    if known is None:
         raise TypeError(
-            "the topics are words: give the weights of words in topics, an array of shape (n_topics, n_features) with "
-            "the columns of X. MultiLabelBinarizer(classes=vectorizer.get_feature_names_out()).fit_transform(topics) "
-            "makes one of lists of words; n_words is then the number of words of a topic."
+            "the topics are words, and nothing says which columns of X these are: give X as a data frame, or "
+            "describe(topics, feature_names=vectorizer.get_feature_names_out())."
         )
+    n_features = len(known) if X is None else X.shape[1] if hasattr(X, "shape") else len(X[0])
+    columns = read_vocabulary(known, "feature_names", n_features)
+    weights = np.zeros((len(topics), n_features))
+    for k, words in enumerate(topics):
+        found = find_words(words, columns, f"topic {k}")
+        weights[k, found] = np.arange(len(found), 0, -1)
+    return weights
 
 
 def topics_with_words(model, weights):
@@ -184,7 +196,7 @@ def _up_to_topics(pipeline):
 
 
 def words_of(model, n_features):
-    """Words of the columns, a list of n_features str: those of a description, or that a model knows; None without any.
+    """Words of the columns, a list of n_features str: those of a description, or of the model; None without any.
 
     An error if a description has others than the model, or another number of them.
     """
@@ -193,7 +205,7 @@ def words_of(model, n_features):
 
 
 def known_words(model, n_features):
-    """Words that a model knows, a list of n_features str, or None.
+    """The words of a model, a list of n_features str, or None.
 
     They are those of the fit, of the steps before it in the innermost pipeline, or of its `vocabulary`.
     """

@@ -1,11 +1,12 @@
 """Coherence against gensim's and by hand, diversity by hand."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.preprocessing import MultiLabelBinarizer
 
 from sklda.datasets import load_docstrings
+from sklda.inspection import describe
 from sklda.metrics import topic_coherence, topic_diversity
 
 # Words 0 and 1 share two of their documents, 2 is in every document, 3 in one without 0 and 1, 4 in none.
@@ -228,17 +229,29 @@ def test_words_of_every_document_and_documents_without_words():
         assert topic_coherence(topic(0, 1), longer, n_words=2, method=method) == pair(0, 1, method=method)
 
 
-@pytest.mark.parametrize(
-    "topics", [[["a", "b"], ["c", "d"]], [("a", 0.5)], {0: ["a", "b"]}, np.array([["a", "b"]]), [{"a"}]]
-)
-def test_topics_that_are_words(topics):
+@pytest.mark.parametrize("topics", [[("a", 0.5)], {0: ["a", "b"]}, np.array([["a", "b"]]), [{"a"}], ["a b"]])
+def test_words_that_are_no_lists(topics):
     for call in (lambda: topic_coherence(topics, X, n_words=2), lambda: topic_diversity(topics, n_words=2)):
-        with pytest.raises(TypeError, match=r"the topics are words: give the weights .* MultiLabelBinarizer"):
+        with pytest.raises(TypeError, match="must be a list with a list of str for each topic"):
             call()
 
 
-def test_the_advice_for_topics_that_are_words_works():
-    words = [f"w{v}" for v in range(X.shape[1])]
-    weights = MultiLabelBinarizer(classes=words).fit_transform([["w1", "w0"], ["w3", "w2"]])
-    expected = [[1, 1, *[0] * (len(words) - 2)], [0, 0, 1, 1, *[0] * (len(words) - 4)]]
-    assert topic_coherence(weights, X, n_words=2) == topic_coherence(expected, X, n_words=2)
+def test_topics_of_another_tool():
+    """Lists of words mean the same as weights that fall from the first word on."""
+    words, topics = [f"w{v}" for v in range(X.shape[1])], [["w1", "w0"], ["w3", "w2"]]
+    weights = np.zeros((2, X.shape[1]))
+    weights[[0, 0, 1, 1], [1, 0, 3, 2]] = [2, 1, 2, 1]
+    for method in ("npmi", "umass"):
+        expected = topic_coherence(weights, X, n_words=2, method=method, per_topic=True).tolist()
+        for given in (describe(topics, feature_names=words), describe(topics, X, feature_names=words)):
+            assert topic_coherence(given, X, n_words=2, method=method, per_topic=True).tolist() == expected
+        frame = pd.DataFrame(np.asarray(X), columns=words)
+        assert topic_coherence(topics, frame, n_words=2, method=method, per_topic=True).tolist() == expected
+    named = describe(topics, feature_names=words)
+    assert topic_diversity(named, n_words=2) == topic_diversity(weights, n_words=2)
+    with pytest.raises(TypeError, match="nothing says which columns of X these are: give X as a data frame, or"):
+        topic_coherence(topics, X, n_words=2)
+    with pytest.raises(ValueError, match="n_words=3, and the shortest list of words has 2"):
+        topic_coherence(named, X, n_words=3)
+    with pytest.raises(ValueError, match="topic 1 has 1 of its words not in the vocabulary: 'zebra'"):
+        topic_coherence(describe([["w0", "w1"], ["zebra", "w2"]], feature_names=words), X, n_words=2)

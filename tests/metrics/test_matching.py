@@ -78,7 +78,12 @@ def test_estimators_and_pipelines():
         (np.ones((2, 3)), np.ones((2, 4)), ValueError, "a has 3 features and b has 4"),
         (np.zeros((2, 3)), np.ones((2, 3)), ValueError, r"a\[0\] holds only zeros"),
         (np.ones((2, 3)), -np.ones((2, 3)), ValueError, "b holds negative"),
-        (np.ones((2, 3)), "topics", TypeError, "the topics are words: give the weights of words in topics"),
+        (
+            np.ones((2, 3)),
+            "topics",
+            TypeError,
+            "nothing says which columns of X these are|must be a list with a list of str",
+        ),
         (np.ones((2, 3)), CountVectorizer(), TypeError, "no components_|not fitted"),
     ],
 )
