@@ -17,31 +17,18 @@ _UNIFORM = 0.3
 
 @dataclass(frozen=True)
 class Group:
-    """Topics to redraw.
-
-    Attributes
-    ----------
-    topics : tuple of int
-    merges_and_splits : bool
-        Whether the redrawing begins with the first two topics merged and the third split in two at random. Otherwise it
-        begins with random topics.
-    """
+    """Topics to redraw."""
 
     topics: tuple
+    # Whether the redrawing begins with the first two topics merged and the third split in two at random. Otherwise it
+    # begins with random topics.
     merges_and_splits: bool = False
 
 
 def overlaps(chain):
     """How much two topics share tokens: the sum over tokens of the products of their probabilities.
 
-    Parameters
-    ----------
-    chain : GibbsChain
-
-    Returns
-    -------
-    ndarray of shape (n_components, n_components)
-        Zero on the diagonal.
+    The result, (n_components, n_components), is zero on the diagonal.
     """
     corpus, priors, K = chain.corpus, chain.priors, chain.priors.n_components
     tokens = np.arange(0, corpus.n_tokens, 1 + corpus.n_tokens // _SAMPLED_TOKENS)
@@ -56,26 +43,16 @@ def overlaps(chain):
     return shared
 
 
-def choose_group(shared, totals, rng):
+def choose_group(shared: np.ndarray, totals: np.ndarray, rng: np.random.Generator) -> Group:
     """A random group, in which topics with large overlaps are likely.
 
-    Parameters
-    ----------
-    shared : ndarray of shape (n_components, n_components)
-        From `overlaps`.
-    totals : ndarray of shape (n_components,)
-        Number of tokens of every topic.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    Group
+    `shared` is from `overlaps`; `totals` has the number of tokens of every topic.
     """
     K = len(totals)
     if K > 2 and rng.random() < _MERGE_AND_SPLIT:
         pair = _grown([_drawn(shared.sum(axis=1), rng)], 2, shared, rng)
         split = _drawn(totals.astype(float), rng, without=pair)
-        return Group((*pair, split), True)
+        return Group(topics=(*pair, split), merges_and_splits=True)
     size = int(rng.choice(_SIZES, p=_SHARES))
     return Group(tuple(_grown([int(rng.integers(K))], min(size, K), shared, rng)))
 

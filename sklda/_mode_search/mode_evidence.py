@@ -17,18 +17,10 @@ _LARGEST_BIAS = 100
 
 @dataclass(frozen=True, eq=False)
 class ModeEvidence:
-    """log p(w | priors) by runs from the modes of chains.
+    """log p(w | priors) by runs from the modes of chains."""
 
-    Attributes
-    ----------
-    value : ndarray of shape (n_chains,)
-        By the runs in both directions, in nats.
-    std : float
-        Standard error of a value by its runs, pooled over the chains.
-    """
-
-    value: np.ndarray
-    std: float
+    value: np.ndarray  # by the runs in both directions, in nats, (n_chains,)
+    std: float  # standard error of a value by its runs, pooled over the chains
 
 
 def can_tell_modes_apart(corpus, n_components, n_temperatures):
@@ -36,19 +28,15 @@ def can_tell_modes_apart(corpus, n_components, n_temperatures):
     return n_components * (corpus.n_documents + corpus.n_features) < _LARGEST_BIAS * n_temperatures
 
 
-def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None, run=NO_RUN):
-    """The evidence of the modes of chains, by `n_runs` runs of guided annealing in each direction from each chain.
-
-    Returns
-    -------
-    ModeEvidence
-    """
+def mode_evidence(chains, priors, n_temperatures, n_runs, seed, n_jobs=None, run=NO_RUN) -> ModeEvidence:
+    """The evidence of the modes of chains, by `n_runs` runs of guided annealing in each direction from each chain."""
     tasks = [(chain, priors, n_temperatures, n_runs, random.child(seed, c)) for c, chain in enumerate(chains)]
     known = CountEvidence(n_temperatures, run.parallel(_runs_of_mode, tasks, n_jobs))
-    return ModeEvidence(known.values, float(np.sqrt(known.run_variance)))
+    return ModeEvidence(value=known.values, std=float(np.sqrt(known.run_variance)))
 
 
 def _runs_of_mode(chain, priors, n_temperatures, n_runs, seed, stop):
-    corpus, state = chain.corpus, ChainState(chain.topics, random.stream(random.child(seed, 0)))
+    corpus = chain.corpus
+    state = ChainState(chain.topics, random.stream(random.child(seed, 0)))
     own = chain_class("collapsed", corpus, priors)(corpus, priors, state)
     return run_both_ways(corpus, priors, own, n_temperatures, n_runs, seed, stop)

@@ -1,6 +1,7 @@
 """A search between modes of the topic assignments: groups of topics are redrawn, and the best modes are kept."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,38 +43,20 @@ _BEHIND, _ERRORS = 10.0, 3.0
 
 @dataclass(frozen=True, eq=False)
 class Mode:
-    """A mode of the topic assignments.
+    """A mode of the topic assignments."""
 
-    Attributes
-    ----------
-    topics : ndarray of shape (n_tokens,), int32
-        A draw of z in the mode.
-    log_evidence : float
-        log p(w | priors) by guided annealing from the mode, in nats; NaN if the budget did not suffice for it.
-    std : float
-        Standard error of `log_evidence`.
-    """
-
-    topics: np.ndarray
+    topics: np.ndarray  # a draw of z in the mode, int32 (n_tokens,)
+    # log p(w | priors) by guided annealing from the mode, in nats; NaN if the budget did not suffice for it.
     log_evidence: float = np.nan
-    std: float = np.nan
+    std: float = np.nan  # standard error of `log_evidence`
 
 
 @dataclass(eq=False)
 class _Candidate:
-    """A mode during the search.
+    """A mode during the search."""
 
-    Attributes
-    ----------
-    topics : ndarray of shape (n_tokens,)
-        In the smallest integer type.
-    moved : float
-        The share of the tokens in which two draws of the mode differ.
-    scores : list of float
-    """
-
-    topics: np.ndarray
-    moved: float = 0.0
+    topics: np.ndarray  # in the smallest integer type, (n_tokens,)
+    moved: float = 0.0  # the share of the tokens in which two draws of the mode differ
     scores: list = field(default_factory=list)
 
     @property
@@ -125,7 +108,10 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
     ValueError
         If the topics are not exchangeable, or if a state does not fit the corpus.
     """
-    return counted_search(corpus, priors, states, seed, n_jobs, max_sweeps, weigh, stop, run)[0]
+    modes, _ = counted_search(
+        corpus, priors, states, seed, n_jobs=n_jobs, max_sweeps=max_sweeps, weigh=weigh, stop=stop, run=run
+    )
+    return modes
 
 
 def counted_search(corpus, priors, states, seed, n_jobs=None, max_sweeps=None, weigh=True, stop=None, run=NO_RUN):
@@ -135,16 +121,23 @@ def counted_search(corpus, priors, states, seed, n_jobs=None, max_sweeps=None, w
     topics = [checked_topics(each, corpus, priors.n_components) for each in topics]
     if max_sweeps is None:
         max_sweeps = int(np.clip(_DRAWN_TOKENS / max(corpus.n_tokens, 1), *_SWEEPS))
-    search = _Search(corpus, priors, seed, n_jobs, max_sweeps, weigh, stop, run)
+    search = _Search(corpus, priors, seed, n_jobs=n_jobs, max_sweeps=max_sweeps, weigh=weigh, stop=stop, fit_run=run)
     return search.run(topics), search.n_sweeps
 
 
 class _Search:
     """The search of `improve_modes`. `n_sweeps` are those made so far."""
 
-    def __init__(self, corpus, priors, seed, n_jobs, max_sweeps, weigh, stop, fit_run):
-        self.corpus, self.priors, self.seed, self.weigh = corpus, priors, seed, weigh
-        self.n_jobs, self.max_sweeps, self.stop, self.fit_run, self.n_sweeps = n_jobs, max_sweeps, stop, fit_run, 0
+    def __init__(self, corpus, priors, seed, *, n_jobs, max_sweeps, weigh, stop, fit_run):
+        self.corpus = corpus
+        self.priors = priors
+        self.seed = seed
+        self.n_jobs = n_jobs
+        self.max_sweeps = max_sweeps
+        self.weigh = weigh
+        self.stop = stop
+        self.fit_run = fit_run
+        self.n_sweeps = 0
         size = priors.n_components * (corpus.n_documents + corpus.n_features)
         self.n_temperatures = int(np.clip(size / _COUNTS_PER_TEMPERATURE, *_TEMPERATURES))
         # Annealing makes one sweep for each temperature and a last one.
@@ -159,17 +152,20 @@ class _Search:
         if len(topics) * self.score_cost > most:
             return [Mode(each) for each in topics]
         modes = self._scored([_Candidate(each) for each in topics], 0)
-        number, since, best = 1, 0, max(mode.score for mode in modes)
-        while (
-            self.priors.n_components > 1 and since < _PATIENCE and self.round_cost(len(modes)) <= most - self.n_sweeps
-        ):
+        number = 1
+        rounds_without_rise = 0
+        best = max(mode.score for mode in modes)
+        while self.priors.n_components > 1 and rounds_without_rise < _PATIENCE:
+            if self.round_cost(len(modes)) > most - self.n_sweeps:
+                break
             modes = self.round(modes, number)
+            number += 1
             now = max(mode.score for mode in modes)
-            since = 0 if now > best + _RISE else since + 1
-            best, number = max(best, now), number + 1
+            rounds_without_rise = 0 if now > best + _RISE else rounds_without_rise + 1
+            best = max(best, now)
         if not self.weigh:
             modes.sort(key=lambda mode: -mode.score)
-            return [Mode(mode.topics.astype(np.int32), mode.score) for mode in modes]
+            return [Mode(topics=mode.topics.astype(np.int32), log_evidence=mode.score) for mode in modes]
         return self._weighed(modes, number)[: len(topics)]
 
     def round_cost(self, n_modes):
@@ -209,8 +205,8 @@ class _Search:
         ]
         found = self._in_parallel(_weigh, tasks, self.score_cost)
         return [
-            _Candidate(topics, moved, [*mode.scores, *log_weights])
-            for mode, (topics, moved, log_weights, _) in zip(modes, found, strict=True)
+            _Candidate(topics=each.topics, moved=each.moved, scores=[*mode.scores, *each.log_weights])
+            for mode, each in zip(modes, found, strict=True)
         ]
 
     def _proposed(self, modes, number):
@@ -231,8 +227,8 @@ class _Search:
             for i, (parent, group) in enumerate(zip(parents, groups, strict=True))
         ]
         return [
-            _Candidate(topics, moved, list(scores))
-            for topics, moved, scores, _ in self._in_parallel(_propose, tasks, self.proposal_cost)
+            _Candidate(topics=each.topics, moved=each.moved, scores=list(each.log_weights))
+            for each in self._in_parallel(_propose, tasks, self.proposal_cost)
         ]
 
     def _overlaps(self, topics):
@@ -247,17 +243,25 @@ class _Search:
             (self.corpus, self.priors, mode.topics, 0, n_temperatures, _RUNS, random.child(self.seed, number, 4, i))
             for i, mode in enumerate(modes)
         ]
-        topics, _, log_weights, ends = zip(*self._in_parallel(_weigh, tasks, self.weighing_cost), strict=True)
-        values = [float(log_mean_exp(each[:, None])[0][0]) for each in log_weights]
-        std = float(np.sqrt(np.var(log_weights, axis=1, ddof=1).mean() / _RUNS))
+        weighed = self._in_parallel(_weigh, tasks, self.weighing_cost)
+        values = [float(log_mean_exp(each.log_weights[:, None])[0][0]) for each in weighed]
+        # The runs of all modes tell one variance.
+        variance = np.var([each.log_weights for each in weighed], axis=1, ddof=1).mean()
+        std = float(np.sqrt(variance / _RUNS))
         order = np.argsort([-value for value in values], kind="stable")
-        found, best, copies = [], order[0], 0
+        best = order[0]
+        n_copies = 0
+        found = []
         for c in order:
             if values[best] - values[c] > _BEHIND + _ERRORS * np.sqrt(2) * std:
-                found.append(Mode(ends[best][copies % _RUNS].astype(np.int32), values[best], std))
-                copies += 1
+                # The ends of the runs from the best mode are draws from it.
+                topics = weighed[best].ends[n_copies % _RUNS]
+                value = values[best]
+                n_copies += 1
             else:
-                found.append(Mode(topics[c].astype(np.int32), values[c], std))
+                topics = weighed[c].topics
+                value = values[c]
+            found.append(Mode(topics=topics.astype(np.int32), log_evidence=value, std=std))
         return found
 
     def _in_parallel(self, function, tasks, cost):
@@ -274,20 +278,29 @@ def _propose(corpus, priors, topics, group, n_temperatures, seed, stop):
     return _weigh(corpus, priors, topics, _SETTLING_SWEEPS, n_temperatures, 1, random.child(seed, 1), stop)
 
 
-def _weigh(corpus, priors, topics, n_sweeps, n_temperatures, n_runs, seed, stop=NEVER_STOP):
-    """Sweep a mode, and weigh it.
+class _Weighed(NamedTuple):
+    """A mode after sweeps, and annealing runs from it."""
 
-    Topics after `n_sweeps` and the sweeps of the guides, the share of the tokens whose topic the latter changed, log
-    weights of annealing from there, and the ends of its runs.
-    """
+    topics: np.ndarray
+    moved: float  # the share of the tokens whose topic the sweeps of the guides changed
+    log_weights: np.ndarray  # (n_runs,)
+    ends: list  # the topics in which the runs end
+
+
+def _weigh(corpus, priors, topics, n_sweeps, n_temperatures, n_runs, seed, stop=NEVER_STOP) -> _Weighed:
+    """Sweep a mode `n_sweeps` times and by the sweeps of the guides, and weigh it by annealing runs."""
     state = ChainState(topics, random.stream(random.child(seed, 0)))
     chain = chain_class("collapsed", corpus, priors)(corpus, priors, state)
     for _ in range(n_sweeps):
         chain.sweep(stop)
-    before, runs = chain.topics.copy(), []
+    before = chain.topics.copy()
+    runs = []
     for r in range(n_runs):
         guide = Guide.from_chain(chain, _GUIDE_SWEEPS, stop)
         runs.append(guided_run(corpus, guide, n_temperatures, random.child(seed, 1, r), stop))
-    moved = differing(before, chain.topics, priors.n_components)
-    topics = compact_topics(chain.topics, priors.n_components)
-    return topics, moved, np.array([run.log_weight for run in runs]), [run.state.topics for run in runs]
+    return _Weighed(
+        topics=compact_topics(chain.topics, priors.n_components),
+        moved=differing(before, chain.topics, priors.n_components),
+        log_weights=np.array([run.log_weight for run in runs]),
+        ends=[run.state.topics for run in runs],
+    )

@@ -1,8 +1,8 @@
 """The evidence log p(w | K, alpha, eta) of a corpus: theta, phi and z are integrated out.
 
 - ``annealing``: guided annealed importance sampling, and annealing from the prior.
-- ``topic_labels``: the mean over the permutations of the guide's topics, and ``permanent``, by which it is computed.
-- ``cgs_transition``, ``chib``, ``harmonic_mean``: the estimators that annealing is compared with.
+- ``topic_labels``: the mean over the permutations of the guide's topics, by a permanent.
+- ``without_annealing``: the estimators that annealing is compared with.
 - ``bennett``: annealing runs of one chain in both directions.
 - ``estimates``: any of these methods, from several chains and in several runs from each.
 - ``combining``: log p(w | K) of one or several K by the runs of all chains, and its standard error.

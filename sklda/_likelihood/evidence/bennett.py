@@ -42,19 +42,30 @@ def run_both_ways(corpus, priors, chain, n_sweeps, n_runs, seed, stop):
     500 tokens, backward runs were below forward ones, and both 1.5 nats too low. From the prior of z, as in
     `prior_run`, if `chain` is None: a backward run begins where the forward run has ended.
     """
-    if chain is None:
-        source, state = priors, None
-        forth, back = prior_run, reverse_prior_run
-    else:
-        source, state = Guide.from_chain(chain, n_sweeps, stop), chain.state()
-        forth, back = guided_run, reverse_guided_run
-    forward, backward, label_error = [], [], 0.0
+    forward = []
+    backward = []
+    label_error = 0.0
+    if chain is not None:
+        guide = Guide.from_chain(chain, n_sweeps, stop)
+        state = chain.state()
     for r in range(n_runs):
-        run = forth(corpus, source, n_sweeps, random.child(seed, 1, r), stop)
+        forth = random.child(seed, 1, r)
+        back = random.child(seed, 2, r)
+        if chain is None:
+            run = prior_run(corpus, priors, n_sweeps, forth, stop)
+            backward.append(reverse_prior_run(corpus, priors, n_sweeps, run.state, back, stop))
+        else:
+            run = guided_run(corpus, guide, n_sweeps, forth, stop)
+            backward.append(reverse_guided_run(corpus, guide, n_sweeps, state, back, stop))
         forward.append(run.log_weight)
-        backward.append(back(corpus, source, n_sweeps, state or run.state, random.child(seed, 2, r), stop))
         label_error = max(label_error, run.label_error)
-    return Runs(np.array(forward), np.array(backward), run.state, priors, label_error)
+    return Runs(
+        forward=np.array(forward),
+        backward=np.array(backward),
+        end=run.state,
+        priors=priors,
+        label_error=label_error,
+    )
 
 
 def sweeps_both_ways(n_sweeps, n_runs, guided):

@@ -27,17 +27,10 @@ _MEDIAN_SQUARE = 0.6
 
 @dataclass(eq=False)
 class CountEvidence:
-    """One number of topics, and its chains with runs.
+    """One number of topics, and its chains with runs."""
 
-    Attributes
-    ----------
-    n_sweeps : int
-        Length of the runs of `chains`, the longest so far.
-    chains : list of Runs
-    """
-
-    n_sweeps: int = 0
-    chains: list = field(default_factory=list)
+    n_sweeps: int = 0  # length of the runs of `chains`, the longest so far
+    chains: list = field(default_factory=list)  # of `Runs`
 
     @classmethod
     def copy_of(cls, other):
@@ -65,30 +58,21 @@ class CountEvidence:
         values = self.values
         near = np.flatnonzero(values >= np.median(values) - MUCH_WORSE * np.sqrt(variance))
         directions = [(self.chains[c].forward, self.chains[c].backward) for c in near]
-        return bennett(*(np.concatenate(each) for each in zip(*directions, strict=True)))
+        forward, backward = (np.concatenate(each) for each in zip(*directions, strict=True))
+        return bennett(forward, backward)
 
 
 @dataclass(frozen=True, eq=False)
 class EvidenceTable:
-    """Log evidence by number of topics, with its error.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (n_counts,)
-    value, std : ndarray of shape (n_counts,)
-        In nats.
-    by_runs, by_chains : ndarray of shape (n_counts,)
-        The variance of one chain's value by its runs, and by its mode.
-    common : ndarray of shape (n_counts,)
-        The part of the standard error that all numbers of topics have in common: it comes from the same path. It is
-        not in `std`.
-    """
+    """Log evidence by number of topics, with its error; each array has the shape (n_counts,)."""
 
     counts: np.ndarray
-    value: np.ndarray
+    value: np.ndarray  # in nats
     std: np.ndarray
-    by_runs: np.ndarray
-    by_chains: np.ndarray
+    by_runs: np.ndarray  # the variance of one chain's value by its runs
+    by_chains: np.ndarray  # the variance of one chain's value by its mode
+    # The part of the standard error that all numbers of topics have in common: it comes from the same path. It is not
+    # in `std`.
     common: np.ndarray
 
     @classmethod
@@ -103,7 +87,8 @@ class EvidenceTable:
         """
         counts = sorted(by_count)
         known = [by_count[T] for T in counts]
-        values, own = [each.values for each in known], np.array([each.run_variance for each in known])
+        values = [each.values for each in known]
+        own = np.array([each.run_variance for each in known])
         spread, freedom = _pooled(counts, values, by_better_half=True)
         variances, _ = _pooled(counts, values)
         rows = []
@@ -124,7 +109,8 @@ class EvidenceTable:
                 variance = by_runs + _student_factor(freedom[i]) ** 2 * _HALF * by_chains
                 common = _MIDDLE_ERROR * own[i]
                 rows.append((value, np.sqrt(variance / n + label_error**2), by_runs, by_chains, common))
-        return cls(np.array(counts), *np.array(rows).T)
+        value, std, by_runs, by_chains, common = np.array(rows).T
+        return cls(counts=np.array(counts), value=value, std=std, by_runs=by_runs, by_chains=by_chains, common=common)
 
 
 def _pooled(counts, values, *, by_better_half=False):

@@ -26,24 +26,12 @@ _SETTLING_SWEEPS = 50
 
 @dataclass(frozen=True)
 class EvidenceSettings:
-    """How the evidence of one number of topics is estimated.
+    """How the evidence of one number of topics is estimated."""
 
-    Attributes
-    ----------
-    method : str
-        One of `METHODS`.
-    n_sweeps : int
-        Length of an annealing run; of the first ones, where later ones may be longer.
-    n_runs : int
-        Runs of a chain, in each direction.
-    n_inner : int
-        Sweeps of one estimate, for methods that do not anneal.
-    """
-
-    method: str
-    n_sweeps: int
-    n_runs: int
-    n_inner: int
+    method: str  # one of `METHODS`
+    n_sweeps: int  # length of an annealing run; of the first ones, where later ones may be longer
+    n_runs: int  # runs of a chain, in each direction
+    n_inner: int  # sweeps of one estimate, for methods that do not anneal
 
     @property
     def annealed(self):
@@ -109,7 +97,7 @@ def runs_of_chain(corpus, priors, chain, settings, n_sweeps, seed, stop):
         return run_both_ways(corpus, priors, chain, n_sweeps, settings.n_runs, seed, stop)
     log_weights, ends = forward_runs(corpus, priors, chain.state(), settings, random.child(seed, 1), stop)
     value = np.array([log_mean(log_weights)])
-    return Runs(value, value, ends[-1], priors)
+    return Runs(forward=value, backward=value, end=ends[-1], priors=priors)
 
 
 def forward_runs(corpus, priors, state, settings, seed, stop):
@@ -119,13 +107,17 @@ def forward_runs(corpus, priors, state, settings, seed, stop):
     chain = kind(corpus, priors, state)
     seeds = [random.child(seed, r) for r in range(settings.n_runs)]
     if settings.annealed:
-        guided, n_sweeps = settings.method == "guided_ais", settings.n_sweeps
-        source, anneal = (Guide.from_chain(chain, n_sweeps, stop), guided_run) if guided else (priors, prior_run)
-        runs = [anneal(corpus, source, n_sweeps, own, stop) for own in seeds]
+        n_sweeps = settings.n_sweeps
+        if settings.method == "guided_ais":
+            guide = Guide.from_chain(chain, n_sweeps, stop)
+            runs = [guided_run(corpus, guide, n_sweeps, own, stop) for own in seeds]
+        else:
+            runs = [prior_run(corpus, priors, n_sweeps, own, stop) for own in seeds]
         return np.array([run.log_weight for run in runs]), [run.state for run in runs]
     # With the chain's own stream, a second call would give the same estimates.
     chain.stream = random.stream(seed)
-    log_weights, ends = [], []
+    log_weights = []
+    ends = []
     for own in seeds:
         log_weights.append(_along_chain(chain, settings.method, settings.n_inner, own, stop))
         ends.append(chain.state().compact(priors.n_components))

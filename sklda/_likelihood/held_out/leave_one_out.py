@@ -98,11 +98,11 @@ def leave_one_out(chain, documents, *, n_draws=100, n_temperatures=30, seed, n_j
     parts = in_parallel(_leave_out, tasks, n_jobs)
     last = np.array(last).T
     return LeaveOneOut(
-        np.asarray(documents),
-        np.repeat(np.arange(len(documents)), [len(of_document) for of_document in pieces]),
-        np.concatenate([forward for forward, _ in parts]),
+        documents=np.asarray(documents),
+        piece_documents=np.repeat(np.arange(len(documents)), [len(of_document) for of_document in pieces]),
+        forward=np.concatenate([forward for forward, _ in parts]),
         # The backward weights of the last piece of each document come from the chain with all documents.
-        np.concatenate([np.vstack([backward, row]) for (_, backward), row in zip(parts, last, strict=True)]),
+        backward=np.concatenate([np.vstack([backward, row]) for (_, backward), row in zip(parts, last, strict=True)]),
     )
 
 
