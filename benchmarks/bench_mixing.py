@@ -29,7 +29,7 @@ from report import say, table
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
-from sklda._models.empirical_bayes.convergence import effective_draws
+from sklda._models.empirical_bayes.convergence import draws_by_batch_means
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda._sampling.collapsed import GibbsChain
 from sklda.datasets import load_docstrings
@@ -189,7 +189,7 @@ def mixing(X, n_topics, options):
             series.append(functionals(chain))
         # The first fifth is burn-in of this sampler.
         kept = np.array(series[options.sweeps // 5 :])
-        effective = effective_draws([kept])
+        effective = draws_by_batch_means([kept])
         seconds *= len(kept) / len(series)
         found[sampler] = {"effective": effective.tolist(), "cpu": seconds, "kept": len(kept)}
         found[sampler]["means"] = kept.mean(axis=0).tolist()

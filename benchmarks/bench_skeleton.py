@@ -59,7 +59,7 @@ CONSTANTS = [
     (modes, "_LEARNT_ERROR"),
     (modes, "_ERRORS"),
     (settings, "FINE_ENOUGH"),
-    (marginal_likelihood, "FEWEST_DRAWS"),
+    (marginal_likelihood, "FEWEST_EFFECTIVE"),
     (batch_means, "_BELOW_TRUE"),
 ]
 

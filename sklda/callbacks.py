@@ -68,6 +68,8 @@ class Checkpoint:
         if isnan(self.every):
             raise ValueError("every is not a number: give seconds.")
         self._is_of_copy = self._resumes = False
+        # That of the fit that is resumed.
+        self._seed: Any = None
 
     def __repr__(self) -> str:
         return f"Checkpoint({self.path!r}, every={self.every:g})"

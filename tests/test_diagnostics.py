@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklda._core.diagnostics import diagnose, draws_after, effective_draws, r_hat, variance_ratio
-from sklda._models.empirical_bayes.convergence import split_r_hat
+from sklda._models.empirical_bayes.convergence import unranked_r_hat
 
 
 def autoregression(rng, n_chains, n_draws, phi):
@@ -142,7 +142,7 @@ def test_the_variance_ratio_is_that_of_both_r_hats():
     """R-hat of draws, without ranks, is that of the search for priors."""
     draws = np.random.default_rng(0).standard_normal((3, 50, 2))
     halves = [half for each in draws for half in np.split(each, 2)]
-    np.testing.assert_array_equal(split_r_hat(list(draws)), variance_ratio(halves))
+    np.testing.assert_array_equal(unranked_r_hat(list(draws)), variance_ratio(halves))
     within = np.var(halves, axis=1, ddof=1).mean(axis=0)
     between = 25 * np.var(np.mean(halves, axis=1), axis=0, ddof=1)
     # Sequences of no variance: those that differ never meet, those that are equal agree.

@@ -15,7 +15,7 @@ from sklda import CompoundLDA, CovariateLDA, GibbsLDA, LabeledLDA
 PAGE = Path(__file__).parents[1] / "doc" / "start" / "vocabulary.rst"
 CLASSES = {name: getattr(sklda, name) for name in sklda.__all__ if isinstance(getattr(sklda, name), type)}
 # Short names for the columns.
-COLUMNS = {name: name.removesuffix("LDA") for name in CLASSES}
+COLUMNS = {name: name.removesuffix("LDA") for name in CLASSES} | {"CollapsedVariationalLDA": "Variational"}
 # Attributes that some fits do not have.
 SOMETIMES = {
     *("snapshots_", "snapshot_sweeps_", "prior_trace_", "acceptance_rate_", "feature_names_in_", "topic_names_"),

@@ -1,372 +1,355 @@
-"""Covariates of documents: their columns in arrays, data frames and dicts."""
+"""The columns of a linear model of documents: of plain covariates, a formula, or a transformer of scikit-learn.
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass
-from datetime import date, time, timedelta
-from decimal import Decimal
-from numbers import Real
+Each design has
+
+- ``terms``, the names of its columns, and ``bases``, what the levels of categories are compared with, or empty texts;
+- ``variables``, the names of the covariates that it uses;
+- ``matrix(covariates)``, the columns of documents, which need the covariates of the fit;
+- ``widest()``, the covariate with most columns, and their number, for messages;
+- ``has_steps(frame, name, values)``, whether the columns of a number are defined at the values of the documents only.
+"""
+
+import ast
+import re
+import warnings
+from contextlib import suppress
+from importlib import import_module
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
-from sklda._core.arguments import check_memory, check_no_mask, real_numbers
-from sklda._core.names import in_order, is_missing, listed, read_column, read_labels, read_once
-from sklda._core.warn import warn
+from sklda._core.arguments import check_memory, real_numbers
+from sklda._core.covariates import (
+    check_no_scale,
+    check_present,
+    check_rows,
+    covariate_frame,
+    covariate_of,
+    has_names,
+    is_on_scale,
+    with_value,
+)
+from sklda._core.names import python_value
 
-# Texts with more values than this, most of which one document has, get a warning: they may be numbers.
-_MANY_LEVELS = 10
-# Values that are no categories, because they lie on a scale.
-_ON_A_SCALE = date, time, timedelta, np.datetime64, np.timedelta64, complex
+INTERCEPT = "intercept"
+# Values of a number at which the columns of a transformer are looked at.
+_TRIED = 20
+# What a formula may use besides the covariates and formulaic's own functions.
+_CONTEXT = {"np": np}
+# What R has and formulaic does not: a pattern, and what to write.
+_OF_R = (
+    (
+        r"(?<![\w.])\(([^()|{}]*)\|\|?\s*([^()|{}]+)\)",
+        "a random effect such as (1 | group) is not possible: leave it out, and give topic_effects the groups as "
+        "clusters=, for errors of documents that are not independent",
+    ),
+    (r"\b(?:as\.factor|factor|as\.character|ordered)\(\s*([^(),]*)", "write 'C({1})' for a category"),
+    (r"\b(?:as\.(?:numeric|integer|double))\(\s*([^(),]*)", "give {1} as numbers in the covariates"),
+    (r"(?<![\w.])(?:ns|rcs)\(\s*([^(),]*)", "write 'bs({1}, df=4)' for splines"),
+    (r"(?<![\w.])(sqrt|abs|sin|cos|log1p|round)\(", "functions of NumPy have a prefix: write 'np.{1}('"),
+)
 
 
-@dataclass(frozen=True, eq=False)
-class Covariate:
-    """One covariate of the documents.
+def design_of(covariates, n_documents, formula=None, transformer=None, *, intercept=True):
+    """The design of plain covariates, a formula or a transformer.
 
-    Attributes
-    ----------
-    name : str
-    levels : tuple or None
-        The distinct values of a category; the first is the base. None: a number.
+    Without `intercept`, it has no column of ones: the model has an intercept of its own.
     """
-
-    name: str
-    levels: tuple | None = None
-
-    @property
-    def terms(self):
-        """Names of the columns."""
-        return [self.name] if self.levels is None else [f"{self.name}[{level}]" for level in self.levels[1:]]
-
-    def columns(self, values):
-        """The columns of some documents, (n_documents, n_terms).
-
-        Raises
-        ------
-        ValueError
-            If a value is missing, not finite, or a category that the fit did not have.
-        """
-        if self.levels is None:
-            return _numbers(values, self.name)[:, None]
-        place = {level: j for j, level in enumerate(self.levels)}
-        labels = read_labels(values, f"covariate {self.name!r}", may_be_missing=True)
-        check_present(self.name, labels)
-        for d, label in enumerate(labels):
-            if label not in place:
-                raise ValueError(
-                    f"covariate {self.name!r} of document {d} is {label!r}, which no document of the fit had. It had "
-                    f"{listed(list(self.levels))}."
-                )
-        found = np.zeros((len(labels), len(self.levels)))
-        found[np.arange(len(labels)), [place[label] for label in labels]] = 1
-        return found[:, 1:]
+    if formula is not None and transformer is not None:
+        raise ValueError("give a formula or a transformer, not both.")
+    if formula is None and transformer is None:
+        return Design(covariates, n_documents, intercept)
+    if formula is not None:
+        design = FormulaDesign(formula, covariates, n_documents, intercept)
+    else:
+        design = TransformedDesign(transformer, covariates, n_documents, intercept)
+    if not design.terms:
+        raise ValueError("the covariates have no term but the intercept, which the model has already: give one.")
+    return design
 
 
 class Design:
-    """How covariates become columns: categories have a column for each level but the first, numbers have one.
+    """The columns of plain covariates: categories have one for each level but the first, numbers have one."""
 
-    Parameters
-    ----------
-    covariates : array-like, sparse matrix or data frame
-        One row for each document.
-    n_documents : int
-    """
-
-    def __init__(self, covariates, n_documents):
-        columns = read_columns(covariates, n_documents)
-        if not columns:
-            raise ValueError("covariates has no column: give at least one covariate.")
-        self.covariates = [covariate_of(name, values) for name, values in columns]
+    def __init__(self, covariates, n_documents, intercept=False):
+        frame = covariate_frame(covariates, n_documents)
+        self.covariates = [covariate_of(name, frame[name]) for name in frame]
+        self.intercept = intercept
+        terms = [term for each in self.covariates for term in each.terms]
+        self.terms = _with_intercept(terms) if intercept else terms
 
     @property
-    def terms(self):
-        return [term for each in self.covariates for term in each.terms]
+    def variables(self):
+        return [each.name for each in self.covariates]
 
     @property
     def bases(self):
-        """The base of the category of every term; an empty text for numbers."""
-        return ["" if each.levels is None else str(each.levels[0]) for each in self.covariates for _ in each.terms]
+        bases = ["" if each.levels is None else str(each.levels[0]) for each in self.covariates for _ in each.terms]
+        return ["", *bases] if self.intercept else bases
 
     def widest(self):
-        """The covariate with most terms, and their number."""
         found = max(self.covariates, key=lambda each: len(each.terms))
         return repr(found.name), len(found.terms)
 
-    def matrix(self, covariates, n_documents):
-        """The columns of documents, (n_documents, n_terms). A data frame must have the names of the fit."""
-        names = [each.name for each in self.covariates]
-        columns = read_columns(covariates, n_documents, names)
-        # A series belongs to a fit without names, too.
-        if has_names(covariates) or (_series_name(covariates) and names != ["x0"]):
-            found = dict(columns)
-            missing = [name for name in names if name not in found]
-            if missing:
-                raise ValueError(f"covariates has no column {missing[0]!r}, which the fit had.")
-            columns = [(name, found[name]) for name in names]
-        if len(columns) != len(names):
-            raise ValueError(f"covariates has {len(columns)} columns; the fit had {len(names)}: {', '.join(names)}.")
-        n_terms = len(self.terms)
+    def matrix(self, covariates, n_documents=None):
+        frame = covariate_frame(covariates, n_documents, self.variables)
         check_memory(
-            16 * n_documents * n_terms,
-            f"{n_terms} terms of the covariates of {n_documents} documents need at least",
+            16 * len(frame) * len(self.terms),
+            f"{len(self.terms)} terms of the covariates of {len(frame)} documents need at least",
             "Give fewer covariates, or categories with fewer levels.",
         )
-        return np.hstack(
-            [each.columns(values) for each, (_, values) in zip(self.covariates, columns, strict=True)]
-        ).astype(np.float64)
+        ones = [np.ones((len(frame), 1))] if self.intercept else []
+        return np.hstack([*ones, *(each.columns(frame[each.name]) for each in self.covariates)], dtype=np.float64)
 
-
-def read_covariates(covariates):
-    """Covariates in one of the forms that the other functions take: an array, a list, a data frame, a dict of columns.
-
-    Iterators are read here, once.
-    """
-    if hasattr(covariates, "__dask_graph__"):
-        covariates = covariates.compute()
-    if hasattr(covariates, "column_names") and hasattr(covariates, "to_pandas"):
-        # pyarrow
-        covariates = covariates.to_pandas()
-    if isinstance(covariates, Set):
-        raise TypeError(
-            f"covariates must be an array or a data frame with a row for each document, got a "
-            f"{type(covariates).__name__}, which has no order."
-        )
-    if isinstance(covariates, Mapping):
-        return {name: _one_column(values) for name, values in covariates.items()}
-    return read_once(covariates)
-
-
-def _one_column(values):
-    """A column of a dict: those of frames and arrays with one column."""
-    values = read_once(values)
-    if len(getattr(values, "shape", ())) != 2 or values.shape[1] != 1:
-        return values
-    if hasattr(values, "iloc"):
-        return values.iloc[:, 0]
-    return (values.toarray() if sp.issparse(values) else np.asarray(values))[:, 0]
-
-
-def column_names(covariates):
-    """The names of the columns of a data frame or dict. A ValueError if two have one name."""
-    names = list(covariates.columns if hasattr(covariates, "columns") else covariates)
-    shown = list(map(str, names))
-    if len(set(shown)) < len(shown):
-        twice = next(name for name in shown if shown.count(name) > 1)
-        raise ValueError(f"covariates has two columns with the name {twice!r}.")
-    return names
-
-
-def read_columns(covariates, n_documents, used=None):
-    """The columns of covariates, a list of (name, values); of those that are `used`, if they have names.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If they are no matrix, vector, data frame or dict of columns, or do not have a row for each document.
-    """
-    if has_names(covariates):
-        columns = [(str(name), covariates[name]) for name in column_names(covariates)]
-        columns = [(name, values) for name, values in columns if used is None or name in used]
-    elif _is_series(covariates):
-        columns = [(_series_name(covariates) or "x0", covariates)]
-    else:
-        values = as_matrix(covariates)
-        columns = [(f"x{j}", values[:, j]) for j in range(values.shape[1])]
-        check_rows(len(values), n_documents)
-    columns = [(name, values.toarray() if sp.issparse(values) else values) for name, values in columns]
-    for name, values in columns:
-        if _dimensions(values) != 1:
-            raise ValueError(f"covariate {name!r} must have one value for each document.")
-        check_no_mask(values, f"covariate {name!r}")
-        check_rows(len(values), n_documents)
-    return columns
-
-
-def _dimensions(values):
-    try:
-        return np.ndim(values)
-    except ValueError:
-        # Parts of different lengths.
-        return None
-
-
-def check_rows(n_rows, n_documents):
-    """Refuse covariates of another number of documents."""
-    if n_rows != n_documents:
-        raise ValueError(f"covariates has {n_rows} rows; X has {n_documents} documents.")
-
-
-def n_rows(covariates):
-    """Number of documents that covariates belong to."""
-    if has_names(covariates):
-        return len(covariates) if hasattr(covariates, "columns") else max(map(_length, covariates.values()), default=0)
-    return len(as_matrix(covariates))
-
-
-def _length(values):
-    if sp.issparse(values):
-        return values.shape[0]
-    return len(values) if hasattr(values, "__len__") and np.shape(values) != () else 1
-
-
-def with_value(covariates, name, value):
-    """A copy of covariates in which all documents have the same value of one covariate."""
-    if isinstance(covariates, dict):
-        return {key: _repeated(value, _length(each)) if str(key) == name else each for key, each in covariates.items()}
-    if hasattr(covariates, "with_columns"):
-        # polars
-        column = covariates[name]
-        kept = {"dtype": column.dtype} if isinstance(value, str) else {}
-        return covariates.with_columns(type(column)(name, [value] * len(covariates), **kept))
-    if has_names(covariates):
-        changed = covariates.copy()
-        changed[next(each for each in covariates.columns if str(each) == name)] = _repeated(value, len(covariates))
-        return changed
-    if _is_series(covariates):
-        return {name: _repeated(value, len(covariates))}
-    values = as_matrix(covariates)
-    is_number = isinstance(value, Real) and values.dtype.kind in "biuf"
-    values = values.astype(np.float64 if is_number else object)
-    values[:, int(name[1:])] = _repeated(value, len(values))
-    return values
-
-
-def of_documents(covariates, rows):
-    """The covariates of some documents, in the same form."""
-    if isinstance(covariates, dict):
-        return {name: of_documents(values, rows) for name, values in covariates.items()}
-    if hasattr(covariates, "iloc"):
-        return covariates.iloc[rows]
-    if hasattr(covariates, "to_pylist"):
-        # pyarrow
-        return covariates.take(rows)
-    if sp.issparse(covariates):
-        return covariates.tocsr()[rows]
-    return covariates[rows] if hasattr(covariates, "shape") else [covariates[d] for d in rows]
-
-
-def _repeated(value, n):
-    return np.full(n, value) if isinstance(value, (Real, str)) else _objects([value] * n)
-
-
-def _is_series(covariates):
-    """Whether covariates are one column with a type of its own."""
-    is_array = isinstance(covariates, np.ndarray) or sp.issparse(covariates)
-    return not is_array and len(getattr(covariates, "shape", ())) == 1
-
-
-def _series_name(covariates):
-    """The name of a series; an empty text if it has none."""
-    name = getattr(covariates, "name", None) if _is_series(covariates) else None
-    return "" if name is None else str(name)
-
-
-def has_names(covariates):
-    return isinstance(covariates, dict) or (hasattr(covariates, "columns") and hasattr(covariates, "__getitem__"))
-
-
-def as_matrix(covariates):
-    """An array with two dimensions, whose values keep their types; data frames are returned as they are."""
-    check_no_mask(covariates, "covariates")
-    if sp.issparse(covariates):
-        covariates = covariates.toarray()
-    if isinstance(covariates, (str, bytes, dict)) or not hasattr(covariates, "__len__"):
-        raise TypeError(
-            f"covariates must be an array or a data frame with a row for each document, got {covariates!r}."
-        )
-    if hasattr(covariates, "columns"):
-        return covariates
-    plain = isinstance(covariates, np.ndarray)
-    try:
-        values = covariates if plain else np.asarray(covariates, dtype=object)
-    except ValueError as error:
-        raise ValueError(f"covariates must be a matrix with a row for each document: {error}.") from error
-    if values.ndim == 1:
-        return values[:, None]
-    if values.ndim != 2:
-        raise ValueError(f"covariates has {values.ndim} dimensions: it must have one row for each document.")
-    return values
-
-
-def covariate_of(name, values):
-    """What kind of covariate a column is."""
-    dtype = getattr(values, "dtype", None)
-    categories = getattr(dtype, "categories", None)
-    # Those of polars may have no order.
-    if not hasattr(categories, "__len__") and _is_number(values):
-        return Covariate(name)
-    check_no_scale(name, dtype, values)
-    labels = read_labels(values, f"covariate {name!r}", may_be_missing=True)
-    check_present(name, labels)
-    if hasattr(categories, "__len__"):
-        used = set(labels)
-        levels = read_labels(list(categories), f"the categories of covariate {name!r}", of="category")
-        return Covariate(name, tuple(level for level in levels if level in used))
-    levels = tuple(in_order(labels))
-    if len(levels) > _MANY_LEVELS and 2 * len(levels) > len(labels):
-        warn(
-            f"covariate {name!r} is a category with {len(levels)} different values, most of which one document has. "
-            "If they are numbers, give them as numbers."
-        )
-    return Covariate(name, levels)
-
-
-def check_no_scale(name, dtype, values):
-    """Refuse dates, periods and other values that lie on a scale, and are neither numbers nor categories."""
-    kind = dtype if getattr(dtype, "kind", "O") in "Mmc" else None
-    if kind is None:
-        kinds = (
-            type(each).__name__
-            for each in read_column(values, name, "one value for each document")
-            if is_on_scale(each)
-        )
-        kind = next(kinds, None)
-    if kind is not None:
-        raise TypeError(
-            f"covariate {name!r} has values of type {kind}: give a real number, such as the year, or a text for "
-            "categories."
-        )
-
-
-def is_on_scale(value):
-    """Whether a value is a date, a period, a duration or a complex number."""
-    # Periods of pandas
-    return isinstance(value, _ON_A_SCALE) or (hasattr(value, "to_timestamp") and hasattr(value, "freq"))
-
-
-def check_present(name, values):
-    """Refuse a covariate, or what `name` says, with a missing value."""
-    for d, value in enumerate(values):
-        if is_missing(value):
-            raise ValueError(f"covariate {name!r} of document {d} is missing ({value!r}): each document needs a value.")
-
-
-def _is_number(values):
-    """Whether all values are real numbers. Missing ones are floats, or None beside numbers."""
-    array = np.asarray(values)
-    if array.dtype.kind in "biuf":
-        return True
-    if array.dtype.kind != "O" or not array.size:
+    def has_steps(self, frame, name, values):
         return False
-    found = read_column(values, "a covariate", "one value for each document")
-    present = [value for value in found if not is_missing(value)]
-    return bool(present) and all(isinstance(value, (Real, Decimal)) for value in present)
 
 
-def _numbers(values, name):
-    """A column of finite numbers."""
-    shown = np.asarray(values)
-    if shown.dtype.kind == "O":
-        shown = read_column(values, f"covariate {name!r}", "one value for each document")
-        check_present(name, shown)
-    numbers = real_numbers(shown, f"covariate {name!r}")
-    bad = np.flatnonzero(~np.isfinite(numbers))
-    if len(bad):
-        raise ValueError(f"covariate {name!r} of document {bad[0]} is {numbers[bad[0]]}: it must be a finite number.")
-    return numbers
+class TransformedDesign:
+    """The columns of a transformer of scikit-learn."""
+
+    def __init__(self, transformer, covariates, n_documents, intercept):
+        if not hasattr(transformer, "fit") or not hasattr(transformer, "transform"):
+            raise TypeError(f"transformer must have fit and transform, got {transformer!r}.")
+        frame = covariate_frame(covariates, n_documents)
+        self.variables, self.intercept = list(frame), intercept
+        # As scikit-learn: names of columns are texts, and other columns have none.
+        names = getattr(covariates, "columns", covariates)
+        self.takes_frames = has_names(covariates) and all(isinstance(name, str) for name in names)
+        self.transformer = clone(transformer).fit(self._given(frame))
+        width = self._columns(frame).shape[1]
+        try:
+            names = [str(name) for name in self.transformer.get_feature_names_out()]
+        except (AttributeError, ValueError):
+            names = [f"x{j}" for j in range(width)]
+        self.terms = _with_intercept(names) if intercept else names
+        self.bases = [""] * len(self.terms)
+
+    def _given(self, frame):
+        return frame if self.takes_frames else frame.to_numpy()
+
+    def _columns(self, frame):
+        found = self.transformer.transform(self._given(frame))
+        found = real_numbers(found.toarray() if sp.issparse(found) else found, "the columns of the transformer")
+        if found.ndim != 2 or not np.isfinite(found).all():
+            raise ValueError("the transformer must return a matrix of finite numbers.")
+        check_rows(len(found), len(frame))
+        return found
+
+    def widest(self):
+        return f"the {type(self.transformer).__name__}", len(self.terms) - self.intercept
+
+    def matrix(self, covariates, n_documents=None):
+        found = self._columns(covariate_frame(covariates, n_documents, self.variables))
+        return np.column_stack([np.ones(len(found)), found]) if self.intercept else found
+
+    def has_steps(self, frame, name, values):
+        """So it is if the columns that change with the number hold zeros and ones only."""
+        at = (self.matrix(with_value(frame, name, value)) for value in values[:_TRIED])
+        first = next(at)
+        changing, steps = np.zeros(first.shape[1], bool), np.isin(first, (0, 1)).all(axis=0)
+        for each in at:
+            changing |= (each != first).any(axis=0)
+            steps &= np.isin(each, (0, 1)).all(axis=0)
+        return bool(changing.any() and steps[changing].all())
 
 
-def _objects(values):
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+class FormulaDesign:
+    """The columns of a formula, by the package formulaic."""
+
+    def __init__(self, formula, covariates, n_documents, intercept):
+        try:
+            import_module("formulaic")
+        except ImportError as error:
+            raise ImportError('a formula needs formulaic: pip install "sklda[covariates]"') from error
+        if not isinstance(formula, str):
+            raise TypeError(f"formula must be a str such as 'year + source', got {formula!r}.")
+        if not has_names(covariates):
+            raise TypeError(
+                f"formula = {formula!r} has names of covariates: give a data frame or a dict of columns, got a "
+                f"{type(covariates).__name__}."
+            )
+        _refuse_r(formula)
+        frame = covariate_frame(covariates, n_documents)
+        self.formula = formula
+        parsed = self._parsed(list(frame))
+        # formulaic's own list lacks those of bs() and poly().
+        used = {name for term in parsed for factor in term.factors for name in _names_in(factor.expr)}
+        self.variables = [name for name in frame if name in used]
+        found = self._columns(parsed, frame)
+        if not len(found.columns):
+            raise ValueError(f"formula = {formula!r} has no term: give at least one, such as 'year'.")
+        self.spec = found.model_spec
+        made = [(str(name), entry.term.degree == 0) for entry in self.spec.structure for name in entry.columns]
+        # formulaic calls the column of ones Intercept, which can be the name of a covariate.
+        self.terms = [_without_t(name) for name, is_constant in made if not is_constant]
+        if len(self.terms) < len(made):
+            self.terms = _with_intercept(self.terms)
+        if len(set(self.terms)) < len(made) or len(found.columns) < len(made):
+            raise ValueError(f"formula = {formula!r} has two columns with one name: rename a covariate.")
+        self.bases = [base for entry in self.spec.structure for base in self._bases(entry)]
+        self._check_kinds(found)
+        # The column of ones is the first, if there is one.
+        self.first = int(made[0][1] and not intercept)
+        self.terms, self.bases = self.terms[self.first :], self.bases[self.first :]
+
+    def _parsed(self, names):
+        """The formula as formulaic reads it, after a check of its Python code."""
+        from formulaic import Formula, SimpleFormula
+
+        try:
+            parsed = Formula(self.formula)
+        # Python code raises a SyntaxError.
+        except Exception as error:
+            raise self._error(error, names) from error
+        if not isinstance(parsed, SimpleFormula):
+            raise ValueError(
+                f"formula = {self.formula!r} has several parts: give the terms only, such as 'year + source'."
+            )
+        for factor in (factor for term in parsed for factor in term.factors):
+            if factor.eval_method.value != "python":
+                continue
+            if any(isinstance(getattr(node, "op", None), ast.BitXor) for node in _nodes(factor.expr)):
+                raise ValueError(
+                    f"formula = {self.formula!r} has {factor.expr!r}, in which ^ is no power but the exclusive or of "
+                    "Python: write **, as in I(year**2)."
+                )
+        return parsed
+
+    def _columns(self, source, frame):
+        """The columns by a formula or spec of formulaic, whose errors become ours: of the formula and the document."""
+        from formulaic.errors import DataMismatchWarning
+
+        found = None
+        with warnings.catch_warnings():
+            # A category that the fit did not have would have the columns of the base.
+            warnings.simplefilter("error", DataMismatchWarning)
+            try:
+                return source.get_model_matrix(frame, context=_CONTEXT, na_action="raise")
+            # formulaic runs the code of the formula, which can raise anything.
+            except Exception as error:
+                for name in self.variables:
+                    if name in frame:
+                        check_no_scale(name, frame[name])
+                        check_present(name, map(python_value, frame[name]))
+                with suppress(Exception):
+                    found = np.asarray(source.get_model_matrix(frame, context=_CONTEXT, na_action="ignore"), np.float64)
+                if found is not None:
+                    self._check_finite(found)
+                raise self._error(error, list(frame)) from error
+
+    def _error(self, error, names):
+        """The error for one of formulaic, which writes for terminals."""
+        hint = _hint(self.formula, names)
+        said = " ".join(re.sub(r"\x1b\[[\d;]*m|[⧛⧚]", "", str(error)).split())
+        return ValueError(f"formula = {self.formula!r} cannot be used: {hint or said}")
+
+    def _check_finite(self, columns):
+        bad = np.argwhere(~np.isfinite(columns))
+        if len(bad):
+            row, column = bad[0]
+            raise ValueError(
+                f"formula = {self.formula!r} gives {columns[row, column]} for document {row}: each document needs "
+                "finite values."
+            )
+
+    def _check_kinds(self, found):
+        """Refuse columns of dates and durations, and categories of dates."""
+        kinds = [dtype for dtype in found.dtypes if getattr(dtype, "kind", "f") not in "biuf"]
+        for _, state in self.spec.encoder_state.values():
+            kinds += [type(each).__name__ for each in state.get("categories", ()) if is_on_scale(python_value(each))]
+        if kinds:
+            raise TypeError(
+                f"formula = {self.formula!r} has values of type {kinds[0]}: give a real number, such as the year, or a "
+                "text for categories."
+            )
+
+    def _bases(self, entry):
+        """The levels with which the categories of a term are compared, for each of its columns."""
+        found = []
+        for scoped in entry.scoped_terms:
+            bases = [self._base(each.factor.expr) for each in scoped.factors if each.reduced]
+            found.append(":".join(base for base in bases if base))
+        # A term that is a product of several sets of columns has no single base.
+        return [found[0] if len(set(found)) == 1 else ""] * len(entry.columns)
+
+    def _base(self, expression):
+        state = self.spec.encoder_state[expression][1].get("contrasts")
+        base = None if state is None else state.contrasts.get_drop_field(state.levels, reduced_rank=False)
+        return "" if base is None else str(base)
+
+    def widest(self):
+        entry = max(self.spec.structure, key=lambda entry: len(entry.columns))
+        return repr(str(entry.term)), len(entry.columns)
+
+    def matrix(self, covariates, n_documents=None):
+        frame = covariate_frame(covariates, n_documents)
+        found = real_numbers(self._columns(self.spec, frame), "the columns of the formula")
+        check_rows(len(found), len(frame))
+        self._check_finite(found)
+        return found[:, self.first :]
+
+    def has_steps(self, frame, name, values):
+        """So it is if the formula has C(name)."""
+        kinds = {expression: kind.value for expression, (kind, _) in self.spec.encoder_state.items()}
+        return any(
+            kinds.get(str(factor)) == "categorical" and name in map(str, variables)
+            for factor, variables in self.spec.factor_variables.items()
+        )
+
+
+def _nodes(code):
+    """The nodes of the Python code of a factor, in which names with spaces are between backticks."""
+    return ast.walk(ast.parse(re.sub("`[^`]*`", "name", code)))
+
+
+def _names_in(code):
+    """The names in a factor, which is a name itself or Python code."""
+    try:
+        names = {node.id for node in _nodes(code) if isinstance(node, ast.Name)}
+    except SyntaxError:
+        names = set()
+    return names | {code, *re.findall("`([^`]*)`", code)}
+
+
+def _without_t(name):
+    """The name of a column with its level as `Covariate` writes it."""
+    return str(name).replace("[T.", "[")
+
+
+def _refuse_r(formula):
+    """Refuse what formulas of R packages have and those of formulaic do not."""
+    left, tilde, right = formula.partition("~")
+    if tilde and re.fullmatch(r"\s*(c\(.*\)|\d+(\s*:\s*\w+)?)\s*", left):
+        raise ValueError(
+            f"formula = {formula!r} has topics on the left: write {right.strip()!r}. To choose topics, give topics= to "
+            "topic_effects."
+        )
+    spline = re.search(r"(?<![\w.])s\(([^,()]*)", formula)
+    if spline:
+        raise ValueError(
+            f"formula = {formula!r} has the splines s() of R packages: write 'bs({spline[1].strip()}, df=5)', with the "
+            "number of columns that you want."
+        )
+
+
+def _hint(formula, names):
+    """Advice for a term that formulaic does not know; an empty text if there is none."""
+    for pattern, advice in _OF_R:
+        found = re.search(pattern, formula)
+        if found:
+            return f"{advice.replace('{1}', found[1].strip())}."
+    for name in names:
+        if not name.isidentifier() and name in formula and f"`{name}`" not in formula:
+            return f"write the name {name!r} between backticks: `{name}`."
+    return ""
+
+
+def _with_intercept(terms):
+    """The terms after that of the column of ones, whose name none of them may have."""
+    if INTERCEPT in terms:
+        raise ValueError(
+            f"a covariate or a term has the name {INTERCEPT!r}, which is that of the column of ones: rename it."
+        )
+    return [INTERCEPT, *terms]

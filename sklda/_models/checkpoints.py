@@ -71,12 +71,12 @@ class CheckpointMixin:
         """
         folder, corpus = Path(path).absolute(), cls._read(X)  # type: ignore[attr-defined]
         facts = _facts(folder, cls, corpus)
-        estimator, y, metadata, _ = _read(folder / "estimator", corpus, facts)
+        estimator, y, metadata, seed = _read(folder / "estimator", corpus, facts)
         if not isinstance(estimator, cls):
             raise ValueError(f"{folder} is the checkpoint of another {facts['estimator']}.")
         _check_feature_names(estimator, X, reset=False)
         checkpoint = Checkpoint(path, every=facts["every"])
-        checkpoint._resumes = True
+        checkpoint._resumes, checkpoint._seed = True, seed
         try:
             estimator.set_callbacks(checkpoint, *callbacks)  # type: ignore[attr-defined]
             if (folder / "fitted").exists():
@@ -86,7 +86,7 @@ class CheckpointMixin:
                 print(f"[{cls.__name__}] continues the fit of {facts['begun']} in {folder}", flush=True)
             return estimator.fit(X, **({} if y is None else {"y": y}), **metadata)  # type: ignore[attr-defined, no-any-return]
         finally:
-            checkpoint._resumes = False
+            checkpoint._resumes, checkpoint._seed = False, None
 
 
 def take(estimator, attributes):
@@ -99,11 +99,21 @@ def take(estimator, attributes):
     return estimator
 
 
+def checkpoints_of(estimator):
+    """The checkpoints among the callbacks of an estimator, a list."""
+    return [each for each in vars(estimator).get("_skl_callbacks", ()) if isinstance(each, Checkpoint)]
+
+
+def resumed_seed(estimator):
+    """The seed of the fit that is resumed, or None."""
+    return next((each._seed for each in checkpoints_of(estimator) if each._resumes), None)
+
+
 def saver_of(estimator, corpus, seed, y, metadata):
-    """The `Saver` of a fit, and the seed of the fit that it continues; None for each if there is none."""
-    checkpoints = [each for each in vars(estimator).get("_skl_callbacks", ()) if isinstance(each, Checkpoint)]
+    """The `Saver` of a fit, or None."""
+    checkpoints = checkpoints_of(estimator)
     if not checkpoints:
-        return None, None
+        return None
     if len(checkpoints) > 1:
         raise ValueError(f"an estimator can have one Checkpoint, not {len(checkpoints)}.")
     check_samples(estimator)
@@ -119,11 +129,10 @@ def saver_of(estimator, corpus, seed, y, metadata):
         lock = files.Lock(folder)
         try:
             facts = files.read_header(folder)
-            saved_seed = _read(folder / "estimator", corpus, facts)[-1]
         except BaseException:
             lock.close()
             raise
-        return Saver(folder, corpus, checkpoint.every, facts["key"], lock, is_new=False), saved_seed
+        return Saver(folder, corpus, checkpoint.every, facts["key"], lock, is_new=False)
     folder.mkdir(parents=True, exist_ok=True)
     if (other := files.foreign_file(folder)) is not None:
         raise ValueError(
@@ -135,7 +144,7 @@ def saver_of(estimator, corpus, seed, y, metadata):
     except BaseException:
         lock.close()
         raise
-    return Saver(folder, corpus, checkpoint.every, key, lock, is_new=True), None
+    return Saver(folder, corpus, checkpoint.every, key, lock, is_new=True)
 
 
 def _begin(folder, estimator, corpus, given, every):

@@ -10,7 +10,7 @@ import numpy as np
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.types import Method
-from sklda._models.checkpoints import saver_of, take
+from sklda._models.checkpoints import resumed_seed, saver_of, take
 from sklda._models.persistence import without_dask
 from sklda._models.progress import progress_of
 from sklda._sampling.prior_learning import kind_of_learning
@@ -65,7 +65,7 @@ class FitRun(Run):
         self.estimator, self.corpus, self.X, self.y, self.metadata = estimator, corpus, X, y, metadata
         self.former = former_results(estimator, corpus)
         if self.former is None:
-            self.seed = random.seed_sequence(estimator.random_state)
+            self.seed = resumed_seed(estimator) or random.seed_sequence(estimator.random_state)
             self.fold_in_seed = random.key(random.child(self.seed, 1))
         else:
             self.seed, self.fold_in_seed = None, estimator._fold_in_seed_
@@ -93,9 +93,7 @@ class FitRun(Run):
         n_sweeps, n_annealed : int
             Sweeps of each chain, and how many of them are annealed.
         """
-        self.saver, saved_seed = saver_of(self.estimator, self.corpus, self.seed, self.y, self.metadata)
-        if saved_seed is not None:
-            self.seed, self.fold_in_seed = saved_seed, random.key(random.child(saved_seed, 1))
+        self.saver = saver_of(self.estimator, self.corpus, self.seed, self.y, self.metadata)
         given = {"X": self.X, "y": self.y}
         self.progress = progress_of(self.estimator, given, fitted_attributes, n_chains, n_sweeps, n_annealed)
 

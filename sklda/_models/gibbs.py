@@ -39,7 +39,7 @@ from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda._sampling.partitioned import TOKENS_PER_WORKER
 from sklda._sampling.point_estimates import check_assignments, check_memory_of_results
 from sklda._sampling.prior_learning import continued_priors, kind_of_learning, prior_settings
-from sklda._sampling.run_chains import Schedule, burn_in_of
+from sklda._sampling.run_chains import Schedule, check_burn_in
 from sklda._sampling.seed_words import pseudo_counts
 
 
@@ -358,7 +358,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             check_possible(self)
         with FitRun(self, corpus, X, y) as run:
             n_before = min(state.n_sweeps for state in run.former.states) if run.former else 0
-            burn_in_of(self.burn_in, n_before + self.max_iter)
+            check_burn_in(self.burn_in, n_before + self.max_iter)
             priors, learning = self._priors_and_learning(corpus)
             if run.former is not None:
                 init, annealing = None, NOT_ANNEALED
@@ -401,7 +401,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             results = self._results_of(chains)
             del chains  # They have arrays for sweeps.
             results.warn_of_disagreement()
-            if learning is not None and learning.alpha is None and not on_cluster:
+            learns_alpha = learning is not None and learning.alpha is None
+            if learns_alpha and not on_cluster:
                 results.warn_of_weak_priors()
             return run.take(self._attributes_of(results, run.fold_in_seed, learning))
 

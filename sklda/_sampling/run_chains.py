@@ -71,6 +71,11 @@ class Schedule:
         return [AnnealedSweeps(self.annealing)] if chain.n_sweeps < self.annealing.n_sweeps else [], last
 
 
+def check_burn_in(burn_in, n_sweeps):
+    """Refuse a burn-in that leaves no sweep for draws."""
+    burn_in_of(burn_in, n_sweeps)
+
+
 def burn_in_of(burn_in, n_sweeps, n_annealed=0):
     """The burn-in of chains of `n_sweeps` sweeps. None: the annealed sweeps and the first half of the others.
 

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from pandas import DataFrame
 from scipy.sparse import csr_array
 
 from sklda._core import random
 from sklda._core.arguments import check_int, check_level
 from sklda._core.composition import LinearModels, collinear
 from sklda._core.corpus import Corpus
-from sklda._core.design import of_documents, read_columns, read_covariates, with_value
-from sklda._core.formulas import design_of, warn_of_sources
+from sklda._core.covariates import covariate_frame, has_names, read_covariates, warn_of_sources, with_value
+from sklda._core.design import design_of
 from sklda._core.names import check_same_order, grouped, read_labels
 from sklda._core.priors import SMALLEST
 from sklda._core.rounding import rounding
@@ -153,7 +154,7 @@ class Effects:
 
     draws: ProportionDraws
     design: Any  # makes the columns from covariates
-    covariates: Any  # of the documents that take part, as `matrix` and `clusters`
+    frame: DataFrame  # covariates of the documents that take part, as `matrix` and `clusters`
     matrix: np.ndarray
     clusters: np.ndarray | None
     is_known: bool  # whether the prior of theta has the covariates
@@ -189,10 +190,11 @@ class Effects:
         design = design_of(covariates, n_documents, formula, transformer)
         _check_number(n_documents, len(design.terms))
         matrix = _checked(design.matrix(covariates, n_documents), design.terms)
+        frame = covariate_frame(covariates, n_documents)
         if clusters is None:
-            warn_of_sources(covariates, design.variables, n_documents)
+            warn_of_sources(frame, design.variables)
         known = draws.groups is not None and _spans(draws.groups, matrix)
-        return cls(draws, design, covariates, matrix, clusters, known, level)
+        return cls(draws, design, frame, matrix, clusters, known, level)
 
     @property
     def view(self):
@@ -200,10 +202,10 @@ class Effects:
 
     def row(self, values):
         """The means of the terms if all documents had these values of some covariates, (n_terms,)."""
-        covariates = self.covariates
+        frame = self.frame
         for name, value in values.items():
-            covariates = with_value(covariates, name, value)
-        return self.design.matrix(covariates, len(self.matrix)).mean(axis=0)
+            frame = with_value(frame, name, value)
+        return self.design.matrix(frame).mean(axis=0)
 
     def summary(self, combinations):
         """The effects of combinations of terms (n_combinations, n_terms), a dict of arrays (n_combinations, n_topics).
@@ -240,8 +242,11 @@ def _of_used(covariates, found):
     if not found.left_out:
         return covariates
     found.say_what_is_left_out()
-    read_columns(covariates, found.n_documents)
-    return of_documents(covariates, found.used)
+    frame = covariate_frame(covariates, found.n_documents).iloc[found.used]
+    if has_names(covariates):
+        return frame.set_axis(list(getattr(covariates, "columns", covariates)), axis=1)
+    # A column may have a type of its own.
+    return frame.iloc[:, 0] if frame.shape[1] == 1 else frame.to_numpy()
 
 
 def _cluster_numbers(clusters, found):

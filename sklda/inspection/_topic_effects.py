@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pandas import DataFrame
 
-from sklda._core.design import covariate_of, read_columns
+from sklda._core.covariates import covariate_of
 from sklda._core.types import Data, Model, Seed, Values
 from sklda.inspection._axes import MUTED, Display, distinct_colours, legend_label, plain_text, style_shares
 from sklda.inspection._effects import Effects
@@ -305,15 +305,17 @@ class TopicEffectsDisplay(Display):
             topic_names=topic_names,
         )
         found = effects.view
-        columns = dict(read_columns(effects.covariates, len(effects.matrix), effects.design.variables))
-        name = _checked(next(iter(columns)) if covariate is None else covariate, columns, "covariate")
+        columns = effects.frame[effects.design.variables]
+        if not len(columns.columns):
+            raise ValueError(f"formula = {formula!r} has no covariate: there is nothing to show.")
+        name = _checked(columns.columns[0] if covariate is None else covariate, columns, "covariate")
         at = {_checked(key, columns, "a key of at"): value for key, value in dict(at or {}).items()}
         if name in at:
             raise ValueError(f"at has the covariate of the axis, {name!r}: give values of other covariates.")
         if difference is not None and len(difference) != 2:
             raise ValueError(f"difference must be a pair of values, got {difference!r}.")
         groups = _groups(by, columns, {name, *at}, difference)
-        values = _values(name, columns[name], effects.design, effects.covariates)
+        values = _values(name, columns[name], effects.design, effects.frame)
         if difference is not None and by is None:
             by, groups, values = name, list(difference), [_minus(difference)]
         # With a difference of the covariate itself, `by` takes its place.
@@ -419,7 +421,7 @@ def _minus(difference):
     return f"{difference[0]} − {difference[1]}"
 
 
-def _values(name, column, design, covariates):
+def _values(name, column, design, frame):
     """The values of a covariate at which a display shows proportions: levels, or a grid of numbers."""
     levels = covariate_of(name, column).levels
     if levels is not None:
@@ -427,7 +429,7 @@ def _values(name, column, design, covariates):
     distinct = np.unique(np.asarray(column, dtype=np.float64))
     if len(distinct) <= 2:
         return distinct
-    if design.has_steps(covariates, name, distinct):
+    if design.has_steps(frame, name, distinct):
         # As objects, they are shown as levels.
         kept = np.unique(np.asarray(column))
         return kept.astype(object)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from checkpoint_cases import compound, covariate, empirical_bayes, gibbs, labeled, topic_count
 
-from sklda import HDPLDA, GibbsLDA
+from sklda import HDPLDA, CompoundLDA, CovariateLDA, GibbsLDA
 from sklda._sampling import choice
 from sklda.callbacks import Checkpoint
 
@@ -136,16 +136,19 @@ def test_other_topic_counts(check, parameters):
     check(topic_count(**parameters))
 
 
-def test_no_random_state(saves, corpus, same_fit, tmp_path):
+@pytest.mark.parametrize("cls", [GibbsLDA, CompoundLDA, CovariateLDA])
+@pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
+def test_no_random_state(saves, corpus, same_fit, tmp_path, cls):
     """The seed comes from the checkpoint: two fits that continue from the same folder are the same."""
-    lda = gibbs(random_state=None)().set_callbacks(Checkpoint(tmp_path / "a", every=0))
+    lda = cls(3, max_iter=40, n_draws=3).set_callbacks(Checkpoint(tmp_path / "a", every=0))
     saves.interrupt(10, lambda: lda.fit(corpus))
     (tmp_path / "b").mkdir()
     for file in (tmp_path / "a").iterdir():
         (tmp_path / "b" / file.name).write_bytes(file.read_bytes())
-    saves.interrupt(10, lambda: GibbsLDA.resume(tmp_path / "a", corpus))
-    found = [GibbsLDA.resume(tmp_path / name, corpus).set_callbacks() for name in "ab"]
+    saves.interrupt(10, lambda: cls.resume(tmp_path / "a", corpus))
+    found = [cls.resume(tmp_path / name, corpus).set_callbacks() for name in "ab"]
     assert same_fit(*found)
+    np.testing.assert_array_equal(found[0].transform(corpus), found[1].transform(corpus))
 
 
 def test_several_interruptions(saves, corpus, same_fit, tmp_path):

@@ -211,6 +211,12 @@ def test_columns_that_are_not_used_may_hold_anything():
             LDA, COUNTS, covariates, formula="bs(y, df=3) + g", by="g", n_draws=2
         )
         assert shown.name == "y"
+    some = COUNTS.copy()
+    some[0] = 0
+    with pytest.warns(UserWarning, match="1 of 80 documents have no words"):
+        topic_effects(some, LDA, {name: frame[name].tolist() for name in frame}, formula="y", n_draws=2)
+    with pytest.raises(ValueError, match="there is nothing to show"):
+        TopicEffectsDisplay.from_estimator(LDA, COUNTS, frame, formula="1", n_draws=2)
     with pytest.raises(ValueError, match="two columns with the name 'y'"):
         topic_effects(COUNTS, LDA, frame.set_axis(["words", "y", "y"], axis=1), formula="y", n_draws=2)
 

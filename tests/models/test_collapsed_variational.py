@@ -358,3 +358,9 @@ def test_gibbs_sampling_starts_from_the_topics(large, method):
     assert same_numbers(start.topic_word_, lda.topic_word_).max() < 0.15
     random = GibbsLDA(5, **priors).fit(large.data)
     assert lda.log_joint_trace_[0, 0] > random.log_joint_trace_[0, 0]
+
+
+def test_new_words_of_a_stream_have_advice():
+    lda = CollapsedVariationalLDA(2, random_state=0).partial_fit([[1, 2, 0], [0, 1, 1]])
+    with pytest.raises(ValueError, match=r"has 4 features.* one vocabulary.*CountVectorizer\(vocabulary=.*Hashing"):
+        lda.partial_fit([[1, 2, 0, 1]])

@@ -416,6 +416,29 @@ def test_new_documents_need_the_covariates_of_the_fit(fitted):
             fitted.transform(X, covariates=covariates)
 
 
+def test_a_number_of_the_fit_is_no_date_of_new_documents():
+    lda = make(max_iter=2).fit(X, covariates={"year": YEAR})
+    for values in (YEAR.astype(int).astype("M8[Y]"), [date(2000 + d, 1, 1) for d in range(D)], YEAR * 1j):
+        with pytest.raises(TypeError, match=r"covariate 'year' has values of type .*: give a real number"):
+            lda.document_prior({"year": values})
+
+
+def test_an_array_for_the_covariates_of_a_frame_has_them_in_their_order(fitted):
+    rows = [[year, source] for year, source in zip(YEAR.tolist(), SOURCE.tolist(), strict=True)]
+    assert_array_equal(fitted.document_prior(rows), fitted.document_prior(Z))
+    unnamed = make(max_iter=2).fit(X, covariates=rows)
+    assert unnamed.covariate_names_.tolist() == ["x0", "x1[radio]"]
+    with pytest.raises(ValueError, match="no column 'x0', which the fit had"):
+        unnamed.document_prior(Z)
+
+
+def test_transformers_take_dicts_of_columns():
+    lda = make(transformer=SplineTransformer(include_bias=False), max_iter=5).fit(X, covariates={"year": YEAR})
+    assert lda.covariate_names_.tolist() == [f"year_sp_{j}" for j in range(6)]
+    some = {"other": ["a"], "year": YEAR[5:9]}
+    assert_array_equal(lda.document_prior(some), lda.document_prior({"year": YEAR})[5:9])
+
+
 def test_functions_that_take_collections_refuse_them(fitted):
     for ask in (
         lambda: document_table(fitted, X=X[:3], collections=[1, 1, 2]),

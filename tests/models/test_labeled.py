@@ -15,10 +15,11 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import f1_score, label_ranking_average_precision_score
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 
 from sklda import LabeledLDA
+from sklda.datasets import make_lda_corpus
 from sklda.metrics import held_out_log_likelihood
 
 FAST = {"max_iter": 8, "burn_in": 5, "n_draws": 3, "draw_every": 1, "n_chains": 2, "random_state": 0}
@@ -368,3 +369,18 @@ def test_memory_does_not_grow_with_documents_times_labels():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100e6
+
+
+def test_predict_proba_of_one_label():
+    corpus = make_lda_corpus(90, 40, 3, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0)
+    y = np.array(["a", "b", "c"])[corpus.doc_topic.argmax(axis=1)]
+    lda = LabeledLDA(max_iter=30, n_chains=2, random_state=0).fit(corpus.data, y)
+    share = lda.predict_proba(corpus.data)
+    np.testing.assert_allclose(share.sum(axis=1), 1)
+    np.testing.assert_array_equal(lda.classes_[share.argmax(axis=1)], lda.predict(corpus.data))
+    for scoring in ("roc_auc_ovr", "neg_log_loss"):
+        assert np.isfinite(cross_val_score(lda, corpus.data, y, scoring=scoring, cv=3)).all()
+    several = LabeledLDA(max_iter=5, n_chains=1, random_state=0).fit(
+        corpus.data, np.eye(3, dtype=int)[np.arange(90) % 3]
+    )
+    assert not hasattr(several, "predict_proba")

@@ -329,6 +329,7 @@ class CompoundLDA(CollectionsLDA):
                 burn_in=self.burn_in,
                 earlier=None if run.former is None else (self._model_, run.former.states),
             )
+            # The step of the mixtures sets alpha.
             priors = Priors.make(1.0, model.eta, self.n_components, corpus.n_features)
             # alpha has a row for each collection, twice while it changes.
             n_rows = (self.n_chains + 1) * len(labels)

@@ -192,7 +192,7 @@ class HDPMixtures(Mixtures):
     others have almost no share. Given the mixtures this choice does not depend on z, so it keeps the distribution of z
     given the mixtures; see `SomeTopicsChain`. Every topic can have a large share in a later sweep.
 
-    In the first sweeps of the burn-in, `Model.merging`, topics are merged about ten times, see `merge_pass`.
+    In the first sweeps of the burn-in, `CompoundModel.merging`, topics are merged about ten times.
 
     The topics are exchangeable, so their numbers can be changed. In the burn-in the topics with tokens have the first
     numbers, and at its end they are sorted by size. Afterwards a topic keeps its number while it has tokens, and a new

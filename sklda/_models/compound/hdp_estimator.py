@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
 from sklda._core.labels import encode, warn_of_many_collections
@@ -328,6 +329,7 @@ class HDPLDA(CollectionsLDA):
                 burn_in=self.burn_in,
                 earlier=None if run.former is None else (self._model_, run.former.states),
             )
+            # The step of the mixtures sets alpha.
             priors = Priors.make(1.0, model.eta, self.n_components, corpus.n_features)
             # alpha has a row for each collection, twice while it changes.
             n_rows = (self.n_chains + 1) * len(labels)
@@ -377,3 +379,22 @@ class HDPLDA(CollectionsLDA):
     def _fitted_attributes(self, known, chains):
         """The fitted attributes of chains as they are now, for callbacks."""
         return self._attributes_of(self._results_of(chains), known)
+
+    def summary(self) -> str:
+        """What the fit says of the number of topics in use, in a sentence.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self)
+        (low, high), (few, many) = self.topic_count_interval_, self.large_topic_count_interval_
+        return (
+            f"{low} to {high} topics are in use (95 %), and the largest {few} to {many} of them have 99 % of the "
+            "tokens. The number grows with the corpus."
+        )

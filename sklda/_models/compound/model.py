@@ -13,7 +13,7 @@ from sklda._core.rising import log_gamma_ratio
 from sklda._core.slice_sampling import slice_on_log
 from sklda._sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR
-from sklda._sampling.run_chains import burn_in_of
+from sklda._sampling.run_chains import burn_in_of, check_burn_in
 
 # --- The hyperparameters of compound LDA: initial values, the statistics of an M-step, a slice step for alpha ---------
 
@@ -244,7 +244,7 @@ METHODS = ("augmented", "langevin", "variational")
 
 def _earlier_burn_in(model, states, max_iter):
     """Annealed sweeps and burn-in of the fit that is continued."""
-    burn_in_of(model.burn_in, max_iter + min(state.n_sweeps for state in states))
+    check_burn_in(model.burn_in, max_iter + min(state.n_sweeps for state in states))
     return model.annealing, model.burn_in
 
 

@@ -17,7 +17,7 @@ from sklda._core.arguments import check_memory, distributions
 from sklda._core.consensus import consensus_of, splits_and_merges
 from sklda._core.consensus_tree import leaves_below, mixture
 from sklda._core.corpus import Corpus
-from sklda._core.design import read_covariates
+from sklda._core.covariates import read_covariates
 from sklda._core.diagnostics import std_of_proportions
 from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
 from sklda._core.names import check_same_order, read_labels

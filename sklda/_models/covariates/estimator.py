@@ -12,9 +12,9 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
+from sklda._core.covariates import read_covariates
 from sklda._core.dask_arrays import is_dask
-from sklda._core.design import n_rows, read_covariates
-from sklda._core.formulas import design_without_intercept
+from sklda._core.design import design_of
 from sklda._core.names import check_same_order
 from sklda._core.priors import Priors, check_prior
 from sklda._core.types import Counts, Seed, TopicPrior
@@ -38,7 +38,7 @@ from sklda._sampling.annealed_start import Annealing
 from sklda._sampling.draws import variance_of_draws
 from sklda._sampling.point_estimates import check_memory_of_results
 from sklda._sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR, kind_of_learning
-from sklda._sampling.run_chains import Schedule, burn_in_of
+from sklda._sampling.run_chains import Schedule, burn_in_of, check_burn_in
 
 # Bounds of sigma, in units of log alpha. The smaller one has no effect of a covariate, and the larger one no shrinkage.
 _SIGMA = (1e-6, 1e3)
@@ -312,11 +312,14 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         self._validate_params()
         corpus = self._training_corpus(X)
         with FitRun(self, corpus, X, y, covariates=given) as run:
-            design = design_without_intercept(given, corpus.n_documents, self.formula, self.transformer)
-            columns = np.zeros((corpus.n_documents, 0))
-            if design is not None:
+            design, columns = None, np.zeros((corpus.n_documents, 0))
+            if given is not None:
+                design = design_of(given, corpus.n_documents, self.formula, self.transformer, intercept=False)
                 check_size(design, self.n_components)
                 columns = design.matrix(given, corpus.n_documents)
+            elif self.formula is not None or self.transformer is not None:
+                kind = "transformer" if self.formula is None else "formula"
+                raise ValueError(f"the {kind} needs covariates: give them with fit(X, covariates=...).")
             terms = [] if design is None else design.terms
             standardised = Columns.of(columns, terms)
             if run.former is not None:
@@ -376,6 +379,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         if learns and corpus.n_tokens < LEAST_TOKENS:
             first, learns = SMALL_CORPUS_PRIOR, False
         eta = first if self.topic_word_prior is None else self.topic_word_prior
+        # The step of the coefficients sets alpha.
         priors = Priors.make(1.0, eta, K, corpus.n_features)
         alpha = self._alpha
         alpha = first if alpha is None else alpha
@@ -383,7 +387,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         learns = learns and self.topic_word_prior is None
         if former is not None:
             annealing, burn_in = self._model_.annealing, self._model_.burn_in
-            burn_in_of(burn_in, self.max_iter + min(state.n_sweeps for state in former.states))
+            check_burn_in(burn_in, self.max_iter + min(state.n_sweeps for state in former.states))
         else:
             annealing = Annealing.within(self.max_iter, self.burn_in)
             burn_in = burn_in_of(self.burn_in, self.max_iter, annealing.n_sweeps)
@@ -603,8 +607,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         check_is_fitted(self)
         if self._design_ is None:
             raise ValueError("the fit had no covariates: do not give any, or fit with covariates.")
-        covariates = read_covariates(covariates)
-        return prior_of(self._design_.matrix(covariates, n_rows(covariates)), self.intercept_, self.coef_)
+        return prior_of(self._design_.matrix(read_covariates(covariates)), self.intercept_, self.coef_)
 
     def _prior_of_training(self):
         return prior_of(self._columns_, self.intercept_, self.coef_)

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.stats import chi2
@@ -12,38 +13,34 @@ _BELOW_TRUE = 0.75
 
 @dataclass(frozen=True, eq=False)
 class Batches:
-    """Parts of chains, in the order of the draws.
+    """Parts of chains, in the order of the draws; each array has the shape (n_batches,)."""
 
-    Attributes
-    ----------
-    lengths, chains : ndarray of shape (n_batches,)
-        Number of draws, and the chain.
-    kinds : ndarray of shape (n_batches,)
-        Batches of one kind have draws from the same distribution.
-    """
-
-    lengths: np.ndarray
-    chains: np.ndarray
-    kinds: np.ndarray
+    lengths: np.ndarray  # numbers of draws
+    chains: np.ndarray  # the chain of each batch
+    kinds: np.ndarray  # batches of one kind have draws from the same distribution
 
     @classmethod
-    def of_chains(cls, lengths):
+    def of_chains(cls, lengths: list[int]) -> Self:
         """Batches of n^(3/4) of n draws of each chain on (h, z): autocorrelation is long. The paper has n^(1/2)."""
         counts = [max(round(n ** (1 / 4)), 1) for n in lengths]
         chains = np.repeat(np.arange(len(lengths)), counts)
-        return cls(np.concatenate([_parts(n, k) for n, k in zip(lengths, counts, strict=True)]), chains, chains)
+        parts = [_parts(n, count) for n, count in zip(lengths, counts, strict=True)]
+        return cls(lengths=np.concatenate(parts), chains=chains, kinds=chains)
 
     @classmethod
-    def of_visits(cls, at, n_parts):
+    def of_visits(cls, at: list[np.ndarray], n_parts: int) -> Self:
         """Visits of fixed points, in `n_parts` parts each. `at` has the points of the draws of every chain, a list."""
-        lengths, chains, kinds = [], [], []
+        lengths: list = []
+        chains: list = []
+        kinds: list = []
         for c, own in enumerate(at):
             ends = [0, *np.flatnonzero(np.diff(own)) + 1, len(own)]
             for first, end in itertools.pairwise(ends):
                 parts = _parts(end - first, min(n_parts, end - first))
-                lengths, chains = [*lengths, *parts], [*chains, *[c] * len(parts)]
-                kinds += [own[first]] * len(parts)
-        return cls(np.array(lengths), np.array(chains), np.array(kinds))
+                lengths.extend(parts)
+                chains.extend([c] * len(parts))
+                kinds.extend([own[first]] * len(parts))
+        return cls(lengths=np.array(lengths), chains=np.array(chains), kinds=np.array(kinds))
 
     @property
     def of_chain(self):
@@ -51,7 +48,7 @@ class Batches:
         return np.bincount(self.chains, self.lengths).astype(int)
 
     @property
-    def freedom(self):
+    def freedom(self) -> int:
         """Batches less kinds."""
         return max(len(self.kinds) - len(np.unique(self.kinds)), 1)
 
@@ -70,11 +67,14 @@ class Batches:
 
     def variance(self, terms):
         """Variance of the sums of `terms` (n_draws, n), (n,): that of batches, or that between chains if larger."""
-        return np.maximum((self.sums(terms) ** 2).sum(axis=0), (self._scaled_chain_sums(terms) ** 2).sum(axis=0))
+        within = (self.sums(terms) ** 2).sum(axis=0)
+        between = (self._scaled_chain_sums(terms) ** 2).sum(axis=0)
+        return np.maximum(within, between)
 
     def covariance(self, terms):
         """The same for vectors, (n, n)."""
         within, between = (sums.T @ sums for sums in (self.sums(terms), self._scaled_chain_sums(terms)))
+        # In directions in which chains differ by more than their batches explain, the variance is that between chains.
         return within + positive_part(between - within)
 
     def _scaled_chain_sums(self, terms):

@@ -1,52 +1,58 @@
 """Chains on one corpus that are swept together, stage by stage."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from sklda._core import random
+from sklda._core.corpus import Corpus
 from sklda._core.gibbs_em import MStep
+from sklda._core.priors import Priors
 from sklda._models.empirical_bayes.prior_steps import trace_of, with_step
 from sklda._models.empirical_bayes.serial_tempering import Grid, continue_on_grid
+from sklda._models.empirical_bayes.settings import Settings
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
 from sklda._sampling.prior_learning import Learner
-from sklda._sampling.run_chains import NO_RUN, Schedule
+from sklda._sampling.run_chains import NO_RUN, Run, Schedule
 
-# Sweeps of Gibbs-EM at the start, and for an M-step.
-LEARNING, EM_SWEEPS = 100, 5
+# Sweeps of Gibbs-EM at the start.
+LEARNING = 100
+# Sweeps of Gibbs-EM for an M-step.
+EM_SWEEPS = 5
 
 
 class ChainPool:
     """Chains on one corpus, their settings, and which of them have ended.
 
-    Parameters
-    ----------
-    corpus : Corpus
-    priors : Priors
-        The first h.
-    settings : Settings
-    seed : numpy.random.SeedSequence
-    n_chains : int
-    n_jobs : int, default=None
-        Chains that run at the same time. The draws do not depend on it.
-    run : Run, optional
-        All sweeps made by `sweep` are stages of it.
-
-    Attributes
-    ----------
-    chains : list of GibbsChain
-        Empty until the caller sets them or calls `initialise`.
-    ended : set of int
-        Chains that a callback has asked to stop. They are not swept again.
-    left : int
-        Sweeps that are left of `max_iter`.
+    `priors` are the first h, and `chains` are empty until the caller sets them or calls `initialise`. All sweeps made
+    by `sweep` are stages of the `run`. The draws do not depend on `n_jobs`, the chains that run at the same time.
     """
 
-    def __init__(self, corpus, priors, settings, seed, *, n_chains, n_jobs=None, run=NO_RUN):
-        self.corpus, self.priors, self.settings, self.seed = corpus, priors, settings, seed
-        self.n_chains, self.n_jobs, self.run = n_chains, n_jobs, run
-        self.chains, self.ended, self.left = [], set(), settings.max_iter
+    def __init__(
+        self,
+        corpus: Corpus,
+        priors: Priors,
+        settings: Settings,
+        seed: np.random.SeedSequence,
+        *,
+        n_chains: int,
+        n_jobs: int | None = None,
+        run: Run = NO_RUN,
+    ) -> None:
+        self.corpus = corpus
+        self.priors = priors
+        self.settings = settings
+        self.seed = seed
+        self.n_chains = n_chains
+        self.n_jobs = n_jobs
+        self.run = run
+        self.chains: list[Any] = []
+        # Chains that a callback has asked to stop. They are not swept again.
+        self.ended: set[int] = set()
+        # Sweeps that are left of `max_iter`.
+        self.left = settings.max_iter
 
     def initialise(self, seed, *key):
         """Make chains with random topics; chain c has the seed ``child(seed, *key, c)``."""
@@ -71,7 +77,7 @@ class ChainPool:
             MStep().set(chain, own)
             chain.steps = [trace]
         every = max(n_sweeps // 2 // self.settings.n_draws, 1)
-        self.sweep(n_sweeps, Schedule(self.settings.n_draws, every))
+        self.sweep(n_sweeps, Schedule(n_draws=self.settings.n_draws, draw_every=every))
         self.chains = [with_a_record(chain) for chain in self.chains]
 
     def unrecorded(self, chain, topics=None):
@@ -83,24 +89,18 @@ class ChainPool:
         """Make `n_sweeps` sweeps with every chain that has not ended."""
         self.left -= n_sweeps
         numbers = [c for c in range(len(self.chains)) if c not in self.ended]
-        before = [self.chains[c].n_sweeps for c in numbers]
         chains = [self.chains[c] for c in numbers]
+        before = [chain.n_sweeps for chain in chains]
         swept = self.run.sweep(chains, n_sweeps, schedule=schedule, n_jobs=self.n_jobs, numbers=numbers)
         for c, chain, length in zip(numbers, swept, before, strict=True):
             self.chains[c] = chain
             if c in self.run.progress.ended or chain.n_sweeps - length < n_sweeps:
                 self.ended.add(c)
 
-    def continue_on_grid(self, grid, stage, gain=None):
+    def continue_on_grid(self, grid: Grid, stage: int, gain: float | None = None) -> None:
         """Continue the chains as chains on (h, z) over a grid, without observations so far.
 
-        Parameters
-        ----------
-        grid : Grid
-        stage : int
-            Number of the stage. Each stage has random streams of its own.
-        gain : float, default=None
-            See `GridPoints`.
+        Each stage, by its number, has random streams of its own. For `gain` see `GridPoints`.
         """
         for c, chain in enumerate(self.chains):
             continue_on_grid(
@@ -117,7 +117,8 @@ class ChainPool:
         """A grid over a region, with `refinement` steps for each step of `grid_shape`; one point for "simple"."""
         K = self.priors.n_components
         if self.settings.tempering.estimator == "simple":
-            return Grid(self.corpus, K, *np.sqrt([[low * high] for low, high in region]))
+            alphas, etas = np.sqrt([[low * high] for low, high in region])
+            return Grid(self.corpus, K, alphas, etas)
         shape = [(n - 1) * refinement + 1 for n in self.settings.grid_shape]
         return Grid.over(self.corpus, K, region, shape)
 

@@ -8,8 +8,12 @@ from sklda._core.warn import warn
 from sklda._models.empirical_bayes.batch_means import Batches
 from sklda._models.empirical_bayes.settings import NAMES
 
+# The R-hat and the effective draws of `sklda._core.diagnostics` are other numbers: they are those of ranks, and need
+# chains of one length. Chains of a search for h differ in length, and the errors of h come from the values and from
+# batch means, so their diagnostics do, too.
 
-def split_r_hat(series):
+
+def unranked_r_hat(series: list[np.ndarray]) -> np.ndarray:
     """Gelman & Rubin's R-hat of halves of chains, (n_quantities,), from a list of (n_draws, n_quantities)."""
     halves = [half for each in series for half in np.array_split(each, 2) if len(half) > 1]
     if len(halves) < 2:
@@ -17,18 +21,20 @@ def split_r_hat(series):
     return variance_ratio(halves)
 
 
-def effective_draws(series):
-    """Effective number of draws by batch means, (n_quantities,)."""
+def draws_by_batch_means(series: list[np.ndarray]) -> np.ndarray:
+    """Effective number of draws by batch means, (n_quantities,), from a list of (n_draws, n_quantities)."""
     together = np.concatenate(series)
-    spread = Batches.of_chains([len(each) for each in series]).variance(together - together.mean(axis=0))
-    own = sum(((each - each.mean(axis=0)) ** 2).sum(axis=0) for each in series)
-    return np.minimum(np.divide(own, spread, out=np.ones(together.shape[1]), where=spread > 0) * len(together), 1e300)
+    variance_of_sum = Batches.of_chains([len(each) for each in series]).variance(together - together.mean(axis=0))
+    within_chains = sum(((each - each.mean(axis=0)) ** 2).sum(axis=0) for each in series)
+    efficiency = np.divide(within_chains, variance_of_sum, out=np.ones(together.shape[1]), where=variance_of_sum > 0)
+    return np.minimum(efficiency * len(together), 1e300)
 
 
 def warn_of_edges(maximum, region):
     """Warn of priors whose maximum lies at an edge of the region, or is not distinguishable from it."""
     for axis, side in maximum.edges.items():
-        name, bound = NAMES[axis], region[axis][side == "upper"]
+        name = NAMES[axis]
+        bound = region[axis][side == "upper"]
         warn(
             f"The marginal likelihood with {name} at the {side} edge of the region searched, {bound:.3g}, is not "
             f"distinguishable from its largest value. {name}_ = {maximum.h[axis]:.3g}, and its errors are infinite. "
@@ -57,7 +63,8 @@ def warn_of_unvisited_points(occupancy, grid):
     missed = occupancy * occupancy.size < 0.05
     if not missed.any():
         return
-    alphas, etas = grid.alphas[missed.any(axis=1)], grid.etas[missed.any(axis=0)]
+    alphas = grid.alphas[missed.any(axis=1)]
+    etas = grid.etas[missed.any(axis=0)]
     warn(
         f"Serial tempering did not visit {missed.sum()} of {missed.size} grid points (doc_topic_prior from "
         f"{alphas[0]:.3g} to {alphas[-1]:.3g}, topic_word_prior from {etas[0]:.3g} to {etas[-1]:.3g}): the marginal "

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 from scipy.stats import chi2
 
 
@@ -31,6 +32,19 @@ class Ellipse:
     level: float
     kind: str
     region: tuple
+
+    @property
+    def intervals(self):
+        """The interval of each prior by itself at this level, (2, 2): the ends of that of alpha, and of that of eta."""
+        half = ndtri((1 + self.level) / 2) * self.standard_errors
+        ends = np.exp(np.log(self.center)[:, None] + half[:, None] * [-1, 1])
+        # An infinite error is cut off where the search ended.
+        return np.where(np.isfinite(half)[:, None], ends, np.array(self.region))
+
+    def __repr__(self) -> str:
+        priors = zip(("doc_topic_prior", "topic_word_prior"), self.center, self.intervals, strict=True)
+        parts = [f"{name} {value:.3g} ({low:.3g} to {high:.3g})" for name, value, (low, high) in priors]
+        return f"<{', '.join(parts)}: intervals of {self.level:.0%}, kind={self.kind!r}>"
 
     @property
     def standard_errors(self):

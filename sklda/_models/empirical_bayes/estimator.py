@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
 from sklda._core.arguments import real_numbers
@@ -394,3 +395,41 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 2).any():
             raise ValueError(f"grid_shape must be two whole numbers, both at least 2, got {self.grid_shape!r}.")
         return tuple(shape.tolist())
+
+    def summary(self) -> str:
+        """The priors that were found, with their intervals, in a sentence.
+
+        Returns
+        -------
+        str
+            For `method` of EM, without intervals.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+
+        Examples
+        --------
+        >>> from sklda import EmpiricalBayesLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(60, 40, 3, random_state=0).data
+        >>> lda = EmpiricalBayesLDA(3, method="gibbs_em", max_iter=40, random_state=0).fit(X)
+        >>> lda.summary()[:16]
+        'doc_topic_prior '
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "_estimate_"):
+            alpha = np.array2string(np.asarray(self.doc_topic_prior_), precision=3)
+            return f"doc_topic_prior {alpha}, topic_word_prior {self.topic_word_prior_:.3g} by {self.method_}."
+        region = self.confidence_region(0.95, "total")
+        parts = [
+            f"{name} {value:.3g} ({low:.3g} to {high:.3g})"
+            for name, value, (low, high) in zip(
+                ("doc_topic_prior", "topic_word_prior"), region.center, region.intervals, strict=True
+            )
+        ]
+        return (
+            f"{' and '.join(parts)} maximise the marginal likelihood with {self.n_components} topics. The intervals of "
+            "95 % contain the Monte Carlo error."
+        )

@@ -3,21 +3,16 @@
 import numpy as np
 
 from sklda._core.gibbs_em import MStep
-from sklda._models.empirical_bayes.chain_pool import learning, learnt
+from sklda._models.empirical_bayes.chain_pool import ChainPool, learning, learnt
 from sklda._models.empirical_bayes.prior_steps import with_step
 from sklda._models.empirical_bayes.variational_em import variational_em
 
 
-def expectation_maximisation(pool, method, per_topic=False):
-    """Find the priors by EM.
+def expectation_maximisation(pool: ChainPool, method: str, per_topic: bool = False) -> None:
+    """Find the priors by EM, from random initialisations.
 
-    Parameters
-    ----------
-    pool : ChainPool
-        Afterwards its chains have the priors found, and `n_tuning` sweeps with them.
-    method : {"gibbs_em", "variational_em"}
-    per_topic : bool, default=False
-        Whether every topic has an alpha of its own; only with Gibbs-EM.
+    Afterwards the chains of the pool have the priors found, and `n_tuning` sweeps with them. If `per_topic`, every
+    topic has an alpha of its own; only with Gibbs-EM.
     """
     pool.initialise(pool.seed, 3)
     if method == "gibbs_em":
@@ -27,24 +22,28 @@ def expectation_maximisation(pool, method, per_topic=False):
     pool.finish(found, pool.settings.n_tuning)
 
 
-def _gibbs_em(pool, per_topic):
+def _gibbs_em(pool: ChainPool, per_topic: bool) -> list[np.ndarray]:
     """log h of every chain after `max_iter` sweeps of Gibbs-EM: 20 draws for an M-step, the last half for the last."""
-    n_sweeps, m_step = pool.settings.max_iter, MStep(pool.settings.region, per_topic)
-    options = {"every": 1, "n_draws": min(20, n_sweeps), "n_last": n_sweeps // 2}
-    pool.chains = [learning(chain, n_sweeps, m_step, **options) for chain in pool.chains]
+    n_sweeps = pool.settings.max_iter
+    m_step = MStep(pool.settings.region, per_topic)
+    pool.chains = [
+        learning(chain, n_sweeps, m_step, every=1, n_draws=min(20, n_sweeps), n_last=n_sweeps // 2)
+        for chain in pool.chains
+    ]
     pool.sweep(n_sweeps)
     found = [learnt(chain) for chain in pool.chains]
     # Topics have no order, so each chain keeps the alphas of its own topics.
     return found if per_topic else [np.mean(found, axis=0)] * len(found)
 
 
-def _variational_em(pool):
+def _variational_em(pool: ChainPool) -> list[np.ndarray]:
     """log h with the largest bound, for every chain, from the counts after `n_tuning` sweeps."""
     pool.chains = [with_step(chain) for chain in pool.chains]
     pool.sweep(pool.settings.n_tuning)
     tasks = [(chain, pool.settings.region, pool.settings.max_iter) for chain in pool.chains]
     fits = pool.run.parallel(_ascend, tasks, pool.n_jobs)
-    return [max(fits, key=lambda fit: fit[0])[1]] * len(pool.chains)
+    _, log_h = max(fits, key=lambda fit: fit[0])
+    return [log_h] * len(pool.chains)
 
 
 def _ascend(chain, bounds, n_iter, stop):

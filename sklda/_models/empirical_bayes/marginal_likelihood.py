@@ -10,10 +10,13 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from sklda._models.empirical_bayes.mixtures import Mixture
+from sklda._core.count_histograms import CountHistograms
+from sklda._models.empirical_bayes.batch_means import Batches
+from sklda._models.empirical_bayes.denominators import ReverseLogisticRegression
+from sklda._models.empirical_bayes.observations import DirichletDraws
 
 # With fewer effective draws, the error of an estimate is not known.
-FEWEST_DRAWS = 10.0
+FEWEST_EFFECTIVE = 10.0
 # Entries of large temporary arrays: 32 MB each.
 AT_A_TIME = 2**22
 
@@ -23,7 +26,8 @@ class _Surface:
 
     def maximise(self, region, n_points=25):
         """log h at the maximum of the estimate on the region: from the best point of a grid, by the gradient."""
-        bounds, axes = np.log(region), [np.geomspace(*ends, n_points) for ends in region]
+        bounds = np.log(region)
+        axes = [np.geomspace(*ends, n_points) for ends in region]
         best = np.unravel_index(np.argmax(self.surface(*axes)), (n_points, n_points))
         start = np.log([axis[i] for axis, i in zip(axes, best, strict=True)])
 
@@ -40,36 +44,39 @@ class _Surface:
 class Curve(_Surface):
     """An estimate of m(h) up to one constant, with its Monte Carlo error.
 
-    Parameters
-    ----------
-    draws : CountHistograms or DirichletDraws
-        The draws of all chains, one chain after the other.
-    log_denominators : ndarray of shape (n_draws,)
-    batches : Batches
-    mixture : Mixture, default=None
-        If zeta was estimated from the same draws.
+    The draws are those of all chains, one chain after the other, as are `log_denominators`, (n_draws,). `regression`
+    has the zeta of points if it was estimated from the same draws.
     """
 
-    def __init__(self, draws, log_denominators, batches, mixture=None):
-        self.draws, self.batches, self.mixture = draws, batches, mixture
+    def __init__(
+        self,
+        draws: CountHistograms | DirichletDraws,
+        log_denominators: np.ndarray,
+        batches: Batches,
+        regression: ReverseLogisticRegression | None = None,
+    ) -> None:
+        self.draws = draws
+        self.batches = batches
+        self.regression = regression
         self._log_factors = -np.log(len(draws)) - log_denominators
 
     @classmethod
     def at_points(cls, draws, at, points, batches):
         """From draws at fixed points, log h of shape (n_points, 2); `at` is the point of each draw."""
         log_p = draws.doc_part(np.exp(points[:, 0])) + draws.word_part(np.exp(points[:, 1]))
-        mixture = Mixture.of(log_p, at)
-        return cls(draws, mixture.log_denominators, batches, mixture)
+        regression = ReverseLogisticRegression.of(log_p, at)
+        return cls(draws, regression.log_denominators, batches, regression)
 
     def influences_of(self, terms):
         """`terms` (n_draws, n) with the effect of each draw through an estimated zeta."""
-        return terms if self.mixture is None else self.mixture.influences(terms)
+        return terms if self.regression is None else self.regression.influences(terms)
 
     def log_terms(self, alpha, eta):
         """Logarithms of the terms whose sum over draws is the estimate, (n_draws, n_priors)."""
         alphas, i = np.unique(alpha, return_inverse=True)
         etas, j = np.unique(eta, return_inverse=True)
-        doc, word = self.draws.doc_part(alphas), self.draws.word_part(etas)
+        doc = self.draws.doc_part(alphas)
+        word = self.draws.word_part(etas)
         return self._log_factors[:, None] + doc[:, i.ravel()] + word[:, j.ravel()]
 
     def log_values(self, alpha, eta):
@@ -80,16 +87,17 @@ class Curve(_Surface):
 
     def surface(self, alphas, etas):
         """log of the estimate at all pairs, (n_alphas, n_etas); -inf if hundreds of nats below the largest."""
-        doc, word, logs = self.draws.doc_part(alphas), self.draws.word_part(etas), self._log_factors
-        parts = []
-        for part in (doc, word):
-            top = part.max(axis=1)
-            parts.append(np.exp(part - top[:, None]))
-            logs = logs + top
+        doc = self.draws.doc_part(alphas)
+        word = self.draws.word_part(etas)
+        # The largest terms of every draw are taken out, so that no exponential is too large.
+        largest_doc = doc.max(axis=1)
+        largest_word = word.max(axis=1)
+        logs = self._log_factors + largest_doc + largest_word
+        of_alpha = np.exp(doc - largest_doc[:, None]) * np.exp(logs - logs.max())[:, None]
+        of_eta = np.exp(word - largest_word[:, None])
         # Not a matrix product, because threads of a linear algebra library cost more than they save.
         with np.errstate(divide="ignore"):
-            scaled = parts[0] * np.exp(logs - logs.max())[:, None]
-            return np.log(np.einsum("ni,nj->ij", scaled, parts[1])) + logs.max()
+            return np.log(np.einsum("ni,nj->ij", of_alpha, of_eta)) + logs.max()
 
     def weights(self, alpha, eta):
         """The terms as shares of their sum, (n_draws, n_priors): weights of the draws under h."""
@@ -97,19 +105,9 @@ class Curve(_Surface):
         return np.exp(terms - logsumexp(terms, axis=0))
 
     def log_ratio(self, alpha, eta, reference, spread=True):
-        """log m(h) - log m(reference) and its Monte Carlo standard error by batch means.
+        """log m(h) - log m(reference) and its Monte Carlo standard error by batch means; nats, (n_priors,).
 
-        Parameters
-        ----------
-        alpha, eta : array-like of shape (n_priors,)
-        reference : (float, float)
-        spread : bool
-            Only for `AveragedCurve`.
-
-        Returns
-        -------
-        value, std : ndarray of shape (n_priors,)
-            Nats. The error is infinite if h has fewer than ten effective draws.
+        The error is infinite if h has fewer than ten effective draws. `spread` matters only for `AveragedCurve`.
         """
         alpha, eta = np.broadcast_arrays(np.atleast_1d(alpha), np.atleast_1d(eta))
         base = self.weights(*np.atleast_2d(reference).T)
@@ -121,13 +119,9 @@ class Curve(_Surface):
         return value, std
 
     def derivatives(self, log_h):
-        """Derivatives of log m at one h with respect to (log alpha, log eta).
+        """Weights of the draws at one h, (n_draws,), and gradients of log p(w, z_i | h), (n_draws, 2).
 
-        Returns
-        -------
-        weights : ndarray of shape (n_draws,)
-        gradients : ndarray of shape (n_draws, 2)
-            Of log p(w, z_i | h); their weighted mean is the gradient of log m.
+        The weighted mean of the gradients is that of log m. All are with respect to (log alpha, log eta).
         """
         alpha, eta = np.exp(log_h)[:, None]
         gradients = np.concatenate([self.draws.doc_part(alpha, 1), self.draws.word_part(eta, 1)], axis=1)
@@ -147,25 +141,18 @@ class Curve(_Surface):
         """Covariance of the estimated gradient of log m, (2, 2)."""
         return self.batches.covariance(self.score_terms(log_h))
 
-    def effective_draws(self, log_h):
+    def effective_weights(self, log_h):
         """Effective number of the weights of the draws at one h, without autocorrelation."""
         return 1 / (self.weights(*np.exp(log_h)) ** 2).sum()
 
     def expectations(self, values, alpha, eta):
-        """Posterior expectations of a functional and their Monte Carlo standard errors by batch means.
+        """Posterior expectations of a functional and their Monte Carlo standard errors by batch means; (n_priors,).
 
-        Parameters
-        ----------
-        values : ndarray of shape (n_draws,)
-            The functional at every draw.
-        alpha, eta : array-like of shape (n_priors,)
-
-        Returns
-        -------
-        mean, std : ndarray of shape (n_priors,)
-            Equation 2.14. The error is infinite if h has fewer than ten effective draws.
+        `values` has the functional at every draw. Equation 2.14. The error is infinite if h has fewer than ten
+        effective draws.
         """
-        mean, std = np.empty(len(eta)), np.empty(len(eta))
+        mean = np.empty(len(eta))
+        std = np.empty(len(eta))
         for part in self._slices(len(eta)):
             weights = self.weights(alpha[part], eta[part])
             mean[part] = values @ weights
@@ -174,7 +161,7 @@ class Curve(_Surface):
 
     def _errors(self, terms, weights):
         """Standard errors of the sums of `terms`, infinite with too few effective draws."""
-        reached = 1 / (weights**2).sum(axis=0) >= FEWEST_DRAWS
+        reached = 1 / (weights**2).sum(axis=0) >= FEWEST_EFFECTIVE
         return np.where(reached, np.sqrt(self.batches.variance(self.influences_of(terms))), np.inf)
 
     def _slices(self, n):
@@ -186,17 +173,13 @@ class Curve(_Surface):
 class AveragedCurve(_Surface):
     """The mean of log m over curves of which it is not known which is right, and their spread as its error.
 
-    Chains that stay in different modes of the topic assignments have different curves.
-
-    Parameters
-    ----------
-    curves : list of Curve
-    weights : ndarray of shape (n_curves,)
-        Probabilities that a curve is right.
+    Chains that stay in different modes of the topic assignments have different curves. The weights are the
+    probabilities that a curve is right.
     """
 
-    def __init__(self, curves, weights):
-        self.curves, self.shares = curves, np.asarray(weights) / np.sum(weights)
+    def __init__(self, curves: list[Curve], weights: np.ndarray) -> None:
+        self.curves = curves
+        self.shares = np.asarray(weights) / np.sum(weights)
 
     def log_values(self, alpha, eta):
         return self._mean([curve.log_values(alpha, eta) for curve in self.curves])
@@ -207,7 +190,8 @@ class AveragedCurve(_Surface):
     def log_ratio(self, alpha, eta, reference, spread=True):
         """See `Curve`. Without `spread`, the error is that of the mean of the curves."""
         values, stds = zip(*(curve.log_ratio(alpha, eta, reference) for curve in self.curves), strict=True)
-        value, variance = self._mean(values), self.shares**2 @ np.square(stds)
+        value = self._mean(values)
+        variance = self.shares**2 @ np.square(stds)
         if spread:
             variance = variance + self.shares @ np.square(np.array(values) - value)
         return value, np.sqrt(variance)
@@ -223,58 +207,49 @@ class AveragedCurve(_Surface):
         own = [share**2 * curve.score_covariance(log_h) for share, curve in zip(self.shares, self.curves, strict=True)]
         return sum(own) + away.T @ away
 
-    def effective_draws(self, log_h):
+    def effective_weights(self, log_h):
         """Those of the chain that has the fewest, whose error would be the least trustworthy."""
-        return min(curve.effective_draws(log_h) for curve in self.curves)
+        return min(curve.effective_weights(log_h) for curve in self.curves)
 
     def _mean(self, values):
         return np.tensordot(self.shares, np.array(values), axes=1)
 
 
-def region_of(curve, within, n_points=41):
+def region_of(curve: Curve | AveragedCurve, within: tuple, n_points: int = 41) -> tuple:
     """The box, within another, around all h that are less than 3.5 standard deviations from the maximum, by log m."""
-    axes = [np.geomspace(*ends, n_points) for ends in within]
+    axes = [np.geomspace(low, high, n_points) for low, high in within]
     values = curve.surface(*axes)
-    high, result = values > values.max() - 3.5**2 / 2, []
+    inside = values > values.max() - 3.5**2 / 2
+    region = []
     for axis in range(2):
-        found = np.flatnonzero(high.any(axis=1 - axis))
-        ends = max(found[0] - 1, 0), min(found[-1] + 1, n_points - 1)
-        result.append(tuple(float(axes[axis][end]) for end in ends))
-    return tuple(result)
+        found = np.flatnonzero(inside.any(axis=1 - axis))
+        low = axes[axis][max(found[0] - 1, 0)]
+        high = axes[axis][min(found[-1] + 1, n_points - 1)]
+        region.append((float(low), float(high)))
+    return tuple(region)
 
 
-def global_band(curve, values, region, level, n_points=15, n_replicates=2000):
+def global_band(
+    curve: Curve, values: np.ndarray, region: tuple, level: float, n_points: int = 15, n_replicates: int = 2000
+) -> float:
     """Half the width of a band that covers a posterior expectation for all h of a region, by its standard errors.
 
     The errors at different h have a joint normal distribution with the covariance of the batch sums. Each is divided by
     its standard error, whose degrees of freedom are those of the batches; the result is a quantile of the largest
     ratio. Without the division this is equation 2.19 of George & Doss (2018), whose band has the same width for h with
-    many and with few effective draws.
-
-    Parameters
-    ----------
-    curve : Curve
-    values : ndarray of shape (n_draws,)
-    region : pair of pairs of float
-        Only h with at least ten effective draws count.
-    level : float
-    n_points : int, default=15
-        Values of each prior at which the errors are taken.
-    n_replicates : int, default=2000
-
-    Returns
-    -------
-    float
+    many and with few effective draws. Only h with at least ten effective draws count; errors are taken at `n_points`
+    values of each prior.
     """
-    alpha, eta = (x.ravel() for x in np.meshgrid(*(np.geomspace(*ends, n_points) for ends in region)))
-    sums = []
+    alpha, eta = (x.ravel() for x in np.meshgrid(*(np.geomspace(low, high, n_points) for low, high in region)))
+    parts = []
     for part in curve._slices(len(eta)):
         weights = curve.weights(alpha[part], eta[part])
         terms = weights * (values[:, None] - values @ weights)
-        sums.append(curve.batches.sums(terms[:, 1 / (weights**2).sum(axis=0) >= FEWEST_DRAWS]))
-    sums = np.concatenate(sums, axis=1)
+        parts.append(curve.batches.sums(terms[:, 1 / (weights**2).sum(axis=0) >= FEWEST_EFFECTIVE]))
+    sums = np.concatenate(parts, axis=1)
     scale = np.sqrt((sums**2).sum(axis=0))
-    sums, freedom = sums[:, scale > 0] / scale[scale > 0], curve.batches.freedom
+    sums = sums[:, scale > 0] / scale[scale > 0]
+    freedom = curve.batches.freedom
     rng = np.random.default_rng(0)
     errors = np.abs(rng.standard_normal((n_replicates, len(sums))) @ sums).max(axis=1, initial=0)
     return float(np.quantile(errors * np.sqrt(freedom / rng.chisquare(freedom, n_replicates)), level))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._models.empirical_bayes.batch_means import positive_part
-from sklda._models.empirical_bayes.marginal_likelihood import FEWEST_DRAWS
+from sklda._models.empirical_bayes.marginal_likelihood import FEWEST_EFFECTIVE
 from sklda._models.empirical_bayes.settings import FINE_ENOUGH, Hyperparameters
 
 
@@ -13,31 +13,17 @@ from sklda._models.empirical_bayes.settings import FINE_ENOUGH, Hyperparameters
 class Maximum:
     """The maximum of an estimate of m(h).
 
-    Attributes
-    ----------
-    log_h : ndarray of shape (2,)
-        (log alpha, log eta).
-    monte_carlo : ndarray of shape (2, 2)
-        Covariance of `log_h` as an estimate of the maximum of m(h).
-    statistical : ndarray of shape (2, 2)
-        Inverse of minus the second derivatives of log m.
-    hessian : ndarray of shape (2, 2)
-        Second derivatives of log m.
-    edges : dict of {int: {"lower", "upper"}}
-        The priors (0 for alpha, 1 for eta) whose maximum lies at an edge of the region searched, or is not
-        distinguishable from the edge.
-    extrapolated : bool
-        Whether chains were not swept near the maximum, or have too few draws there.
-
     Along a prior at an edge, or along which log m is not concave, both covariances are infinite.
     """
 
-    log_h: np.ndarray
-    monte_carlo: np.ndarray
-    statistical: np.ndarray
-    hessian: np.ndarray
+    log_h: np.ndarray  # (log alpha, log eta)
+    monte_carlo: np.ndarray  # covariance of `log_h` as an estimate of the maximum of m(h), (2, 2)
+    statistical: np.ndarray  # inverse of minus the second derivatives of log m, (2, 2)
+    hessian: np.ndarray  # second derivatives of log m, (2, 2)
+    # "lower" or "upper" for the priors (0 for alpha, 1 for eta) whose maximum lies at an edge of the region searched,
+    # or is not distinguishable from the edge.
     edges: dict
-    extrapolated: bool
+    extrapolated: bool  # whether chains were not swept near the maximum, or have too few draws there
 
     @classmethod
     def of(cls, curve, region, centre=None, reach=np.inf):
@@ -47,16 +33,24 @@ class Maximum:
         effective draws. The errors then contain the distance from the centre, or are infinite without one.
         """
         log_h = curve.maximise(region)
-        edges, hessian = _edges(curve, log_h, region), _hessian(curve, log_h, region)
+        edges = _edges(curve, log_h, region)
+        hessian = _hessian(curve, log_h, region)
         monte_carlo, statistical = _covariances(curve.score_covariance(log_h), hessian, edges)
         away = np.full(2, np.inf) if centre is None else log_h - centre
-        extrapolated = curve.effective_draws(log_h) < FEWEST_DRAWS
+        extrapolated = curve.effective_weights(log_h) < FEWEST_EFFECTIVE
         if centre is not None:
             extrapolated |= (np.abs(away) > reach).any()
         if extrapolated:
             # A product of zero and infinity is not a number.
             monte_carlo = monte_carlo + (np.diag(away) if centre is None else np.outer(away, away))
-        return cls(log_h, monte_carlo, statistical, hessian, edges, bool(extrapolated))
+        return cls(
+            log_h=log_h,
+            monte_carlo=monte_carlo,
+            statistical=statistical,
+            hessian=hessian,
+            edges=edges,
+            extrapolated=bool(extrapolated),
+        )
 
     @property
     def h(self):
@@ -80,8 +74,10 @@ class Maximum:
         statistical error, or `FINE_ENOUGH` if that is larger.
         """
         inside = self.interior
-        if not inside.any() or tol in (0, np.inf):
-            return np.inf if tol == 0 or not inside.any() else 0.0
+        if tol == 0 or not inside.any():
+            return np.inf
+        if tol == np.inf:
+            return 0.0
         if self.extrapolated:
             return np.inf
         allowed = np.maximum(tol * np.sqrt(np.diag(self.statistical)[inside]), FINE_ENOUGH)
@@ -104,8 +100,10 @@ def _hessian(curve, log_h, region, n_points=41):
     steps = vectors * np.sqrt(values)
     signs = np.array([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1), (1, -1), (-1, 1)])
     f = curve.log_values(*np.exp(log_h + signs @ steps.T).T)
+    first_axis = f[1] + f[2] - 2 * f[0]
+    second_axis = f[3] + f[4] - 2 * f[0]
     cross = (f[5] + f[6] - f[7] - f[8]) / 4
-    second = np.array([[f[1] + f[2] - 2 * f[0], cross], [cross, f[3] + f[4] - 2 * f[0]]])
+    second = np.array([[first_axis, cross], [cross, second_axis]])
     back = np.linalg.inv(steps)
     return back.T @ second @ back
 
@@ -115,13 +113,15 @@ def _covariances(score, hessian, edges):
     inside = np.array([axis not in edges and hessian[axis, axis] < 0 for axis in range(2)])
     if inside.all() and np.linalg.det(hessian) <= 0:
         inside[np.argmax(np.diag(hessian))] = False
-    monte_carlo, statistical = np.zeros((2, 2)), np.zeros((2, 2))
+    monte_carlo = np.zeros((2, 2))
+    statistical = np.zeros((2, 2))
     block = np.ix_(inside, inside)
     statistical[block] = np.linalg.inv(-hessian[block])
     # Rounding alone may make variances negative where all draws agree.
     monte_carlo[block] = positive_part(statistical[block] @ score[block] @ statistical[block])
     for axis in np.flatnonzero(~inside):
-        monte_carlo[axis, axis] = statistical[axis, axis] = np.inf
+        monte_carlo[axis, axis] = np.inf
+        statistical[axis, axis] = np.inf
     return monte_carlo, statistical
 
 

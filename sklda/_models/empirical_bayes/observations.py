@@ -1,6 +1,6 @@
 """The records of the sweeps of chains on (h, z)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,24 +14,22 @@ class DirichletDraws:
     """The statistics of draws of (theta, beta) in log nu_h(theta, beta), with the interface of `CountHistograms`.
 
     The paper's own ratio (equation 2.2), where theta and beta are drawn and not integrated out.
-
-    Attributes
-    ----------
-    n_documents, n_components, n_features : int
-    log_theta, log_beta : ndarray of shape (n_draws,)
-        Sums over all entries of log theta and of log beta.
     """
 
     n_documents: int
     n_components: int
     n_features: int
+    # Sums over all entries of log theta and of log beta, (n_draws,).
     log_theta: np.ndarray
     log_beta: np.ndarray
 
     @classmethod
     def stack(cls, parts):
-        sums = (np.concatenate([getattr(part, name) for part in parts]) for name in ("log_theta", "log_beta"))
-        return cls(parts[0].n_documents, parts[0].n_components, parts[0].n_features, *sums)
+        return replace(
+            parts[0],
+            log_theta=np.concatenate([part.log_theta for part in parts]),
+            log_beta=np.concatenate([part.log_beta for part in parts]),
+        )
 
     def __len__(self):
         return len(self.log_theta)

@@ -13,11 +13,12 @@ from sklda._core.arguments import check_choice, real_numbers
 from sklda._core.priors import LARGEST, SMALLEST
 from sklda._models.empirical_bayes.ellipse import Ellipse
 from sklda._models.empirical_bayes.marginal_likelihood import global_band
+from sklda._models.empirical_bayes.methods import MarginalLikelihoodEstimate
 
 KINDS = ("monte_carlo", "statistical", "total")
 
 
-def attributes_of(found):
+def attributes_of(found: MarginalLikelihoodEstimate) -> dict[str, Any]:
     """Fitted attributes from an estimate of m(h)."""
     return {
         "method_": found.method,
@@ -35,9 +36,10 @@ def attributes_of(found):
 class MarginalLikelihoodMixin:
     """Methods of a fitted estimator for m(h), where h = (alpha, eta) = (doc_topic_prior, topic_word_prior)."""
 
-    _functional_names_: list[str]
+    method_: str
+    _functional_names_: tuple[str, ...]
 
-    def _found(self):
+    def _found(self) -> MarginalLikelihoodEstimate:
         check_is_fitted(self)
         if not hasattr(self, "_estimate_"):
             raise ValueError(
@@ -69,7 +71,8 @@ class MarginalLikelihoodMixin:
         found = self._found()
         alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
         value, std = found.curve.log_ratio(alpha.ravel(), eta.ravel(), found.maximum.h)
-        value, std = value.reshape(eta.shape)[()], std.reshape(eta.shape)[()]
+        value = value.reshape(eta.shape)[()]
+        std = std.reshape(eta.shape)[()]
         return (value, std) if return_std else value
 
     def confidence_region(
@@ -103,7 +106,13 @@ class MarginalLikelihoodMixin:
         if not (isinstance(level, Real) and 0 < level < 1):
             raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
         check_choice(kind, "kind", KINDS)
-        return Ellipse(np.array(found.maximum.h), getattr(found.maximum, kind).copy(), level, kind, found.region)
+        return Ellipse(
+            center=np.array(found.maximum.h),
+            covariance=getattr(found.maximum, kind).copy(),
+            level=level,
+            kind=kind,
+            region=found.region,
+        )
 
     def posterior_expectation(
         self, name: str, doc_topic_prior: ArrayLike, topic_word_prior: ArrayLike, *, level: float = 0.95
@@ -136,18 +145,20 @@ class MarginalLikelihoodMixin:
             raise ValueError(f"there is no functional {name!r}; the fit had {list(self._functional_names_)}.")
         if not (isinstance(level, Real) and 0 < level < 1):
             raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
-        if found.functional_curve is None:
+        drawn = found.functionals
+        if drawn is None:
             raise ValueError("the fit ended before it had draws for functionals: make max_iter larger.")
-        values = found.functional_values[:, self._functional_names_.index(name)]
+        values = drawn.values[:, self._functional_names_.index(name)]
         alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
-        mean, std = found.functional_curve.expectations(values, alpha.ravel(), eta.ravel())
-        band = global_band(found.functional_curve, values, found.functional_region, level)
+        mean, std = drawn.curve.expectations(values, alpha.ravel(), eta.ravel())
+        band = global_band(drawn.curve, values, drawn.region, level)
         # Infinite for h with too few draws, even if the functional is constant over the draws.
         half = band * std if band else np.where(np.isinf(std), np.inf, 0.0)
-        return tuple(each.reshape(eta.shape)[()] for each in (mean, mean - half, mean + half))
+        value, low, high = (each.reshape(eta.shape)[()] for each in (mean, mean - half, mean + half))
+        return value, low, high
 
 
-def _pairs(doc_topic_prior, topic_word_prior):
+def _pairs(doc_topic_prior: ArrayLike, topic_word_prior: ArrayLike) -> tuple[np.ndarray, ...]:
     """alpha and eta as arrays of one shape."""
     given = {"doc_topic_prior": doc_topic_prior, "topic_word_prior": topic_word_prior}
     pairs = np.broadcast_arrays(*(real_numbers(values, name) for name, values in given.items()))

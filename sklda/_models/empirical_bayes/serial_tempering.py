@@ -8,8 +8,10 @@ import copy
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sklda._core import random
+from sklda._core.corpus import Corpus
 from sklda._core.count_histograms import CountHistograms
 from sklda._core.priors import Priors
 from sklda._models.empirical_bayes.observations import DirichletDraws, Observation
@@ -18,31 +20,28 @@ from sklda._sampling.steps import Step
 
 
 class Grid:
-    """Values of alpha and eta, and log zeta at every pair.
+    """Ascending values of alpha and eta, and log zeta at every pair."""
 
-    Parameters
-    ----------
-    corpus : Corpus
-    n_components : int
-    alphas, etas : array-like of shape (n_alphas,) and (n_etas,)
-        Ascending.
-    """
-
-    def __init__(self, corpus, n_components, alphas, etas):
-        self.alphas, self.etas = np.asarray(alphas, dtype=np.float64), np.asarray(etas, dtype=np.float64)
-        self.shape = len(self.alphas), len(self.etas)
+    def __init__(self, corpus: Corpus, n_components: int, alphas: ArrayLike, etas: ArrayLike) -> None:
+        self.alphas = np.asarray(alphas, dtype=np.float64)
+        self.etas = np.asarray(etas, dtype=np.float64)
+        self.shape = (len(self.alphas), len(self.etas))
         self.log_zeta = np.zeros(self.shape)
+        # What `priors` needs of each point.
         self._by_eta = [Priors.make(1.0, eta, n_components, corpus.n_features) for eta in self.etas]
         self._by_alpha = [np.full((1, n_components), alpha) for alpha in self.alphas]
 
     @classmethod
     def over(cls, corpus, n_components, region, shape):
         """Logarithmically spaced points over ((alpha_low, alpha_high), (eta_low, eta_high))."""
-        return cls(corpus, n_components, *(np.geomspace(*ends, n) for ends, n in zip(region, shape, strict=True)))
+        of_alpha, of_eta = region
+        n_alphas, n_etas = shape
+        return cls(corpus, n_components, alphas=np.geomspace(*of_alpha, n_alphas), etas=np.geomspace(*of_eta, n_etas))
 
     def with_log_zeta(self, log_zeta):
-        other = object.__new__(Grid)
-        vars(other).update(vars(self), log_zeta=log_zeta)
+        """The same points with another log zeta."""
+        other = copy.copy(self)
+        other.log_zeta = log_zeta
         return other
 
     @property
@@ -75,32 +74,35 @@ class Grid:
 class GridPoints(Step):
     """Draws a grid point before every sweep, which then has its priors.
 
-    Parameters
-    ----------
-    grid : Grid
-    rng : numpy.random.Generator
-    index : {"full_conditional", "neighbours"}
-        How the grid point is drawn: from its full conditional, or by Metropolis-Hastings with uniform proposals among
-        its neighbours (equation 2.8).
-    augmented : bool
-        Whether the grid point is drawn given (theta, beta), as in the paper, and not given z alone.
-    functionals : tuple of callable
-        Functions of (doc_topic, topic_word), evaluated after every sweep.
-    gain : float, default=None
-        If given, log zeta moves after every sweep: by stochastic approximation with gain 1 / (gain + sweeps).
-
-    Attributes
-    ----------
-    at : tuple of int
-        The grid point.
-    observations : list of Observation
-        One for each sweep.
+    The point is drawn from its full conditional, or, if `index` is "neighbours", by Metropolis-Hastings with uniform
+    proposals among its neighbours (equation 2.8). If `augmented`, it is drawn given (theta, beta), as in the paper, and
+    not given z alone. `functionals`, functions of (doc_topic, topic_word), are evaluated after every sweep. With a
+    `gain`, log zeta moves after every sweep: by stochastic approximation with gain 1 / (gain + sweeps).
     """
 
-    def __init__(self, grid, rng, *, index="full_conditional", augmented=False, functionals=(), gain=None):
-        self.grid, self.rng = grid, rng
-        self.index, self.augmented, self.functionals, self.gain = index, augmented, functionals, gain
-        self.log_zeta, self.observations, self.at, self._parts = grid.log_zeta.copy(), [], None, None
+    def __init__(
+        self,
+        grid: Grid,
+        rng: np.random.Generator,
+        *,
+        index: str = "full_conditional",
+        augmented: bool = False,
+        functionals: tuple = (),
+        gain: float | None = None,
+    ) -> None:
+        self.grid = grid
+        self.rng = rng
+        self.index = index
+        self.augmented = augmented
+        self.functionals = functionals
+        self.gain = gain
+        self.log_zeta = grid.log_zeta.copy()
+        # The indices of alpha and of eta; None before the first sweep.
+        self.at: tuple[int, int] | None = None
+        # One for each sweep.
+        self.observations: list[Observation] = []
+        # Those of `Grid.parts`, for the present draw.
+        self._parts: tuple[np.ndarray, np.ndarray] | None = None
 
     def state(self):
         other = super().state()
@@ -121,15 +123,16 @@ class GridPoints(Step):
 
     def look(self, chain):
         """See the present draw of a chain, before its first sweep."""
-        self._parts = self._parts_of(self._observe(chain))
+        self._parts = self._parts_of(self._observation(chain))
 
     def observe(self, chain):
         """Add the present draw to `observations`."""
-        self.observations.append(self._observe(chain))
+        self.observations.append(self._observation(chain))
 
     def conditional(self):
         """Probabilities of the grid points given the rest, (n_alphas, n_etas)."""
-        log_p = self._parts[0][:, None] + self._parts[1] - self.log_zeta
+        of_alpha, of_eta = self._parts
+        log_p = of_alpha[:, None] + of_eta - self.log_zeta
         p = np.exp(log_p - log_p.max())
         return p / p.sum()
 
@@ -144,24 +147,33 @@ class GridPoints(Step):
             return self.at
         new = around[self.rng.integers(len(around))]
         log_ratio = np.log(len(around)) - np.log(len(self.grid.neighbours(new)))
+        of_alpha, of_eta = self._parts
         for at, sign in ((new, 1), (self.at, -1)):
-            log_ratio += sign * (self._parts[0][at[0]] + self._parts[1][at[1]] - self.log_zeta[at])
+            log_ratio += sign * (of_alpha[at[0]] + of_eta[at[1]] - self.log_zeta[at])
         return new if np.log1p(-self.rng.random()) < log_ratio else self.at
 
     def _parts_of(self, seen):
         return self.grid.parts(seen.parameters if self.augmented else seen.counts)
 
-    def _observe(self, chain):
-        at, counts = self.at or (0, 0), CountHistograms.of(chain)
+    def _observation(self, chain):
+        at = self.at or (0, 0)
+        counts = CountHistograms.of(chain)
         if not (self.augmented or self.functionals):
-            return Observation(at, counts, None, [])
+            return Observation(at=at, counts=counts, parameters=None, values=[])
         K, V = chain.priors.shape
         log_theta = random.log_dirichlet(self.rng, chain.doc_topic_counts() + chain.priors.doc)
         log_beta = random.log_dirichlet(self.rng, chain.word_topic_counts[:, :K].T + chain.priors.topic_word())
-        sums = (np.array([part.sum()]) for part in (log_theta, log_beta))
-        parameters = DirichletDraws(chain.corpus.n_documents, K, V, *sums)
-        theta, beta = np.exp(log_theta), np.exp(log_beta)
-        return Observation(at, counts, parameters, [float(g(theta, beta)) for g in self.functionals])
+        parameters = DirichletDraws(
+            n_documents=chain.corpus.n_documents,
+            n_components=K,
+            n_features=V,
+            log_theta=np.array([log_theta.sum()]),
+            log_beta=np.array([log_beta.sum()]),
+        )
+        theta = np.exp(log_theta)
+        beta = np.exp(log_beta)
+        values = [float(functional(theta, beta)) for functional in self.functionals]
+        return Observation(at=at, counts=counts, parameters=parameters, values=values)
 
 
 def continue_on_grid(chain, grid, rng, **options):

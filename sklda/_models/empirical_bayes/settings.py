@@ -18,7 +18,8 @@ class Hyperparameters(NamedTuple):
 # The names of the two priors, in the order of h.
 NAMES = Hyperparameters("doc_topic_prior", "topic_word_prior")
 
-METHODS, EM_METHODS = ("skeleton", "serial_tempering", "full_bayes"), ("gibbs_em", "variational_em")
+METHODS = ("skeleton", "serial_tempering", "full_bayes")
+EM_METHODS = ("gibbs_em", "variational_em")
 
 # The box that is searched if no region is given.
 WIDEST = Hyperparameters(BOUNDS, BOUNDS)
@@ -27,8 +28,8 @@ MOST_SEARCHED = 60_000
 # Monte Carlo standard errors of log h below this are small enough, however small the statistical errors are: one
 # percent of a prior changes no topic.
 FINE_ENOUGH = 0.01
-# Default of `max_iter`: the last number over the tokens, between the other two. Above 60,000 tokens modes are not
-# searched, and it is two fifths of that.
+# Default of `max_iter`: the tokens that all sweeps of a chain draw are the third number, but the sweeps lie between the
+# other two. Above 60,000 tokens modes are not searched, and a skeleton draws two fifths of these tokens.
 _SWEEPS = {
     "skeleton": (1000, 24_000, 3e8),
     "serial_tempering": (400, 5000, 1.6e8),
@@ -40,24 +41,17 @@ _SWEEPS = {
 
 @dataclass(frozen=True)
 class Tempering:
-    """How serial tempering is done. Except for `estimator`, the second value is that of George & Doss (2018).
+    """How serial tempering is done. Except for `estimator`, the second value is that of George & Doss (2018)."""
 
-    Attributes
-    ----------
-    ratio : {"collapsed", "augmented"}
-        Ratios of p(w, z | h), or of nu_h(theta, beta, z) with theta and beta drawn after every sweep (equation 2.2).
-    index : {"full_conditional", "neighbours"}
-        How the grid point moves: from its full conditional, or by Metropolis-Hastings among neighbours (equation 2.8).
-    tuning : {"stochastic_approximation", "restarts"}
-        How zeta is found: adapted sweep by sweep, then frozen; or by runs from zeta = 1 (equation 2.16).
-    estimator : {"mixture", "component", "simple"}
-        Equation 2.10, equation 2.17, or equation 2.1 from chains at one h. With the last two, draws
-        far from h have nearly no weight, so that over a wide grid the errors are understated.
-    """
-
+    # Ratios of p(w, z | h) ("collapsed"), or of nu_h(theta, beta, z) with theta and beta drawn after every sweep
+    # (equation 2.2).
     ratio: str = "collapsed"
+    # How the grid point moves: from its full conditional, or by Metropolis-Hastings among neighbours (equation 2.8).
     index: str = "full_conditional"
+    # How zeta is found: adapted sweep by sweep, then frozen; or by runs from zeta = 1 (equation 2.16).
     tuning: str = "stochastic_approximation"
+    # Equation 2.10, equation 2.17, or equation 2.1 from chains at one h. With the last two, draws far from h have
+    # nearly no weight, so that over a wide grid the errors are understated.
     estimator: str = "mixture"
 
     ALLOWED = {
@@ -73,7 +67,7 @@ class Tempering:
         if given is None:
             return cls()
         if isinstance(given, str) and given == "paper":
-            return cls("augmented", "neighbours", "restarts", "mixture")
+            return cls(ratio="augmented", index="neighbours", tuning="restarts", estimator="mixture")
         if not isinstance(given, dict):
             raise TypeError(f"tempering must be None, 'paper' or a dict, got {given!r}.")
         for name, value in given.items():
@@ -90,52 +84,42 @@ class Tempering:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings that do not depend on the corpus or on the number of chains.
+    """Settings that do not depend on the corpus or on the number of chains."""
 
-    Attributes
-    ----------
-    n_tuning : int
-        Sweeps of every chain to tune serial tempering, and at the maximum.
-    max_iter : int
-        Largest number of sweeps of every chain, searches and the sweeps at the maximum included.
-    n_draws : int
-        Draws at the maximum that are kept.
-    tol : float
-        A skeleton ends when the Monte Carlo errors of log h are below this share of the statistical ones, or below
-        `FINE_ENOUGH`.
-    grid_shape : (int, int)
-        Values of alpha and of eta on the grid of serial tempering.
-    region : pair of (float, float)
-        The box of (alpha, eta) that is searched.
-    grid_is_region : bool
-        Whether the grid covers that box; otherwise it covers a part of it.
-    tempering : Tempering
-    functionals : tuple of callable
-        Functions of (doc_topic, topic_word).
-    """
-
-    n_tuning: int
-    max_iter: int
-    n_draws: int = 15
+    n_tuning: int  # sweeps of every chain to tune serial tempering, and at the maximum
+    max_iter: int  # largest number of sweeps of every chain, searches and the sweeps at the maximum included
+    n_draws: int = 15  # draws at the maximum that are kept
+    # A skeleton ends when the Monte Carlo errors of log h are below this share of the statistical ones, or below
+    # `FINE_ENOUGH`.
     tol: float = 0.25
-    grid_shape: tuple = (11, 11)
-    region: tuple = WIDEST
-    grid_is_region: bool = False
+    grid_shape: tuple = (11, 11)  # values of alpha and of eta on the grid of serial tempering
+    region: tuple = WIDEST  # the box of (alpha, eta) that is searched, a pair of (float, float)
+    grid_is_region: bool = False  # whether the grid covers that box; otherwise it covers a part of it
     tempering: Tempering = Tempering()
-    functionals: tuple = ()
+    functionals: tuple = ()  # functions of (doc_topic, topic_word)
 
-    def search_region(self, grid_region):
+    def search_region(self, grid_region: tuple) -> tuple:
         """The box in which the maximum is searched, given the region of the grid."""
         whole = self.grid_is_region or self.tempering.estimator == "simple"
         return self.region if whole else wider(grid_region, self.region)
 
-    def most_sweeps(self, method):
+    def most_sweeps(self, method: str) -> int:
         """Largest number of sweeps of a chain that are reported."""
-        tuning = {"gibbs_em": self.n_tuning, "variational_em": 2 * self.n_tuning - self.max_iter}
-        return self.max_iter + tuning.get(method, 0)
+        if method == "gibbs_em":
+            return self.max_iter + self.n_tuning
+        if method == "variational_em":
+            # Before the ascent, and at the maximum; M-steps are no sweeps.
+            return 2 * self.n_tuning
+        return self.max_iter
 
 
-def run_lengths(method, n_tokens, n_tuning=None, max_iter=None, n_chains=None):
+def run_lengths(
+    method: str,
+    n_tokens: int,
+    n_tuning: int | None = None,
+    max_iter: int | None = None,
+    n_chains: int | None = None,
+) -> tuple[int, int, int]:
     """`n_tuning`, `max_iter` and the number of chains; if None, from the size of the corpus.
 
     A few long chains get farther than many short ones. So where a skeleton has the least number of sweeps, it has two
@@ -143,7 +127,8 @@ def run_lengths(method, n_tokens, n_tuning=None, max_iter=None, n_chains=None):
     """
     n_tokens = max(n_tokens, 1)
     least, most, tokens = _SWEEPS[method]
-    tokens *= 0.4 if method == "skeleton" and n_tokens > MOST_SEARCHED else 1
+    if method == "skeleton" and n_tokens > MOST_SEARCHED:
+        tokens *= 0.4
     if n_chains is None:
         n_chains = 2 if method == "skeleton" and n_tokens * least > tokens else 4
     if n_tuning is None:
@@ -153,7 +138,7 @@ def run_lengths(method, n_tokens, n_tuning=None, max_iter=None, n_chains=None):
     return n_tuning, max_iter, n_chains
 
 
-def wider(region, within):
+def wider(region: tuple, within: tuple) -> tuple:
     """The region, wider by half its length at both ends on the scale of logarithms, but not beyond `within`."""
     result = []
     for (low, high), (lowest, highest) in zip(region, within, strict=True):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from sklda._core import random
@@ -52,6 +53,20 @@ def top_documents(scores, numbers):
 
 
 RANKING_SCORES = ("proportions", "shares", "cgs", "unnormalized")
+
+
+def _has_one_label(estimator):
+    """Whether `predict_proba` is there: after a fit with one label for each document.
+
+    Several labels have no distribution over labels. Before a fit nobody knows, and a check of scikit-learn would try it
+    on negative numbers.
+    """
+    if getattr(estimator, "multilabel_", True):
+        raise AttributeError(
+            f"predict_proba of {type(estimator).__name__} is there after a fit with one label for each document; with "
+            "an indicator matrix, use decision_function."
+        )
+    return True
 
 
 class LabelClassifier(ClassifierMixin, BaseLDA):
@@ -166,6 +181,36 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if not self.multilabel_ and scores.shape[1] == 2 else scores
+
+    @available_if(_has_one_label)
+    def predict_proba(self, X: Counts) -> np.ndarray:
+        """The part of each label in the ranking scores, for a fit with one label for each document.
+
+        With ``ranking_score="proportions"`` it is the expected share of the label in a document. It ranks labels as
+        `predict` does, but is no calibrated probability that the document has the label;
+        `sklearn.calibration.CalibratedClassifierCV` gives one.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_labels)
+            Rows sum to one.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
+        """
+        scores = self._scores(X)
+        totals = scores.sum(axis=1, keepdims=True)
+        # A document without words has no unnormalised scores.
+        return np.where(totals > 0, scores / np.where(totals > 0, totals, 1), 1 / scores.shape[1])
 
     def predict(self, X: Counts) -> np.ndarray | csr_array:
         """Labels of documents.

@@ -1,5 +1,7 @@
 """The prior p(T) over the number of topics, and the range of T."""
 
+from typing import Any
+
 import numpy as np
 
 from sklda._core.priors import check_number_of_topics
@@ -11,38 +13,24 @@ LARGEST = 200
 class CountPrior:
     """log p(T), up to a constant, from the smallest number of topics up to a largest one, or without an upper end.
 
-    Parameters
-    ----------
-    topic_count_prior : array-like of shape (max_components - min_components + 1,), scipy.stats distribution or None
-        p(T), up to a factor; None: uniform.
-    min_components : int
-    max_components : int or None
-        None: there is no upper end; no T above 200 is used.
-
-    Raises
-    ------
-    ValueError
-        If the range is empty or ends above the largest number of topics, or `topic_count_prior` has the wrong length, a
-        negative or infinite value, or only zeros.
-
-    Attributes
-    ----------
-    last : int
-        The end of the range, or 200.
-    open : bool
-        Whether there is no upper end.
+    `topic_count_prior` is an array with a value of each number of topics, up to a factor, or a distribution of
+    scipy.stats; None: uniform. Without `max_components`, the range is `open`, and no T above 200 is used. `last` is the
+    end of the range. A ValueError if the range or the prior is not possible.
     """
 
-    def __init__(self, topic_count_prior, min_components, max_components):
-        self._given, self._low, self.open = topic_count_prior, min_components, max_components is None
-        self.last = max(min_components, LARGEST) if self.open else max_components
+    def __init__(self, topic_count_prior: Any, min_components: int, max_components: int | None) -> None:
+        self._given = topic_count_prior
+        self._low = min_components
+        self.open = max_components is None
+        self.last = max(min_components, LARGEST) if max_components is None else max_components
         if min_components > self.last:
             raise ValueError(f"min_components={min_components} is larger than max_components={self.last}.")
         check_number_of_topics(self.last, "min_components" if self.open else "max_components")
         if topic_count_prior is not None and not hasattr(topic_count_prior, "pmf"):
             if self.open:
                 raise ValueError("topic_count_prior as an array needs max_components, to which its last value belongs.")
-            self._given, n_counts = np.asarray(topic_count_prior, dtype=np.float64), self.last - self._low + 1
+            self._given = np.asarray(topic_count_prior, dtype=np.float64)
+            n_counts = self.last - self._low + 1
             if self._given.shape != (n_counts,):
                 raise ValueError(
                     f"topic_count_prior has shape {self._given.shape}; from min_components={self._low} to "
@@ -55,21 +43,24 @@ class CountPrior:
                 "no number of topics is possible."
             )
 
-    def up_to(self, count):
+    def up_to(self, count: int) -> dict[int, float]:
         """log p(T) of all T up to `count` of positive probability; if there are none, further up."""
-        found, low, high = {}, self._low, min(max(count, self._low), self.last)
+        low = self._low
+        high = min(max(count, self._low), self.last)
+        found: dict[int, float] = {}
         while not found and low <= self.last:
             found = self._log_prior(low, high)
-            low, high = high + 1, min(2 * high, self.last)
+            low = high + 1
+            high = min(2 * high, self.last)
         return found
 
-    def cuts_off(self, count):
+    def cuts_off(self, count: int) -> bool:
         """Whether only the range excludes a number of topics beside it, which has positive probability."""
         if self._given is None:
             return count > 0
         return count > 0 and hasattr(self._given, "pmf") and bool(self._log_prior(count, count))
 
-    def _check(self, values, low):
+    def _check(self, values: np.ndarray, low: int) -> None:
         bad = ~(np.isfinite(values) & (values >= 0))
         if bad.any():
             raise ValueError(
@@ -77,7 +68,7 @@ class CountPrior:
                 "it must be finite and not negative."
             )
 
-    def _log_prior(self, low, high):
+    def _log_prior(self, low: int, high: int) -> dict[int, float]:
         """log p(T) of those from `low` to `high` that have positive probability."""
         counts = range(low, high + 1)
         if self._given is None:

@@ -19,10 +19,8 @@ class Curves:
     A draw has a normal error at each value. Between two values it has one bend, at a T and a height that are uniform
     within the bounds; beyond the last value it is at its upper bound.
 
-    Attributes
-    ----------
-    lower, upper, drawn : ndarray of shape (n_draws, n_counts)
-        In nats. All three are the same at numbers of topics with values.
+    All three arrays are in nats and have the shape (n_draws, n_counts). They are the same at numbers of topics with
+    values.
     """
 
     lower: np.ndarray
@@ -35,11 +33,16 @@ class Curves:
 
         Without a value, the log evidence is not below `least`, (n_counts,), either.
         """
-        rng, counts = np.random.default_rng(seed), np.asarray(counts, dtype=np.float64)
+        rng = np.random.default_rng(seed)
+        counts = np.asarray(counts, dtype=np.float64)
         known = values + stds * rng.standard_normal((n_draws, len(values)))
         corner = corners(counts[at], values, stds)
-        at_corners, found = at[corner], _Corners(counts[at[corner]], values[corner], stds[corner], known[:, corner])
-        lower, upper, drawn = np.repeat(known[None, :, -1:], 3, axis=0) + np.zeros((3, n_draws, len(counts)))
+        at_corners = at[corner]
+        found = _Corners(T=counts[at_corners], values=values[corner], stds=stds[corner], drawn=known[:, corner])
+        # All begin at the last value, and stay there beyond it if there is one corner.
+        lower = known[:, -1:] + np.zeros((n_draws, len(counts)))
+        upper = lower.copy()
+        drawn = lower.copy()
         for i, (first, last) in enumerate(pairwise(at_corners)):
             inside = slice(first + 1, last)
             if last > first + 1:
@@ -47,12 +50,13 @@ class Curves:
                 drawn[:, inside] = found.bent(counts[inside], i, lower[:, inside], upper[:, inside], rng)
         if len(corner) > 1:
             beyond = slice(at_corners[-1] + 1, None)
-            upper[:, beyond] = drawn[:, beyond] = found.continued(counts[beyond], len(corner) - 1, -1)
+            upper[:, beyond] = found.continued(counts[beyond], len(corner) - 1, -1)
+            drawn[:, beyond] = upper[:, beyond]
             lower[:, beyond] = -np.inf
         for each in (lower, upper, drawn):
             np.maximum(each, least, out=each)
             each[:, at] = known
-        return cls(lower, upper, drawn)
+        return cls(lower=lower, upper=upper, drawn=drawn)
 
 
 def line(T, a, at_a, b, at_b):
@@ -88,22 +92,16 @@ def corners(T, values, stds):
 
 @dataclass(frozen=True, eq=False)
 class _Corners:
-    """The values from which bounds are made.
+    """The values from which bounds are made."""
 
-    Attributes
-    ----------
-    T, values, stds : ndarray of shape (n_corners,)
-    drawn : ndarray of shape (n_draws, n_corners)
-    """
-
-    T: np.ndarray
+    T: np.ndarray  # (n_corners,)
     values: np.ndarray
     stds: np.ndarray
-    drawn: np.ndarray
+    drawn: np.ndarray  # draws of the values, (n_draws, n_corners)
 
     def line(self, T, i, j):
         """Draws of the line through the corners i and j, (n_draws, n_counts)."""
-        i, j = min(i, j), max(i, j)
+        i, j = sorted((i, j))
         return line(T, self.T[i], self.drawn[:, i : i + 1], self.T[j], self.drawn[:, j : j + 1])
 
     def continued(self, T, i, side):
@@ -114,7 +112,8 @@ class _Corners:
         """
         others = np.arange(i) if side < 0 else np.arange(i + 1, len(self.T))
         middle = np.mean(T) if len(T) else self.T[i]
-        low, high = np.minimum(others, i), np.maximum(others, i)
+        low = np.minimum(others, i)
+        high = np.maximum(others, i)
         height = line(middle, self.T[low], self.values[low], self.T[high], self.values[high])
         reach = np.abs((middle - self.T[i]) / (self.T[i] - self.T[others]))
         error = np.hypot((1 + reach) * self.stds[i], reach * self.stds[others])
@@ -122,7 +121,8 @@ class _Corners:
 
     def bounds(self, T, i):
         """Bounds at numbers of topics between the corners i and i + 1; two arrays (n_draws, n_counts)."""
-        lower, upper = self.line(T, i, i + 1), np.inf
+        lower = self.line(T, i, i + 1)
+        upper = np.inf
         if i > 0:
             upper = np.minimum(upper, self.continued(T, i, -1))
         if i + 2 < len(self.T):
@@ -136,6 +136,7 @@ class _Corners:
         """Draws between the corners i and i + 1, with one bend within the bounds; (n_draws, n_counts)."""
         bend = rng.integers(len(T), size=(len(lower), 1))
         low, high = (np.take_along_axis(each, bend, axis=1) for each in (lower, upper))
-        height, at_bend = low + rng.random(low.shape) * (high - low), T[bend]
+        height = low + rng.random(low.shape) * (high - low)
+        at_bend = T[bend]
         before = line(T, self.T[i], self.drawn[:, i : i + 1], at_bend, height)
         return np.where(T <= at_bend, before, line(T, at_bend, height, self.T[i + 1], self.drawn[:, i + 1 : i + 2]))

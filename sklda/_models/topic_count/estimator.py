@@ -34,13 +34,16 @@ from sklda.metrics._evidence import COMPARATOR
 
 # Runs of an estimate of ``method="pmmh"``.
 _PMMH_RUNS = 2
-# Warnings are given for: a posterior probability with a larger standard error than this, or a larger one at the end of
-# the range;
+# The fit warns of a posterior probability whose standard error is larger than this, and of one at the end of the range
+# that is itself larger.
 _LARGE = 0.1
-# a dependence of words on documents of more standard deviations: under the model, one corpus in 30,000 has it;
+# It warns if words depend on documents by more standard deviations than this. Under the model, one corpus in 30,000
+# does.
 _DEVIATES = 4
-# a chain of ``method="pmmh"`` that stays for more proposals than this, and for more than this share of them.
-_LONG_STAY, _LONG_STAY_SHARE = 50, 1 / 5
+# It warns of a chain of ``method="pmmh"`` that stays for more proposals than this, and for more than this share of
+# them.
+_LONG_STAY = 50
+_LONG_STAY_SHARE = 1 / 5
 
 
 class TopicCountLDA(ChainAttributes, BaseLDA):
@@ -309,7 +312,9 @@ sampler_
                     )
                 warn(f"evidence={COMPARATOR.format(self.evidence)}")
             n_runs = self.n_runs or (1 if self.method == "scan" else _PMMH_RUNS)
-            settings = EvidenceSettings(self.evidence, self.n_temperatures, n_runs, self.n_inner)
+            settings = EvidenceSettings(
+                method=self.evidence, n_sweeps=self.n_temperatures, n_runs=n_runs, n_inner=self.n_inner
+            )
             # Results of the fewest topics: more are possible, and do not have to be fitted.
             fewest = min(prior.up_to(LARGEST))
             check_memory_of_results(corpus, fewest, 0, self.n_chains, LAST_SWEEPS // 10)
@@ -425,7 +430,8 @@ sampler_
                 f"small. Report topic_count_interval_, {posterior.interval}, rather than n_components_.",
                 ConvergenceWarning,
             )
-        counts, (at_start, at_end) = posterior.counts, posterior.probability[[0, -1]]
+        counts = posterior.counts
+        at_start, at_end = posterior.probability[[0, -1]]
         cut_off = len(counts) > 1 and at_end > _LARGE and prior.cuts_off(int(counts[-1]) + 1)
         if cut_off:
             warn(
@@ -474,8 +480,49 @@ sampler_
         """
         check_is_fitted(self)
         n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        corpus, draws = self._results_.corpus, self._draws_
+        corpus = self._results_.corpus
+        draws = self._draws_
         probability = np.array([self.topic_count_posterior_[self.topic_counts_ == T].sum() for T in draws])
         seed = random.seed_sequence(random_state)
         counts, z, theta, phi = sample_models(corpus, draws, probability, n_samples, seed)
         return Bunch(n_components=counts, topic_assignments=z, doc_topic=theta, topic_word=phi)
+
+    def summary(self) -> str:
+        """What the fit says of the number of topics, in sentences.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+
+        Examples
+        --------
+        >>> from sklda import TopicCountLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(100, 60, 3, doc_length=40, random_state=0).data
+        >>> print(TopicCountLDA(1, 6, random_state=0).fit(X).summary())
+        3 topics (95 %). This is the number of topics that describes the words best, not that of the subjects.
+        """
+        check_is_fitted(self)
+        low, high = self.topic_count_interval_
+        if low == high:
+            found = f"{low} topic{'s' if low > 1 else ''} (95 %)."
+        else:
+            largest = self.topic_count_posterior_.max()
+            found = f"{low} to {high} topics (95 %)."
+            found += (
+                f" {self.n_components_} are the most likely, with a probability of {largest:.2f}."
+                if largest > 0.5
+                else " The data do not decide within this range."
+            )
+        found += " This is the number of topics that describes the words best, not that of the subjects."
+        if self.model_check_z_ > _DEVIATES:
+            found += (
+                f" Words depend on documents by {self.model_check_z_:.0f} standard deviations more than the model "
+                "allows, so it may be too large."
+            )
+        return found

@@ -7,6 +7,7 @@ from scipy.special import ndtr, softmax
 
 from sklda._core import random
 from sklda._core.arguments import check_memory
+from sklda._core.corpus import Corpus
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
 from sklda._models.topic_count.runs import PriorRule
@@ -33,23 +34,12 @@ ESTIMATE = np.dtype(
 
 @dataclass(frozen=True, eq=False)
 class ModelDraws:
-    """Draws of z for one number of topics.
+    """Draws of z for one number of topics."""
 
-    Attributes
-    ----------
-    rule : PriorRule
-        What is unknown of the priors.
-    priors : Priors
-    ends : list of ChainState
-        The states at the ends of annealing runs. If there are none, a draw begins at a new annealed chain.
-    log_weights : ndarray of shape (n_ends,)
-        The weights with which these are draws from the posterior.
-    """
-
-    rule: PriorRule
+    rule: PriorRule  # what is unknown of the priors
     priors: Priors
-    ends: list
-    log_weights: np.ndarray
+    ends: list  # states at the ends of annealing runs; without any, a draw begins at a new annealed chain
+    log_weights: np.ndarray  # with these weights the ends are draws from the posterior, (n_ends,)
 
     def sample(self, corpus, rng, seed):
         """A draw of z, theta and phi: from an end drawn by its weight, after sweeps and draws of unknown priors."""
@@ -69,88 +59,55 @@ class ModelDraws:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The posterior over the number of topics, with its error.
+    """The posterior over the number of topics, with its error."""
 
-    Attributes
-    ----------
-    counts : ndarray of shape (n_counts,)
-        Numbers of topics, ascending.
-    probability, std : ndarray of shape (n_counts,)
-        p(T | w), and its Monte Carlo standard error.
-    interval : tuple of (int, int)
-        Credible interval of 0.95, which contains the Monte Carlo error.
-    mode : int
-        The most likely of the numbers of topics with estimates.
-    log_evidence, log_evidence_std : ndarray of shape (n_counts,)
-        NaN for numbers of topics without estimates.
-    estimates : ndarray of shape (n_estimates,)
-        Of type `ESTIMATE`.
-    draws : dict of {int: ModelDraws}
-        For likely numbers of topics.
-    states : list of ChainState
-        Of the chains at the mode that make the last sweeps.
-    n_sweeps : int
-        Sweeps over the corpus, all chains together.
-    last_sweeps : int, default=100
-        Last sweeps of each chain at the mode.
-    unfinished : str, default=""
-        Why the estimates ended before their end; empty if they did not.
-    """
-
-    counts: np.ndarray
-    probability: np.ndarray
-    std: np.ndarray
-    interval: tuple
-    mode: int
-    log_evidence: np.ndarray
+    counts: np.ndarray  # numbers of topics, ascending, (n_counts,)
+    probability: np.ndarray  # p(T | w), (n_counts,)
+    std: np.ndarray  # Monte Carlo standard error of `probability`
+    interval: tuple  # credible interval of 0.95, (int, int), which contains the Monte Carlo error
+    mode: int  # the most likely of the numbers of topics with estimates
+    log_evidence: np.ndarray  # NaN for numbers of topics without estimates
     log_evidence_std: np.ndarray
-    estimates: np.ndarray
-    draws: dict
-    states: list
-    n_sweeps: int
-    last_sweeps: int = LAST_SWEEPS
-    unfinished: str = ""
+    estimates: np.ndarray  # of type `ESTIMATE`
+    draws: dict  # `ModelDraws` for likely numbers of topics
+    states: list  # of the chains at the mode that make the last sweeps, `ChainState`
+    n_sweeps: int  # over the corpus, all chains together
+    last_sweeps: int = LAST_SWEEPS  # of each chain at the mode
+    unfinished: str = ""  # why the estimates ended before their end; empty if they did not
 
     def chains(self, corpus, n_sweeps, n_jobs=None, run=NO_RUN):
         """The chains at the mode after `n_sweeps` last sweeps, with draws and traces of these."""
-        priors, schedule = self.draws[self.mode].priors, Schedule(LAST_SWEEPS // 10, 10, burn_in=0)
+        priors = self.draws[self.mode].priors
+        schedule = Schedule(n_draws=LAST_SWEEPS // 10, draw_every=10, burn_in=0)
         kind = chain_class("collapsed", corpus, priors)
         chains = [kind(corpus, priors, ChainState(state.topics, state.stream)) for state in self.states]
         return run.sweep(chains, n_sweeps, schedule=schedule, n_jobs=n_jobs, reports=False)
 
 
-def sample_models(corpus, draws, probability, n_samples, seed):
-    """Draws of the number of topics T, and of z, theta and phi given T.
+def sample_models(
+    corpus: Corpus, draws: dict[int, ModelDraws], probability: np.ndarray, n_samples: int, seed: np.random.SeedSequence
+) -> tuple[np.ndarray, list, list, list]:
+    """Draws of the number of topics T, (n_samples,), and lists of z, theta and phi given T.
 
-    Parameters
-    ----------
-    corpus : Corpus
-    draws : dict of {int: ModelDraws}
-    probability : ndarray of shape (n_draws,)
-        p(T | w) of the keys of `draws`, up to a factor.
-    n_samples : int
-    seed : numpy.random.SeedSequence
-
-    Returns
-    -------
-    counts : ndarray of shape (n_samples,)
-    z, theta, phi : list of ndarray
+    `probability` is p(T | w) of the keys of `draws`, up to a factor.
     """
     rng = np.random.default_rng(random.child(seed, 0))
     counts = rng.choice(list(draws), n_samples, p=probability / probability.sum())
     n_bytes = 4 * int(counts.sum()) * (corpus.n_documents + corpus.n_features)
     check_memory(n_bytes, f"{n_samples} draws need at least", "Give a smaller n_samples.")
     samples = [draws[T].sample(corpus, rng, random.child(seed, 1, i)) for i, T in enumerate(counts.tolist())]
-    return counts, *(list(each) for each in zip(*samples, strict=True))
+    z, theta, phi = (list(each) for each in zip(*samples, strict=True))
+    return counts, z, theta, phi
 
 
-def standard_errors(draws):
+def standard_errors(draws: np.ndarray) -> np.ndarray:
     """Standard errors of the mean of `draws` over the first axis. Two of them on either side contain 0.95 of the draws.
 
     The distribution of a small and uncertain probability is skewed: its upper tail is longer than two standard
     deviations. Then the standard error is half the distance to the 0.023 or 0.977 quantile.
     """
-    mean, (low, high) = draws.mean(axis=0), np.quantile(draws, ndtr([-2, 2]), axis=0)
+    mean = draws.mean(axis=0)
+    low, high = np.quantile(draws, ndtr([-2, 2]), axis=0)
     return np.maximum(draws.std(axis=0), np.maximum(mean - low, high - mean) / 2)
 
 

@@ -32,19 +32,10 @@ _EVERY = 2
 
 @dataclass(frozen=True, eq=False)
 class PriorRule:
-    """alpha and eta for any number of topics T, the same for all topics.
+    """alpha and eta for any number of topics T, the same for all topics."""
 
-    Attributes
-    ----------
-    doc_topic_prior : float, str, callable or None
-        alpha, see `at_topics`. None: unknown.
-    topic_word_prior : float, str, ndarray of shape (n_features,) or None
-        eta. None: unknown.
-    n_features : int
-    """
-
-    doc_topic_prior: object
-    topic_word_prior: object
+    doc_topic_prior: object  # alpha: a float, str or callable, see `at_topics`; None: unknown
+    topic_word_prior: object  # eta: a float, str or an array (n_features,); None: unknown
     n_features: int
 
     @property
@@ -76,7 +67,8 @@ class PriorRule:
     def draw(self, chain, rng):
         """Draw what is unknown from its full conditional given z, in place; the histograms of the counts of z."""
         counts = CountHistograms.of(chain)
-        alpha, eta = chain.priors.doc[0, 0], chain.priors.word[0]
+        alpha = chain.priors.doc[0, 0]
+        eta = chain.priors.word[0]
         if self.doc_topic_prior is None:
             alpha = slice_on_log(rng, alpha, lambda x: _log_density(counts.doc_part, x)[0, 0], BOUNDS)
         if self.topic_word_prior is None:
@@ -87,14 +79,13 @@ class PriorRule:
     def settle(self, chain, n_sweeps, rng, stop):
         """Draw what is unknown between sweeps, and give the chain its posterior mean in the second half of them.
 
-        Returns
-        -------
-        float
-            log p(h) - log p(h | w, T) at this h, in the mode of z in which the chain is; 0 if nothing is unknown.
+        The result is log p(h) - log p(h | w, T) at this h, in the mode of z in which the chain is; 0 if nothing is
+        unknown.
         """
         if not self.unknown:
             return 0.0
-        draws, log_h = [], []
+        draws = []
+        log_h = []
         for i in range(n_sweeps):
             chain.sweep(stop)
             if i % _EVERY == 0:
@@ -103,7 +94,8 @@ class PriorRule:
         kept = slice(len(draws) // 2, None)
         log_alpha, log_eta = np.mean(log_h[kept], axis=0)
         counts = CountHistograms.stack(draws[kept])
-        log_prior, log_posterior = 0.0, np.zeros(len(counts))
+        log_prior = 0.0
+        log_posterior = np.zeros(len(counts))
         if self.doc_topic_prior is None:
             log_prior += _log_prior(log_alpha) - _LOG_NORMALISER
             log_posterior += _conditional(counts.doc_part, log_alpha)
@@ -154,7 +146,8 @@ def _conditional(part, x):
         grid = np.linspace(low, high, _POINTS)
         density = _log_density(part, grid)
         inside = np.flatnonzero((density > density.max(axis=1, keepdims=True) - _NOTHING).any(axis=0))
-        first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, _POINTS - 1)
+        first = max(inside[0] - 1, 0)
+        last = min(inside[-1] + 1, _POINTS - 1)
         if last - first > _POINTS // 2:
             return _log_density(part, x)[:, 0] - _log_integral(density, grid)
         low, high = grid[first], grid[last]
@@ -177,28 +170,17 @@ class BudgetSpent(Exception):
 
 
 class Budget:
-    """The sweeps over a corpus that a fit may make.
+    """The sweeps over a corpus that a fit may make: `limit` in all, and `n_sweeps` so far, all chains together.
 
-    Parameters
-    ----------
-    corpus : Corpus
-    max_sweeps : int or None
-        None: a default for the corpus.
-    last : int
-        Sweeps that are kept for the end, but not more than a fifth of all.
-
-    Attributes
-    ----------
-    limit : int
-        Sweeps in all.
-    n_sweeps : int
-        Sweeps so far, all chains together.
+    Without `max_sweeps`, the limit is a default for the corpus. `last` sweeps are kept for the end, but not more than a
+    fifth of all.
     """
 
-    def __init__(self, corpus, max_sweeps, last):
-        self.limit, self.n_sweeps = max_sweeps, 0
+    def __init__(self, corpus, max_sweeps: int | None, last: int) -> None:
         if max_sweeps is None:
-            self.limit = int(_ROOT_SWEEPS / max(corpus.n_tokens, _LEAST_TOKENS) ** 0.5)
+            max_sweeps = int(_ROOT_SWEEPS / max(corpus.n_tokens, _LEAST_TOKENS) ** 0.5)
+        self.limit = max_sweeps
+        self.n_sweeps = 0
         self._last = max(min(last, self.limit // 5), 1)
 
     def allows(self, n_sweeps):
@@ -214,12 +196,7 @@ class Budget:
             )
 
     def take(self, n_sweeps):
-        """Count sweeps that are to be made now.
-
-        Raises
-        ------
-        BudgetSpent
-        """
+        """Count sweeps that are to be made now; `BudgetSpent` if the budget does not allow them."""
         if not self.allows(n_sweeps):
             raise BudgetSpent(f"the {self.limit} sweeps of max_sweeps do not suffice for the next {n_sweeps}")
         self.n_sweeps += n_sweeps
@@ -254,11 +231,14 @@ _EXACT_SWEEPS = 2
 
 def run_chain(corpus, rule, priors, settings, n_sweeps, kind, seed, stop):
     """`Runs` of a new chain, with the evidence at unknown priors by that at the priors on which the chain settles."""
-    T, n_start = priors.n_components, start_sweeps(settings, priors.n_components, n_sweeps)
-    n_sweeps = n_sweeps if T > 1 else _EXACT_SWEEPS
-    chain, change = None, 0.0
+    n_start = start_sweeps(settings, priors.n_components, n_sweeps)
+    if priors.n_components == 1:
+        n_sweeps = _EXACT_SWEEPS
+    chain = None
+    change = 0.0
     if settings.needs_chain or rule.unknown:
-        chain = _STARTS[kind % len(_STARTS)](corpus, priors, random.child(seed, 0), stop, n_sweeps=n_start)
+        start = _STARTS[kind % len(_STARTS)]
+        chain = start(corpus, priors, random.child(seed, 0), stop, n_sweeps=n_start)
         change = rule.settle(chain, n_start, np.random.default_rng(random.child(seed, 3)), stop)
         priors = chain.priors
     runs = runs_of_chain(corpus, priors, chain, settings, n_sweeps, seed, stop)

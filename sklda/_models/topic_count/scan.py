@@ -1,14 +1,16 @@
 """A scan of log p(w | T) over numbers of topics T, with most runs where they tell most about p(T | w)."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
 from sklda._core import random
+from sklda._core.corpus import Corpus
 from sklda._likelihood.evidence.annealing import check_memory_of_runs
 from sklda._likelihood.evidence.combining import LITTLE, MUCH_WORSE, CountEvidence, EvidenceTable
-from sklda._models.topic_count.count_prior import LARGEST
+from sklda._likelihood.evidence.estimates import EvidenceSettings
+from sklda._models.topic_count.count_prior import LARGEST, CountPrior
 from sklda._models.topic_count.curve import Curves, too_low
 from sklda._models.topic_count.posterior import (
     ESTIMATE,
@@ -18,22 +20,27 @@ from sklda._models.topic_count.posterior import (
     credible_interval,
     standard_errors,
 )
-from sklda._models.topic_count.runs import Budget, BudgetSpent, run_chain, seconds_of_sweep, sweeps_of_chain
-from sklda._sampling.run_chains import NO_RUN
+from sklda._models.topic_count.runs import Budget, BudgetSpent, PriorRule, run_chain, seconds_of_sweep, sweeps_of_chain
+from sklda._sampling.run_chains import NO_RUN, Run
 
 # The first runs take at most this share of all sweeps, in addition to the chains before them.
 _FIRST_SHARE = 1 / 15
-# The scan ends when no posterior probability has a larger standard error than the first of these. It also ends when the
-# standard error of the mean of T is below the second, a share of this mean, if that is more than the third, in topics.
-# If the error itself is more topics, bounds suffice at T without runs, also beside the best T.
-_LARGEST_ERROR, _LARGEST_SHARE, _FEW_TOPICS = 0.05, 0.2, 2
+# The scan ends when no posterior probability has a larger standard error than this.
+_LARGEST_ERROR = 0.05
+# Where many T are possible and single probabilities stay uncertain, it also ends when the standard error of the mean of
+# T is below this share of the mean.
+_LARGEST_SHARE = 0.2
+# This share must be at least so many topics. If the error is more topics than this as well, single T do not matter, and
+# bounds suffice for T without runs, also beside the best T.
+_FEW_TOPICS = 2
 # A probability below exp(this) of the largest one does not count. In nats.
 _NOTHING = -7.0
 # Rounds of chains at a number of topics whose value is too low.
 _MOST_ROUNDS = 4
-# The first runs are at as many numbers of topics, each this many times the one before. No T has runs that is more than
-# as many times the largest with runs.
-_FIRST, _STEP = 4, 2
+# The first runs are at this many numbers of topics, each so many times the one before.
+_FIRST = 4
+# Runs go up in steps: the next number of topics is at most this many times the largest one that had runs.
+_STEP = 2
 # Draws over the errors, by which the simulation error of a probability is at most .016.
 _DRAWS = 1000
 
@@ -42,51 +49,59 @@ class _Ended(Exception):
     """A callback asked to stop."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Draws:
+    """Draws over the errors of the values, at all numbers of topics that are possible so far."""
+
+    counts: np.ndarray  # numbers of topics, ascending, (n_counts,)
+    log_prior: np.ndarray  # log p(T), (n_counts,)
+    curves: Curves  # log p(w | T), without the common error, which more runs of the same length do not reduce
+    probability: np.ndarray  # p(T | w), (n_draws, n_counts)
+
+
 class Scan:
     """Estimates of log p(w | T) for a range of T, and the posterior that follows.
 
-    Parameters
-    ----------
-    corpus : Corpus
-    rule : PriorRule
-        alpha and eta at each number of topics, equal for all its topics.
-    prior : CountPrior
-        p(T), and the range.
-    settings : EvidenceSettings
-    n_chains : int
-        New chains of each round, at least two.
-    max_sweeps : int or None
-        Largest number of sweeps over the corpus, last sweeps included; None: the default for the corpus.
-    seed : numpy.random.SeedSequence
-    n_jobs : int, default=None
-    run : Run, optional
-        Its progress hears of the cost at the start, and of every round, which is a stage.
-
-    Attributes
-    ----------
-    by_count : dict of {int: CountEvidence}
-        The evidence of each number of topics that had runs.
-    trace : list of (int, int, int, float, float)
-        The rows of `Posterior.estimates`.
-    budget : Budget
+    Each round makes `n_chains` new chains, at least two, at some T. `max_sweeps` is the largest number of sweeps over
+    the corpus, last sweeps included; None: the default for the corpus. Every round is a stage of the `run`.
     """
 
-    def __init__(self, corpus, rule, prior, settings, *, n_chains, max_sweeps, seed, n_jobs=None, run=NO_RUN):
-        self.corpus, self.rule, self.prior, self.settings, self.n_chains = corpus, rule, prior, settings, n_chains
-        self.seed, self.n_jobs, self.run = seed, n_jobs, run
-        self.by_count, self.trace, self.n_rounds = {}, [], 0
+    def __init__(
+        self,
+        corpus: Corpus,
+        rule: PriorRule,
+        prior: CountPrior,
+        settings: EvidenceSettings,
+        *,
+        n_chains: int,
+        max_sweeps: int | None,
+        seed: np.random.SeedSequence,
+        n_jobs: int | None = None,
+        run: Run = NO_RUN,
+    ) -> None:
+        self.corpus = corpus
+        self.rule = rule
+        self.prior = prior
+        self.settings = settings
+        self.n_chains = n_chains
+        self.seed = seed
+        self.n_jobs = n_jobs
+        self.run = run
+        self.by_count: dict[int, CountEvidence] = {}
+        # The rows of `Posterior.estimates`.
+        self.trace: list[tuple] = []
+        self.n_rounds = 0
         self.budget = Budget(corpus, max_sweeps, n_chains * LAST_SWEEPS)
         self.first = self._first_runs()
 
-    def estimate(self):
+    def estimate(self) -> Posterior:
         """Make runs until p(T | w) is precise or the budget is spent.
 
-        Returns
-        -------
-        Posterior
-            If there are estimates, also after Ctrl-C, after a callback asked to stop, and if the memory does not do.
+        If there are estimates, they are the result also after Ctrl-C, after a callback asked to stop, and if the memory
+        was full.
         """
-        unfinished, following = "", self.first
+        unfinished = ""
+        following = self.first
         if self.run.progress.prints:
             self.run.progress.say(self._cost_in_words())
         try:
@@ -109,11 +124,12 @@ class Scan:
 
     # The rule
 
-    def _first_runs(self):
+    def _first_runs(self) -> dict[int, int]:
         """Lengths of the first runs, by number of topics: as in the settings, or as the budget allows."""
-        counts, n_sweeps = np.array(sorted(self.prior.up_to(LARGEST))), self.settings.n_sweeps
+        counts = np.array(sorted(self.prior.up_to(LARGEST)))
         at = np.searchsorted(counts, counts[0] * _STEP ** np.arange(_FIRST))
         first = counts[np.unique(np.minimum(at, len(counts) - 1))].tolist()
+        n_sweeps = self.settings.n_sweeps
         # The guides have as many sweeps as the runs in one direction.
         n_runs = len(first) * self.n_chains * (2 * self.settings.n_runs + 1)
         while n_sweeps > 2 and n_runs * n_sweeps > _FIRST_SHARE * self.budget.limit:
@@ -124,47 +140,63 @@ class Scan:
         self.budget.check(self._sweeps(lengths))
         return lengths
 
-    def _next(self):
-        """The length of the next runs, by number of topics; empty at the end."""
+    def _next(self) -> dict[int, int]:
+        """Lengths of the next runs, by number of topics, by the first rule that applies; empty at the end."""
         by_runs = EvidenceTable.of(self.by_count)
         table = self._raised(by_runs)
-        counts, curves, probability = self._draws(table)
-        log_prior = self._log_prior(counts)
+        drawn = self._draws(table)
+        counts = drawn.counts
         has_runs = np.searchsorted(counts, table.counts)
-        posterior = table.value + log_prior[has_runs]
+        posterior = table.value + drawn.log_prior[has_runs]
         best = has_runs[np.argmax(posterior)]
+
+        # While the largest number of topics is the best, a larger one follows.
         if best == has_runs[-1] < len(counts) - 1:
             larger = np.searchsorted(counts, _STEP * counts[best])
             return self._lengths(counts[[min(larger, len(counts) - 1)]], table)
+
+        # Values that cannot be right need new chains.
         doubtful = self._doubtful(by_runs, table, posterior)
         if len(doubtful):
             return self._lengths(doubtful, table)
-        unclear = self._unclear(counts, curves, table)
+
+        # Numbers of topics without runs that may be likely: the one with the highest upper bound is next.
+        unclear = self._unclear(drawn, table)
         if len(unclear):
-            highest = int(unclear[np.argmax((curves.upper.mean(axis=0) + log_prior)[unclear])])
+            upper = drawn.curves.upper.mean(axis=0) + drawn.log_prior
+            highest = unclear[np.argmax(upper[unclear])]
             if highest == has_runs[-1] - 1:
                 # Nothing bounds the last gap from the right: it is halved.
                 highest = np.searchsorted(counts, np.sqrt(counts[has_runs[-2]] * counts[has_runs[-1]]))
             return self._lengths(counts[[highest]], table)
-        mean, precise = probability @ counts, probability.std(axis=0).max() <= _LARGEST_ERROR
-        error, share = mean.std(), _LARGEST_SHARE * mean.mean()
-        if precise and probability.mean(axis=0).max() <= _LARGEST_ERROR:
+
+        # Is the posterior precise, as probabilities of single T, or at least in its mean?
+        precise = drawn.probability.std(axis=0).max() <= _LARGEST_ERROR
+        mean = drawn.probability @ counts
+        error_of_mean = mean.std()
+        allowed = _LARGEST_SHARE * mean.mean()
+        if precise and drawn.probability.mean(axis=0).max() <= _LARGEST_ERROR:
+            # The probability is spread over so many T that none of them matters.
             return {}
-        if precise or error <= _FEW_TOPICS <= share:
-            ends = np.searchsorted(counts, credible_interval(counts, probability.mean(axis=0)))
+        if precise or error_of_mean <= _FEW_TOPICS <= allowed:
+            # What is reported needs runs of its own: the best T, the ends of the interval, and their neighbours.
+            ends = np.searchsorted(counts, credible_interval(counts, drawn.probability.mean(axis=0)))
             near = np.clip([[i - 1, i, i + 1] for i in (best, *ends)], 0, len(counts) - 1)
             return self._lengths(np.setdiff1d(counts[near], table.counts), table)
-        if _FEW_TOPICS < error <= share:
+        if _FEW_TOPICS < error_of_mean <= allowed:
             return {}
-        informative = self._most_informative(curves.drawn[:, has_runs], probability, table)
+
+        # It is not: more runs where they reduce its variance most.
+        informative = self._most_informative(drawn.curves.drawn[:, has_runs], drawn.probability, table)
         return self._lengths(table.counts[[informative]], table)
 
     def _raised(self, table):
         """The table, no value of which is below that with fewer topics and empty ones beside them."""
         least, source = self._least(table.counts, table)
         below = table.value < least
-        value, std = np.where(below, least, table.value), np.where(below, table.std[source], table.std)
-        return replace(table, value=value, std=std)
+        return replace(
+            table, value=np.where(below, least, table.value), std=np.where(below, table.std[source], table.std)
+        )
 
     def _least(self, counts, table):
         """Lower bounds of log p(w | T) by the values with fewer topics, and the positions of these."""
@@ -184,18 +216,20 @@ class Scan:
             table.value - by_runs.value - MUCH_WORSE * np.maximum(by_runs.std, 1),
         )
         few = np.array([len(self.by_count[T].chains) < _MOST_ROUNDS * self.n_chains for T in table.counts.tolist()])
-        counts = posterior + excess + 2 * MUCH_WORSE * np.maximum(table.std, 1) > posterior.max() + _NOTHING
-        return table.counts[(excess > 0) & few & counts]
+        highest = posterior + excess + 2 * MUCH_WORSE * np.maximum(table.std, 1)
+        might_count = highest > posterior.max() + _NOTHING
+        return table.counts[(excess > 0) & few & might_count]
 
-    def _unclear(self, counts, curves, table):
+    def _unclear(self, drawn, table):
         """Positions of numbers of topics without runs that might be likely, and are not held as close as the errors."""
-        log_prior = self._log_prior(counts)
-        others = logsumexp(curves.drawn + log_prior, axis=1, keepdims=True)
-        possible = expit(curves.upper + log_prior - others).mean(axis=0) > _LARGEST_ERROR
-        errors = np.maximum(np.interp(counts, table.counts, table.std), 1)
-        possible &= (curves.upper - curves.lower).mean(axis=0) > errors
-        possible[np.searchsorted(counts, table.counts)] = False
-        return np.flatnonzero(possible & (counts <= _STEP * table.counts[-1]))
+        curves = drawn.curves
+        others = logsumexp(curves.drawn + drawn.log_prior, axis=1, keepdims=True)
+        may_be_likely = expit(curves.upper + drawn.log_prior - others).mean(axis=0) > _LARGEST_ERROR
+        errors = np.maximum(np.interp(drawn.counts, table.counts, table.std), 1)
+        is_open = (curves.upper - curves.lower).mean(axis=0) > errors
+        is_near = drawn.counts <= _STEP * table.counts[-1]
+        has_runs = np.isin(drawn.counts, table.counts)
+        return np.flatnonzero(may_be_likely & is_open & is_near & ~has_runs)
 
     def _most_informative(self, drawn, probability, table):
         """Position of the number of topics whose further runs would reduce the variance of p(T | w) most.
@@ -229,16 +263,20 @@ class Scan:
     def _nearest(self, T):
         return min(self.by_count, key=lambda known: abs(np.log(known / T)))
 
-    def _draws(self, table):
-        """Possible numbers of topics, and draws of log p(w | T) and p(T | w) over the errors, (n_draws, n_counts).
-
-        Those of log p(w | T) are without the common error, which more runs of the same length do not reduce.
-        """
+    def _draws(self, table: EvidenceTable) -> _Draws:
+        """Draws of log p(w | T) and p(T | w) over the errors of the values."""
         counts = np.array(sorted(self.prior.up_to(max(LARGEST, _STEP * int(table.counts[-1])))))
-        at, (least, _) = np.searchsorted(counts, table.counts), self._least(counts, table)
+        log_prior = self._log_prior(counts)
+        least, _ = self._least(counts, table)
+        at = np.searchsorted(counts, table.counts)
         curves = Curves.draw(counts, at, table.value, table.std, least, _DRAWS)
         common = np.random.default_rng(0).standard_normal((_DRAWS, 1)) * np.interp(counts, table.counts, table.common)
-        return counts, curves, softmax(curves.drawn + common + self._log_prior(counts), axis=1)
+        return _Draws(
+            counts=counts,
+            log_prior=log_prior,
+            curves=curves,
+            probability=softmax(curves.drawn + common + log_prior, axis=1),
+        )
 
     # Runs
 
@@ -258,32 +296,38 @@ class Scan:
         best = np.argsort(-known.values, kind="stable")[: -(-len(known.chains) // 2)]
         return self.rule.mean([known.chains[c].priors for c in best])
 
-    def _round(self, lengths):
+    def _round(self, lengths: dict[int, int]) -> None:
         """New chains and their runs, of these lengths by number of topics."""
         # Before any of them runs.
         check_memory_of_runs(self.corpus, max(lengths), self.settings.method)
         self.budget.take(self._sweeps(lengths))
-        chains = [(T, n, c) for T, n in lengths.items() for c in range(self.n_chains)]
+
         kinds = {T: len(self.by_count[T].chains) // self.n_chains if T in self.by_count else 0 for T in lengths}
         priors = {T: self._first_priors(T) for T in lengths}
+        chains = [(T, c) for T in lengths for c in range(self.n_chains)]
         tasks = [
-            (self.corpus, self.rule, priors[T], self.settings, n, kinds[T], self._seed_of_chain(T, c))
-            for T, n, c in chains
+            (self.corpus, self.rule, priors[T], self.settings, lengths[T], kinds[T], self._seed_of_chain(T, c))
+            for T, c in chains
         ]
         found = self.run.parallel(run_chain, tasks, self.n_jobs)
-        by_count, trace = dict(self.by_count), list(self.trace)
+
+        by_count = dict(self.by_count)
+        trace = list(self.trace)
         for T in lengths:
             by_count[T] = CountEvidence.copy_of(by_count[T]) if T in by_count else CountEvidence()
-        for (T, n, c), runs in zip(chains, found, strict=True):
-            by_count[T].add(runs, n)
-            both = zip(runs.forward, runs.backward, strict=True)
-            trace += [(T, self.n_rounds * self.n_chains + c, n, *pair) for pair in both]
+        for (T, c), runs in zip(chains, found, strict=True):
+            by_count[T].add(runs, lengths[T])
+            number = self.n_rounds * self.n_chains + c
+            for forward, backward in zip(runs.forward, runs.backward, strict=True):
+                trace.append((T, number, lengths[T], forward, backward))
         # Ctrl-C comes before a round is stored or after it.
         self.by_count, self.trace, self.n_rounds = by_count, trace, self.n_rounds + 1
-        runs = (
-            f"{', '.join(map(str, lengths))} topics, {self.n_chains} chains with runs of {max(lengths.values())} sweeps"
-        )
-        if self.run.progress.stage(f"{runs}{self._known()}" if self.run.progress.prints else runs):
+
+        counts = ", ".join(map(str, lengths))
+        text = f"{counts} topics, {self.n_chains} chains with runs of {max(lengths.values())} sweeps"
+        if self.run.progress.prints:
+            text += self._known()
+        if self.run.progress.stage(text):
             raise _Ended("a callback stopped the fit")
 
     def _seed_of_chain(self, T, c):
@@ -292,53 +336,67 @@ class Scan:
     # Results
 
     def _cost_in_words(self):
-        first, limit = self._sweeps(self.first), self.budget.limit
+        first = self._sweeps(self.first)
+        limit = self.budget.limit
         sweep = seconds_of_sweep(self.corpus, self.rule.at(max(self.first)))
         return (
             f"{self.corpus.n_tokens} tokens; the first runs take {first} sweeps, about {first * sweep:.2g} s; "
             f"the whole fit at most {limit} sweeps, about {limit * sweep:.2g} s"
         )
 
-    def _known(self):
+    def _known(self) -> str:
         """The posterior so far, in words."""
-        counts, _, draws = self._draws(self._raised(EvidenceTable.of(self.by_count)))
-        probability = draws.mean(axis=0)
-        low, high = credible_interval(counts, probability)
-        mode = f"{counts[np.argmax(probability)]} topics ({probability.max():.2f}), {low} to {high} with 0.95"
+        drawn = self._draws(self._raised(EvidenceTable.of(self.by_count)))
+        probability = drawn.probability.mean(axis=0)
+        low, high = credible_interval(drawn.counts, probability)
+        mode = f"{drawn.counts[np.argmax(probability)]} topics ({probability.max():.2f}), {low} to {high} with 0.95"
         return f"; {self.budget.n_sweeps} sweeps so far; most likely: {mode}"
 
-    def _result(self, unfinished):
+    def _result(self, unfinished: str) -> Posterior:
         """`Posterior` by the runs so far."""
         table = self._raised(EvidenceTable.of(self.by_count))
-        possible, _, draws = self._draws(table)
-        counts = np.array(sorted({*possible.tolist(), *self.prior.up_to(LARGEST)}))
-        (probability, errors), (value, std) = np.zeros((2, len(counts))), np.full((2, len(counts)), np.nan)
-        at, has_runs = np.searchsorted(counts, possible), np.searchsorted(counts, table.counts)
-        probability[at], errors[at] = draws.mean(axis=0), standard_errors(draws)
-        value[has_runs], std[has_runs] = table.value, np.hypot(table.std, table.common)
+        drawn = self._draws(table)
+        counts = np.array(sorted({*drawn.counts.tolist(), *self.prior.up_to(LARGEST)}))
+        possible = np.searchsorted(counts, drawn.counts)
+        probability = np.zeros(len(counts))
+        probability[possible] = drawn.probability.mean(axis=0)
+        errors = np.zeros(len(counts))
+        errors[possible] = standard_errors(drawn.probability)
+        has_runs = np.searchsorted(counts, table.counts)
+        value = np.full(len(counts), np.nan)
+        value[has_runs] = table.value
+        std = np.full(len(counts), np.nan)
+        std[has_runs] = np.hypot(table.std, table.common)
+
         # Before a larger T has had runs, draws may leave no probability to those that had.
         known = probability[has_runs] if probability[has_runs].any() else table.value + self._log_prior(table.counts)
         mode = int(table.counts[np.argmax(known)])
         best = sorted(np.argsort(-self.by_count[mode].values, kind="stable")[: self.n_chains])
+        likely = {mode, *counts[probability > 1 / _DRAWS].tolist()}
         return Posterior(
-            counts,
-            probability,
-            errors,
-            credible_interval(counts, probability),
-            mode,
-            value,
-            std,
-            np.array(self.trace, ESTIMATE),
-            {T: self._model_draws(T) for T in {mode, *counts[probability > 1 / _DRAWS].tolist()}},
-            [self.by_count[mode].chains[c].end for c in best],
-            self.budget.n_sweeps,
-            self.budget.last(len(best)),
-            unfinished,
+            counts=counts,
+            probability=probability,
+            std=errors,
+            interval=credible_interval(counts, probability),
+            mode=mode,
+            log_evidence=value,
+            log_evidence_std=std,
+            estimates=np.array(self.trace, ESTIMATE),
+            draws={T: self._model_draws(T) for T in likely},
+            states=[self.by_count[mode].chains[c].end for c in best],
+            n_sweeps=self.budget.n_sweeps,
+            last_sweeps=self.budget.last(len(best)),
+            unfinished=unfinished,
         )
 
     def _model_draws(self, T):
         """`ModelDraws` of a number of topics; without runs, it has only priors."""
         if T not in self.by_count:
-            return ModelDraws(self.rule, self._first_priors(T), [], np.zeros(0))
+            return ModelDraws(rule=self.rule, priors=self._first_priors(T), ends=[], log_weights=np.zeros(0))
         known = self.by_count[T]
-        return ModelDraws(self.rule, self._priors(T), [chain.end for chain in known.chains], known.values)
+        return ModelDraws(
+            rule=self.rule,
+            priors=self._priors(T),
+            ends=[chain.end for chain in known.chains],
+            log_weights=known.values,
+        )

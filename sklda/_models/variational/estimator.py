@@ -325,7 +325,16 @@ class CollapsedVariationalLDA(BaseLDA):
         """
         self._validate_params()
         known = hasattr(self, "components_")
-        corpus = Corpus.from_counts(X, partial(validate_data, self, reset=not known, ensure_min_samples=0))
+        try:
+            corpus = Corpus.from_counts(X, partial(validate_data, self, reset=not known, ensure_min_samples=0))
+        except ValueError as error:
+            if known and "features" in str(error):
+                raise ValueError(
+                    f"{error} A stream has one vocabulary, that of its first chunk, and new words have no column: fix "
+                    "it before the first chunk, as CountVectorizer(vocabulary=...), or use HashingVectorizer("
+                    "alternate_sign=False, norm=None), which has a column for any word."
+                ) from error
+            raise
         key, stream = self._resumed(corpus) if known else self._begun(corpus)
 
         def work(team):

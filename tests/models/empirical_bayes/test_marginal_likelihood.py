@@ -335,6 +335,9 @@ def test_the_total_ellipse_covers_the_true_priors():
 def test_ellipse():
     covariance = np.array([[0.04, 0.01], [0.01, 0.09]])
     ellipse = Ellipse(np.array([0.5, 2.0]), covariance, 0.95, "monte_carlo", REGION)
+    ends = np.exp(np.log([[0.5], [2.0]]) + 1.96 * ellipse.standard_errors[:, None] * [-1, 1])
+    np.testing.assert_allclose(ellipse.intervals, ends, rtol=1e-4)
+    assert f"doc_topic_prior 0.5 ({ends[0, 0]:.3g} to {ends[0, 1]:.3g})" in repr(ellipse)
     edge = ellipse.boundary(50)
     assert edge.shape == (50, 2)
     assert ellipse.contains(doc_topic_prior=0.5, topic_word_prior=2.0)
@@ -344,6 +347,7 @@ def test_ellipse():
     assert not ellipse.contains(*np.exp(log_center + 1.001 * (log_edge - log_center)).T).any()
     np.testing.assert_allclose(ellipse.standard_errors, [0.2, 0.3])
     open_ended = Ellipse(np.array([0.5, 2.0]), np.diag([np.inf, 0.09]), 0.95, "statistical", REGION)
+    np.testing.assert_array_equal(open_ended.intervals[0], REGION[0])
     assert open_ended.contains(10.0, 2.0)
     assert not open_ended.contains(0.5, 9.0)
     assert np.isfinite(open_ended.boundary()).all()

@@ -16,9 +16,9 @@ from sklda._mode_search.search import Mode
 from sklda._models.empirical_bayes import modes
 from sklda._models.empirical_bayes.batch_means import Batches
 from sklda._models.empirical_bayes.chain_pool import ChainPool
+from sklda._models.empirical_bayes.denominators import ReverseLogisticRegression
 from sklda._models.empirical_bayes.methods import estimate
-from sklda._models.empirical_bayes.mixtures import Mixture
-from sklda._models.empirical_bayes.modes import Beginning, begin, differing, probabilities, resolve
+from sklda._models.empirical_bayes.modes import begin, differing, probabilities, resolve
 from sklda._models.empirical_bayes.settings import Settings
 from sklda._models.empirical_bayes.skeleton import Visits, find_maximum
 from sklda._sampling.chain import ChainState
@@ -36,9 +36,9 @@ def normal_draws(seed, n=(300, 200, 400)):
     return -0.5 * ((x[:, None] - MEANS) / SCALES) ** 2, at, np.log(SCALES)
 
 
-def log_ratios(mixture, log_p):
+def log_ratios(regression, log_p):
     """log zeta of each point minus that of the first, from the denominators."""
-    log_zeta = np.log(np.exp(log_p - mixture.log_denominators[:, None]).sum(axis=0))
+    log_zeta = np.log(np.exp(log_p - regression.log_denominators[:, None]).sum(axis=0))
     return log_zeta - log_zeta[0]
 
 
@@ -47,21 +47,21 @@ def z_values(n_seeds=200, break_it=False):
     found = []
     for seed in range(n_seeds):
         log_p, at, exact = normal_draws(seed)
-        mixture = Mixture.of(log_p, at)
-        terms = np.exp(log_p[:, [2, 0]] - mixture.log_denominators[:, None])
+        regression = ReverseLogisticRegression.of(log_p, at)
+        terms = np.exp(log_p[:, [2, 0]] - regression.log_denominators[:, None])
         terms = (terms / terms.sum(axis=0)) @ np.array([[1.0], [-1.0]])
-        influences = terms if break_it else mixture.influences(terms)
+        influences = terms if break_it else regression.influences(terms)
         within = [influences[at == j] - influences[at == j].mean() for j in range(3)]
         std = np.sqrt(sum((each**2).sum() for each in within))
-        found.append((log_ratios(mixture, log_p)[2] - exact[2]) / std)
+        found.append((log_ratios(regression, log_p)[2] - exact[2]) / std)
     return np.array(found)
 
 
 @pytest.mark.mutation("test_errors_without_the_influence_of_zeta_are_found")
 def test_the_constants_solve_their_equation_and_have_their_errors():
     log_p, at, _ = normal_draws(0)
-    mixture = Mixture.of(log_p, at)
-    np.testing.assert_allclose(mixture.members.sum(axis=0), np.bincount(at), rtol=1e-6)
+    regression = ReverseLogisticRegression.of(log_p, at)
+    np.testing.assert_allclose(regression.members.sum(axis=0), np.bincount(at), rtol=1e-6)
     z = z_values()
     # 200 normal values: the sum of squares has a chi-square distribution, with these quantiles at 1e-5.
     assert 127 < (z**2).sum() < 294
@@ -106,8 +106,8 @@ def found_in(alone):
     """The skeleton of chains in given modes, and what becomes of it, given their shares or not."""
     pool = make_pool(4000)
     pool.chains = [in_mode(kind, c) for c, kind in enumerate(alone)]
-    found = find_maximum(pool, Beginning(np.log([0.1, 0.5])), 20, 0.2)
-    return found, lambda shares: resolve(pool, found, 20, shares, SEED)
+    found = find_maximum(pool, np.log([0.1, 0.5]), reserved=20, tol=0.2)
+    return found, lambda shares: resolve(pool, found, reserved=20, shares=shares, seed=SEED)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -192,7 +192,7 @@ def test_every_second_chain_goes_in_the_opposite_direction():
     """So a point is reached from either side, and what is left of the last visit cancels."""
     pool = make_pool(450)
     pool.chains = [in_mode(0, c) for c in range(4)]
-    find_maximum(pool, Beginning(np.log([0.1, 0.5])), 0, np.inf)
+    find_maximum(pool, np.log([0.1, 0.5]), reserved=0, tol=np.inf)
     steps = [set(zip(step.order[:-1], step.order[1:], strict=True)) for step in pool.steps]
     assert len(steps[0]) == 8
     for c in range(3):
@@ -207,7 +207,7 @@ def test_a_maximum_far_from_the_first_points_is_found():
         pool.chains = [in_mode(0, c) for c in range(4)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found = find_maximum(pool, Beginning(np.log(start)), 20, 0.2)
+            found = find_maximum(pool, np.log(start), reserved=20, tol=0.2)
         h.append(found.maximum)
     covariance = h[0].monte_carlo + h[1].monte_carlo
     away = h[0].log_h - h[1].log_h
@@ -220,7 +220,7 @@ def test_the_error_of_a_maximum_away_from_the_points_contains_the_distance():
     for max_iter in (250, 8000):
         pool = make_pool(max_iter)
         pool.chains = [in_mode(0, c) for c in range(4)]
-        found = find_maximum(pool, Beginning(np.log([0.1, 1.0])), 20, 0.2)
+        found = find_maximum(pool, np.log([0.1, 1.0]), reserved=20, tol=0.2)
         assert found.outside == (max_iter == 250)
         for each in (found, found.averaged(np.ones(4))):
             away, error = np.abs(each.maximum.log_h - found.centre)[1], np.sqrt(each.maximum.monte_carlo[1, 1])
@@ -261,7 +261,7 @@ def test_chains_in_different_modes_have_a_curve_each():
     """The mean of their log m; its error contains their spread."""
     pool = make_pool(8000, n_chains=2)
     pool.chains = [in_mode(0, 0), in_mode(2, 1)]
-    found = find_maximum(pool, Beginning(np.log([0.1, 0.5])), 20, np.inf)
+    found = find_maximum(pool, np.log([0.1, 0.5]), reserved=20, tol=np.inf)
     priors = np.array([[0.05, 0.2], [0.3, 0.3]])
     both, *own = (found.averaged(weights) for weights in ([0.5, 0.5], [1.0, 0.0], [0.0, 1.0]))
     (value, std), *each = (x.curve.log_ratio(*priors, (0.1, 0.5)) for x in (both, *own))

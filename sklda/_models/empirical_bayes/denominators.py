@@ -1,4 +1,7 @@
-"""The distribution of draws: a mixture over the points of a grid (serial tempering), or over a few fixed points."""
+"""The denominators of an estimate of m(h): the density of the distribution that its draws come from.
+
+The draws are at the points of a grid (serial tempering, full Bayes) or at a few fixed points (a skeleton).
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,32 +9,36 @@ from functools import cached_property
 import numpy as np
 from scipy.special import logsumexp, softmax
 
+from sklda._core.count_histograms import CountHistograms
+from sklda._models.empirical_bayes.observations import DirichletDraws
+from sklda._models.empirical_bayes.serial_tempering import Grid
 
-def mixture_denominators(draws, grid):
+
+def mixture_denominators(draws: CountHistograms | DirichletDraws, grid: Grid) -> np.ndarray:
     """log of (1 / J) sum_j p(w, z_i | h_j) / zeta_j: equation 2.10."""
-    doc, word = draws.doc_part(grid.alphas), draws.word_part(grid.etas)
+    doc = draws.doc_part(grid.alphas)
+    word = draws.word_part(grid.etas)
     log_p = (logsumexp(doc[i][:, None] + word[i] - grid.log_zeta) for i in range(len(draws)))
     return np.fromiter(log_p, float, len(draws)) - np.log(grid.log_zeta.size)
 
 
-def component_denominators(draws, grid, at):
+def component_denominators(draws: CountHistograms | DirichletDraws, grid: Grid, at: list) -> np.ndarray:
     """log of p(w, z_i | h_j) / zeta_j at the draw's own grid point j: equation 2.17."""
-    rows, (i, j) = np.arange(len(draws)), np.asarray(at).T
+    rows = np.arange(len(draws))
+    i, j = np.asarray(at).T
     return draws.doc_part(grid.alphas)[rows, i] + draws.word_part(grid.etas)[rows, j] - grid.log_zeta[i, j]
 
 
-def conditional_means(draws, grid):
+def conditional_means(draws: CountHistograms | DirichletDraws, grid: Grid) -> tuple[np.ndarray, np.ndarray]:
     """Means of the full conditional of the grid point given every draw.
 
-    Returns
-    -------
-    occupancy : ndarray of shape (n_alphas, n_etas)
-        Its mean over the draws.
-    log_h : ndarray of shape (n_draws, 2)
-        Means of log alpha and log eta under it.
+    The first result is its mean over the draws, (n_alphas, n_etas): the share of the draws at every point. The second
+    has its means of log alpha and log eta for every draw, (n_draws, 2).
     """
-    doc, word = draws.doc_part(grid.alphas), draws.word_part(grid.etas)
-    occupancy, log_h = np.zeros(grid.shape), np.empty((len(draws), 2))
+    doc = draws.doc_part(grid.alphas)
+    word = draws.word_part(grid.etas)
+    occupancy = np.zeros(grid.shape)
+    log_h = np.empty((len(draws), 2))
     for i in range(len(draws)):
         p = softmax(doc[i][:, None] + word[i] - grid.log_zeta)
         occupancy += p / len(draws)
@@ -40,18 +47,13 @@ def conditional_means(draws, grid):
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
-    """The distribution of draws at fixed points, with zeta at its fixed point on the same draws.
+class ReverseLogisticRegression:
+    """The distribution of draws at fixed points, with zeta at its fixed point on the same draws."""
 
-    Attributes
-    ----------
-    log_denominators : ndarray of shape (n_draws,)
-        log of sum_j s_j p(w, z_i | h_j) / zeta_j, where s_j is the share of the draws at point j.
-    members : ndarray of shape (n_draws, n_points)
-        Probability of point j given draw i. Their sums over draws are the numbers of draws at the points.
-    """
-
+    # log of sum_j s_j p(w, z_i | h_j) / zeta_j, where s_j is the share of the draws at point j; (n_draws,).
     log_denominators: np.ndarray
+    # Probability of point j given draw i, (n_draws, n_points). Their sums over draws are the numbers of draws at the
+    # points.
     members: np.ndarray
 
     @classmethod
@@ -63,12 +65,13 @@ class Mixture:
         of draws at the points are right to ten digits, or after 500.
         """
         used, n_at = np.unique(at, return_counts=True)
-        log_p, log_shares = log_p[:, used], np.log(n_at / len(at))
+        log_p = log_p[:, used]
+        log_shares = np.log(n_at / len(at))
         log_zeta = log_p.mean(axis=0)
         for _ in range(500):
             log_terms = log_p - log_zeta + log_shares
             log_d = logsumexp(log_terms, axis=1)
-            found = cls(log_d, np.exp(log_terms - log_d[:, None]))
+            found = cls(log_denominators=log_d, members=np.exp(log_terms - log_d[:, None]))
             sums = found.members.sum(axis=0)
             if np.abs(sums - n_at).max() < 1e-10 * len(log_p):
                 break

@@ -1,0 +1,310 @@
+"""Covariates of documents: any form of them as a data frame, and whether each is a number or a category."""
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from numbers import Real
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from sklda._core.arguments import check_no_mask, real_numbers
+from sklda._core.names import grouped, in_order, is_missing, listed, python_value, read_column, read_labels, read_once
+from sklda._core.warn import warn
+
+# Texts with more values than this, most of which one document has, get a warning: they may be numbers.
+_MANY_LEVELS = 10
+# Values that are no categories, because they lie on a scale.
+_ON_A_SCALE = date, time, timedelta, np.datetime64, np.timedelta64, complex
+
+
+# --- Any form as a data frame --------------------------------------------------------------------------------------
+
+
+def read_covariates(covariates):
+    """Covariates that are in memory and can be read several times, of which the rows can be taken."""
+    if hasattr(covariates, "__dask_graph__"):
+        covariates = covariates.compute()
+    if hasattr(covariates, "column_names") and hasattr(covariates, "to_pandas"):
+        # pyarrow
+        covariates = covariates.to_pandas()
+    if isinstance(covariates, Set):
+        raise TypeError(
+            f"covariates must be an array or a data frame with a row for each document, got a "
+            f"{type(covariates).__name__}, which has no order."
+        )
+    if isinstance(covariates, Mapping):
+        return {name: read_once(values) for name, values in covariates.items()}
+    return read_once(covariates)
+
+
+def has_names(covariates):
+    """Whether covariates are a data frame or a dict of columns."""
+    return isinstance(covariates, dict) or (hasattr(covariates, "columns") and hasattr(covariates, "__getitem__"))
+
+
+def covariate_frame(covariates, n_documents=None, known=None):
+    """Covariates as a data frame of pandas, with a text for the name of each column and no index.
+
+    Parameters
+    ----------
+    covariates : data frame, dict of columns, series, array, list or sparse matrix
+    n_documents : int, default=None
+        The number of rows that there must be. None: that of the longest column.
+    known : list of str, default=None
+        The columns of the fit, which are those of the result. Those of arrays are taken to be in this order.
+    """
+    columns, named = _named_columns(covariates)
+    if known == ["x0"] and not has_names(covariates):
+        # A series belongs to a fit without names, too.
+        named = False
+    if known is None and not columns:
+        raise ValueError("covariates has no column: give at least one covariate.")
+    if known is not None and named:
+        missing = [name for name in known if name not in columns]
+        if missing:
+            raise ValueError(f"covariates has no column {missing[0]!r}, which the fit had.")
+        columns = {name: columns[name] for name in known}
+    elif known is not None:
+        if len(columns) != len(known):
+            raise ValueError(f"covariates has {len(columns)} columns; the fit had {len(known)}: {', '.join(known)}.")
+        columns = dict(zip(known, columns.values(), strict=True))
+    columns = {name: _column(name, values) for name, values in columns.items()}
+    n_rows = {len(values) for values in columns.values()}
+    n_documents = max(n_rows) if n_documents is None else n_documents
+    for each in sorted(n_rows):
+        check_rows(each, n_documents)
+    return pd.DataFrame(columns)
+
+
+def _named_columns(covariates):
+    """The columns by their names, and whether the names were given: those of arrays are x0, x1, ..."""
+    if has_names(covariates):
+        names = list(covariates.columns if hasattr(covariates, "columns") else covariates)
+        shown = list(map(str, names))
+        if len(set(shown)) < len(names):
+            twice = next(name for name in shown if shown.count(name) > 1)
+            raise ValueError(f"covariates has two columns with the name {twice!r}.")
+        return {str(name): covariates[name] for name in names}, True
+    check_no_mask(covariates, "covariates")
+    is_array = isinstance(covariates, np.ndarray) or sp.issparse(covariates)
+    if not is_array and len(getattr(covariates, "shape", ())) == 1:
+        # A series, which has a type of its own and may have a name.
+        name = getattr(covariates, "name", None)
+        return ({"x0": covariates}, False) if name in (None, "") else ({str(name): covariates}, True)
+    if sp.issparse(covariates):
+        covariates = covariates.toarray()
+    if isinstance(covariates, (str, bytes)) or not hasattr(covariates, "__len__"):
+        raise TypeError(
+            f"covariates must be an array or a data frame with a row for each document, got {covariates!r}."
+        )
+    try:
+        values = covariates if isinstance(covariates, np.ndarray) else np.asarray(covariates, dtype=object)
+    except ValueError as error:
+        raise ValueError(f"covariates must be a matrix with a row for each document: {error}.") from error
+    if values.ndim not in (1, 2):
+        raise ValueError(f"covariates has {values.ndim} dimensions: it must have one row for each document.")
+    values = values[:, None] if values.ndim == 1 else values
+    return {f"x{j}": column for j, column in enumerate(values.T)}, False
+
+
+def _column(name, values):
+    """One column as pandas takes it, without an index."""
+    check_no_mask(values, f"covariate {name!r}")
+    if sp.issparse(values):
+        values = values.toarray()
+    shape = getattr(values, "shape", ())
+    if len(shape) == 2 and shape[1] == 1:
+        values = values.iloc[:, 0] if hasattr(values, "iloc") else np.asarray(values)[:, 0]
+    if isinstance(values, (pd.Series, pd.Index)):
+        return values.array
+    if hasattr(getattr(values, "dtype", None), "categories") and hasattr(values, "to_list"):
+        # polars, whose categories may have no order.
+        categories = values.dtype.categories
+        return (
+            pd.Categorical(values.to_list(), list(categories)) if hasattr(categories, "__len__") else values.to_list()
+        )
+    if not isinstance(values, (list, tuple, range, pd.api.extensions.ExtensionArray)):
+        values = np.asarray(values)
+        if values.ndim != 1:
+            raise ValueError(f"covariate {name!r} must have one value for each document.")
+    return values
+
+
+def check_rows(n_rows, n_documents):
+    """Refuse covariates of another number of documents."""
+    if n_rows != n_documents:
+        raise ValueError(f"covariates has {n_rows} rows; X has {n_documents} documents.")
+
+
+def with_value(frame, name, value):
+    """A copy of a data frame in which all documents have the same value of one covariate."""
+    if isinstance(value, (Real, str)):
+        return frame.assign(**{name: value})
+    column = np.empty(len(frame), dtype=object)
+    column[:] = [value] * len(frame)
+    return frame.assign(**{name: column})
+
+
+# --- Numbers and categories ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Covariate:
+    """One covariate of the documents.
+
+    Attributes
+    ----------
+    name : str
+    levels : tuple or None
+        The distinct values of a category; the first is the base. None: a number.
+    """
+
+    name: str
+    levels: tuple | None = None
+
+    @property
+    def terms(self):
+        """Names of the columns."""
+        return [self.name] if self.levels is None else [f"{self.name}[{level}]" for level in self.levels[1:]]
+
+    def columns(self, values):
+        """The columns of some documents, (n_documents, n_terms).
+
+        Raises
+        ------
+        ValueError
+            If a value is missing, not finite, or a category that the fit did not have.
+        """
+        if self.levels is None:
+            check_no_scale(self.name, values)
+            return _numbers(values, self.name)[:, None]
+        labels = _labels(values, self.name)
+        place = {level: j for j, level in enumerate(self.levels)}
+        # scikit-learn's OneHotEncoder takes neither tuples nor labels of several types.
+        index = np.array([place.get(label, -1) for label in labels])
+        if index.min(initial=0) < 0:
+            d = int(index.argmin())
+            raise ValueError(
+                f"covariate {self.name!r} of document {d} is {labels[d]!r}, which no document of the fit had. It had "
+                f"{listed(list(self.levels))}."
+            )
+        return index[:, None] == np.arange(1, len(self.levels))
+
+
+def covariate_of(name, values):
+    """What kind of covariate a column of a data frame is."""
+    is_categorical = isinstance(values.dtype, pd.CategoricalDtype)
+    if not is_categorical and _is_number(values):
+        return Covariate(name)
+    check_no_scale(name, values)
+    labels = _labels(values, name)
+    if is_categorical:
+        used = set(labels)
+        levels = read_labels(list(values.dtype.categories), f"the categories of covariate {name!r}", of="category")
+        return Covariate(name, tuple(level for level in levels if level in used))
+    levels = tuple(in_order(labels))
+    if len(levels) > _MANY_LEVELS and 2 * len(levels) > len(labels):
+        warn(
+            f"covariate {name!r} is a category with {len(levels)} different values, most of which one document has. "
+            "If they are numbers, give them as numbers."
+        )
+    return Covariate(name, levels)
+
+
+def _labels(values, name):
+    """The labels of a category, none of them missing."""
+    if values.dtype == object and any(isinstance(value, list) for value in values):
+        raise ValueError(f"covariate {name!r} must have one value for each document.")
+    labels = read_labels(values, f"covariate {name!r}", may_be_missing=True)
+    check_present(name, labels)
+    return labels
+
+
+def check_no_scale(name, values):
+    """Refuse dates, periods and other values that lie on a scale, and are neither numbers nor categories."""
+    kind = values.dtype if values.dtype.kind in "Mmc" else None
+    if values.dtype.kind == "O":
+        found = read_column(values, f"covariate {name!r}", "one value for each document")
+        kind = next((type(value).__name__ for value in found if is_on_scale(value)), None)
+    if kind is not None:
+        raise TypeError(
+            f"covariate {name!r} has values of type {kind}: give a real number, such as the year, or a text for "
+            "categories."
+        )
+
+
+def is_on_scale(value):
+    """Whether a value is a date, a period, a duration or a complex number."""
+    # Periods of pandas
+    return isinstance(value, _ON_A_SCALE) or (hasattr(value, "to_timestamp") and hasattr(value, "freq"))
+
+
+def check_present(name, values):
+    """Refuse a covariate with a missing value."""
+    for d, value in enumerate(values):
+        if is_missing(value):
+            raise ValueError(f"covariate {name!r} of document {d} is missing ({value!r}): each document needs a value.")
+
+
+def _is_number(values):
+    """Whether all values are real numbers. Missing ones are floats, or None beside numbers."""
+    array = np.asarray(values)
+    if array.dtype.kind in "biuf":
+        return True
+    if array.dtype.kind != "O" or not array.size:
+        return False
+    present = (value for value in map(python_value, array) if not is_missing(value))
+    return isinstance(next(present, None), (Real, Decimal)) and all(
+        isinstance(value, (Real, Decimal)) for value in present
+    )
+
+
+def _numbers(values, name):
+    """A column of finite numbers."""
+    shown = np.asarray(values)
+    if shown.dtype.kind == "O":
+        shown = read_column(values, f"covariate {name!r}", "one value for each document")
+        check_present(name, shown)
+    numbers = real_numbers(shown, f"covariate {name!r}")
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad):
+        raise ValueError(f"covariate {name!r} of document {bad[0]} is {numbers[bad[0]]}: it must be a finite number.")
+    return numbers
+
+
+# --- Sources -------------------------------------------------------------------------------------------------------
+
+
+def warn_of_sources(frame, variables):
+    """Warn if a covariate is the same for all documents that have the same value of another column.
+
+    Such a column may be their source. Columns in which values have fewer than two documents on average, real numbers,
+    and those that only name the values of the covariate are none.
+    """
+    codes, sources = {}, {}
+    for name in dict.fromkeys([*variables, *frame]):
+        try:
+            codes[name] = grouped(read_labels(frame[name], "a covariate", may_be_missing=name in variables))[1]
+        except (TypeError, ValueError):
+            # Such as lists of words.
+            continue
+        n_values = codes[name].max() + 1
+        if np.asarray(frame[name]).dtype.kind != "f" and 2 * n_values <= len(frame):
+            sources[name] = n_values
+    for name in variables:
+        n_values = codes[name].max() + 1 if name in codes else 1
+        nested = [
+            source
+            for source, n in sources.items()
+            if 1 < n_values < n and len(np.unique(codes[source] * n_values + codes[name])) == n
+        ]
+        if nested:
+            source = min(nested, key=sources.__getitem__)
+            warn(
+                f"covariate {name!r} is the same for all documents with one value of {source!r}. If such documents are "
+                "alike for other reasons too, the errors of its effects are too small, often several times: give "
+                f"clusters=covariates[{source!r}]."
+            )
