@@ -29,7 +29,7 @@ def word_association(
         The cue words, as columns or as words.
     vocabulary : array-like of n_features str, or dict of {str: int}, default=None
         Words of the columns, if a cue is a str: ``get_feature_names_out()`` or ``vocabulary_`` of a vectorizer. None:
-        those that the model knows, see `sklda.inspection.describe`.
+        those of the model, see `sklda.inspection.describe`.
 
     Returns
     -------
