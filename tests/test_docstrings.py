@@ -22,7 +22,6 @@ PUBLIC = [
 ]
 
 
-@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_run(name):
     failed, _ = doctest.testmod(importlib.import_module(name))
