@@ -80,6 +80,7 @@ def headings(text):
         if ">>>" in page.read_text(encoding="utf-8")
     ],
 )
+@pytest.mark.filterwarnings("error:.*words are column numbers:UserWarning")
 def test_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)

@@ -21,9 +21,9 @@ def describe(
 ) -> Description:
     """A model together with the names of its words, topics and documents, which all functions take in its place.
 
-    A model has its words if X of the fit was a data frame, if it is behind a vectorizer in a pipeline, or if it has
-    the parameter ``vocabulary``. It has names of its topics by ``set_topic_names``. Documents in a data frame or a
-    series have the names of its index. Where names are not known in one of these ways, say them here, once.
+    The words of a model are known if X of the fit was a data frame, if a vectorizer is before it in a pipeline, or if
+    it has the parameter ``vocabulary``. Names of topics are those of ``set_topic_names``. Documents in a data frame or
+    a series have the names of its index. Where names are not known in one of these ways, say them here, once.
 
     Parameters
     ----------

@@ -196,7 +196,7 @@ def _up_to_topics(pipeline):
 
 
 def words_of(model, n_features):
-    """Words of the columns, a list of n_features str: those of a description, or of the model; None without any.
+    """Words of the columns, a list of n_features str: those of a description, or of its model; None without any.
 
     An error if a description has others than the model, or another number of them.
     """
@@ -205,7 +205,7 @@ def words_of(model, n_features):
 
 
 def known_words(model, n_features):
-    """The words of a model, a list of n_features str, or None.
+    """Words of a model, a list of n_features str; None if they are not known.
 
     They are those of the fit, of the steps before it in the innermost pipeline, or of its `vocabulary`.
     """

@@ -193,9 +193,9 @@ def _tables(draw, session, model, X, refuse, K):
     table = session.call(inspection.topic_table, model, given, by=by, n_words=n)
     session.require(table is None or len(table) >= K, "every topic has rows")
     described = session.call(inspection.describe, model, given, document_names=documents)
-    table = session.call(inspection.document_table, model if described is None else described)
-    session.require(table is None or given is None or len(table) == D, "every document has a row")
     if described is not None:
+        table = session.call(inspection.document_table, described)
+        session.require(table is None or given is None or len(table) == D, "every document has a row")
         session.call(inspection.top_documents, described, n_documents=n)
     session.call(inspection.similarity_table, model)
     effects = {"n_draws": draw.pick([1, 3]), "topics": draw.pick([None, [0]])}

@@ -51,7 +51,7 @@ PUBLIC = {
     for method in (("from_estimator", "from_models") if inspect.isclass(getattr(module, name)) else ("",))
     if (not method or hasattr(getattr(module, name), method)) and "_scorer" not in name
 }
-# First arguments of functions that do not take one model; and those that may stand behind model and X without a name.
+# The first arguments where they are not one model and X, and those after model and X that need no keyword.
 FIRST = {
     "compare_topic_models": ["a", "b", "X"],
     "log_evidence": ["X", "n_components"],

@@ -214,7 +214,7 @@ def test_columns_that_are_not_used_may_hold_anything():
     some = COUNTS.copy()
     some[0] = 0
     with pytest.warns(UserWarning, match="1 of 80 documents have no words"):
-        topic_effects(some, LDA, {name: frame[name].tolist() for name in frame}, formula="y", n_draws=2)
+        topic_effects(LDA, some, {name: frame[name].tolist() for name in frame}, formula="y", n_draws=2)
     with pytest.raises(ValueError, match="there is nothing to show"):
         TopicEffectsDisplay.from_estimator(LDA, COUNTS, frame, formula="1", n_draws=2)
     with pytest.raises(ValueError, match="two columns with the name 'y'"):

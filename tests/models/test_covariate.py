@@ -472,7 +472,7 @@ def test_scores_take_the_covariates_or_refuse(fitted):
         with pytest.raises(TypeError, match="arrays have no covariates"):
             score(arrays, X, covariates=Z)
         with pytest.raises(TypeError, match="GibbsLDA has no covariates"):
-            score(X, GibbsLDA(2, max_iter=2).fit(X), covariates=Z)
+            score(GibbsLDA(2, max_iter=2).fit(X), X, covariates=Z)
     scorer = metrics.make_held_out_scorer(n_temperatures=5)
     assert scorer(fitted, X, covariates=Z) == scorer(arrays, X)
     for call in (
