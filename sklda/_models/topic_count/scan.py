@@ -145,6 +145,10 @@ class Scan:
         by_runs = EvidenceTable.of(self.by_count)
         table = self._raised(by_runs)
         drawn = self._draws(table)
+        return self._next_of_range(by_runs, table, drawn) or self._next_for_precision(table, drawn)
+
+    def _next_of_range(self, by_runs, table, drawn) -> dict[int, int]:
+        """The next runs that look for likely numbers of topics; empty when all are found."""
         counts = drawn.counts
         has_runs = np.searchsorted(counts, table.counts)
         posterior = table.value + drawn.log_prior[has_runs]
@@ -169,6 +173,13 @@ class Scan:
                 # Nothing bounds the last gap from the right: it is halved.
                 highest = np.searchsorted(counts, np.sqrt(counts[has_runs[-2]] * counts[has_runs[-1]]))
             return self._lengths(counts[[highest]], table)
+        return {}
+
+    def _next_for_precision(self, table, drawn) -> dict[int, int]:
+        """The next runs where all likely numbers of topics are found; empty if the posterior is precise."""
+        counts = drawn.counts
+        has_runs = np.searchsorted(counts, table.counts)
+        best = has_runs[np.argmax(table.value + drawn.log_prior[has_runs])]
 
         # Is the posterior precise, as probabilities of single T, or at least in its mean?
         precise = drawn.probability.std(axis=0).max() <= _LARGEST_ERROR
@@ -345,8 +356,12 @@ class Scan:
         )
 
     def _known(self) -> str:
-        """The posterior so far, in words."""
-        drawn = self._draws(self._raised(EvidenceTable.of(self.by_count)))
+        """The posterior so far, in words, from when the likely numbers of topics are found."""
+        by_runs = EvidenceTable.of(self.by_count)
+        table = self._raised(by_runs)
+        drawn = self._draws(table)
+        if self._next_of_range(by_runs, table, drawn):
+            return f"; {self.budget.n_sweeps} sweeps so far; likely numbers of topics are still to be found"
         probability = drawn.probability.mean(axis=0)
         low, high = credible_interval(drawn.counts, probability)
         mode = f"{drawn.counts[np.argmax(probability)]} topics ({probability.max():.2f}), {low} to {high} with 0.95"

@@ -391,8 +391,19 @@ def test_verbose_says_the_cost_and_what_is_known(X, capsys):
     runs, most = map(int, re.search(words, first).groups())
     assert runs == 3 * 2 * (int(1.5 * 21) + 21 + 2 * 21 + 1)
     assert most == 120_000
-    known = r"; \d+ sweeps so far; most likely: \d topics \(\d\.\d\d\), \d to \d with 0\.95"
-    assert all(re.search(known, line) for line in lines)
+    sweeps, known = r"; \d+ sweeps so far; ", r"most likely: \d topics \(\d\.\d\d\), \d to \d with 0\.95"
+    assert all(re.search(rf"{sweeps}({known}|likely numbers of topics are still to be found)", line) for line in lines)
+    assert re.search(known, lines[-1])
+
+
+@ignore
+def test_verbose_names_no_number_of_topics_before_the_range_is_found(capsys):
+    # Documents of one topic each, of nine topics: the first runs have one to four topics.
+    X = np.kron(np.eye(9, dtype=int), np.full((8, 4), 10))
+    TopicCountLDA(**PRIORS, n_temperatures=21, verbose=1, random_state=0).fit(X)
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert "still to be found" in lines[0] and "most likely" not in lines[0]
+    assert "most likely: 9 topics" in lines[-1]
 
 
 # The range
