@@ -309,7 +309,7 @@ CASES = [
     Case("New documents", new_documents, *_TRIPLED),
     Case("LabeledLDA", labels, *_TRIPLED, short=35),
     Case("CompoundLDA", mixtures, {"fitted_gamma": 20.0}, "gamma of the fit times ten"),
-    Case("CompoundLDA, HDP", hierarchical, {"fitted_shape": 20.0}, "ten times the prior mean of a"),
+    Case("HDPLDA", hierarchical, {"fitted_shape": 20.0}, "ten times the prior mean of a"),
     Case("EmpiricalBayesLDA, skeleton", _of(priors, method="skeleton"), *_FOUR_TIMES),
     Case("EmpiricalBayesLDA, full Bayes", _of(priors, method="full_bayes"), *_FOUR_TIMES),
     Case("TopicCountLDA, scan", _of(topic_count, method="scan", **_SCAN), *_FEW),
