@@ -4,6 +4,7 @@ The functions are found by the names of their arguments, so a new one is among t
 """
 
 import inspect
+import warnings
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 
@@ -13,7 +14,17 @@ import pytest
 import scipy.sparse as sp
 
 import sklda
-from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, LabeledLDA, datasets, inspection, metrics
+from sklda import (
+    HDPLDA,
+    CompoundLDA,
+    ConsensusTopics,
+    CovariateLDA,
+    GibbsLDA,
+    LabeledLDA,
+    datasets,
+    inspection,
+    metrics,
+)
 from sklda._core.names import (
     check_same_order,
     find_words,
@@ -35,6 +46,10 @@ WORDS = [f"w{(7 * v) % V:02}" for v in range(V)]
 SOURCES = ["b", "a", "c"] * (D // 3)
 GIBBS = GibbsLDA(K, max_iter=6, n_chains=2, random_state=0).fit(X)
 COMPOUND = CompoundLDA(K, max_iter=6, random_state=0).fit(X, collections=SOURCES)
+with warnings.catch_warnings():
+    # So few topics are too few.
+    warnings.simplefilter("ignore", UserWarning)
+    HDP = HDPLDA(K, n_chains=1, max_iter=6, random_state=0).fit(X, collections=SOURCES)
 COVARIATE = CovariateLDA(K, max_iter=6, random_state=0).fit(X, covariates=SOURCES)
 LABELED = LabeledLDA(max_iter=6, random_state=0).fit(X, SOURCES)
 CONSENSUS = ConsensusTopics(GibbsLDA(K, max_iter=6), n_fits=2, min_prevalence=0.5, random_state=0)
@@ -160,6 +175,7 @@ NEEDED = {
 }
 ESTIMATORS = {
     "CompoundLDA": lambda: COMPOUND,
+    "HDPLDA": lambda: HDP,
     "CovariateLDA": lambda: COVARIATE,
     **dict.fromkeys(
         ("GibbsLDA", "CollapsedVariationalLDA", "EmpiricalBayesLDA", "TopicCountLDA", "LabeledLDA", "ConsensusTopics"),

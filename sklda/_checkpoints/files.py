@@ -153,14 +153,21 @@ def _write_beside(path, fill):
 
 
 def foreign_file(folder):
-    """The first file of a folder that is not of a checkpoint, or None. Without a header, no whole file is."""
+    """The first file of a folder that is not of a checkpoint, or None."""
     has_header = read_header(folder) is not None
     for file in sorted(folder.iterdir()):
         if file.is_file() and (_BESIDE.fullmatch(file.name) or file.name == "lock"):
             continue
-        if not (has_header and file.is_file() and _OWN.fullmatch(file.name)):
+        # A process that is killed while its fit begins leaves files without a header.
+        if not (file.is_file() and _OWN.fullmatch(file.name) and (has_header or _has_mark(file))):
             return file
     return None
+
+
+def _has_mark(path):
+    """Whether a file has the mark of this module."""
+    with open(path, "rb") as file:
+        return file.read(len(_MARK)) == _MARK
 
 
 def states(folder):
@@ -170,7 +177,8 @@ def states(folder):
 
 def remove(folder, keep=()):
     """Remove the files of a checkpoint, but those of some names; and the folder, if it has no others."""
-    for file in [*folder.iterdir()]:
+    # The header is first: a process that is killed here leaves no header of a fit whose other files are gone.
+    for file in sorted(folder.iterdir(), key=lambda file: file.name != "header.json"):
         if file.name not in keep and (_OWN.fullmatch(file.name) or _BESIDE.fullmatch(file.name)):
             file.unlink()
     with suppress(OSError):

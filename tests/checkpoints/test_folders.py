@@ -89,6 +89,17 @@ def test_a_fit_that_has_ended_is_replaced(folder, corpus, same_fit):
     assert same_fit(GibbsLDA.resume(folder, corpus).set_callbacks(), pickle.loads(pickle.dumps(other.set_callbacks())))
 
 
+@pytest.mark.parametrize("missing", [["header.json"], ["header.json", "fitted"]], ids=["in place of another", "new"])
+def test_a_fit_that_is_killed_before_its_header(folder, corpus, whole, same_fit, missing):
+    saved_in(folder).fit(corpus)
+    for name in missing:
+        (folder / name).unlink()
+    with pytest.raises(ValueError, match="has no checkpoint that can be read"):
+        GibbsLDA.resume(folder, corpus)
+    assert same_fit(saved_in(folder).fit(corpus).set_callbacks(), whole)
+    assert files(folder) == ENDED
+
+
 def test_other_files_are_left_alone(folder, corpus):
     folder.mkdir(parents=True)
     (folder / "thesis.tex").write_text("theorem")
