@@ -205,7 +205,8 @@ class FormulaDesign:
             raise self._error(error, names) from error
         if not isinstance(parsed, SimpleFormula):
             raise ValueError(
-                f"formula = {self.formula!r} has several parts: give the terms only, such as 'year + source'."
+                f"formula = {self.formula!r} has several parts, such as a left side: give only the terms on which "
+                "topics depend, such as 'year + source'."
             )
         for factor in (factor for term in parsed for factor in term.factors):
             if factor.eval_method.value != "python":
