@@ -1,5 +1,7 @@
 """Progress of a fit: printed lines, and the callbacks of scikit-learn 1.9 and later."""
 
+import shutil
+import sys
 import time
 from typing import Self
 
@@ -45,6 +47,10 @@ except ImportError:
         return method
 
 
+# Seconds between two states of a line that is updated.
+_REFRESH = 0.1
+
+
 def with_callbacks(method: Method) -> Method:
     """Decorator: callbacks learn of the beginning and of the end of a fit."""
     return _with_callbacks(method)
@@ -85,6 +91,9 @@ class Report(Progress):
         self.estimator, self.data, self.fitted_attributes = estimator, data, fitted_attributes
         self.n_chains, self.n_sweeps, self.n_annealed = n_chains, n_sweeps, n_annealed
         self.prints, self.ended, self.start_time, self.root = bool(estimator.verbose), set(), time.perf_counter(), root
+        self.updates = estimator.verbose == 1 and _is_watched(sys.stdout)
+        # Tenths of all sweeps that have a line; the width of the line that is updated, 0 without one, and its time.
+        self.n_tenths, self.open_width, self.updated = 0, 0, 0.0
         self._begin(root)
         if n_chains is None:
             self._begin_stage()
@@ -122,6 +131,7 @@ class Report(Progress):
             self._print(text)
 
     def end(self, result):
+        self._close_line()
         if self.n_chains is not None:
             for context, chain in zip(self.chains, result, strict=True):
                 self._end(context, [chain])
@@ -142,15 +152,52 @@ class Report(Progress):
         )
 
     def _print_sweep(self, index, chain):
-        done, total, verbose = self.n_done[index], self.n_sweeps, self.estimator.verbose
-        every = 1 if verbose > 1 else max(total // 10, 1)
-        if verbose and (done % every == 0 or done == total):
-            sweep = f"chain {index + 1} of {self.n_chains}, sweep {done} of {total}"
+        if not self.prints:
+            return
+        done, log_joint = self.n_done[index], chain.trace[-1]
+        per_token = log_joint / chain.corpus.n_tokens
+        if self.updates:
+            # As short as the narrowest terminal.
+            if time.perf_counter() > self.updated + _REFRESH or done == self.n_sweeps:
+                self._update(
+                    f"chain {index + 1}/{self.n_chains}, sweep {done}/{self.n_sweeps}: {per_token:.4f} nats a token"
+                )
+        elif self._has_line():
+            sweep = f"chain {index + 1} of {self.n_chains}, sweep {done} of {self.n_sweeps}"
             sweep += " (annealed)" if done <= self.n_annealed else ""
-            log_joint, n_tokens = chain.trace[-1], chain.corpus.n_tokens
-            self._print(f"{sweep}: log joint {log_joint:.6g} nats ({log_joint / n_tokens:.4f} a token)")
+            self._print(f"{sweep}: log joint {log_joint:.6g} nats ({per_token:.4f} a token)")
+
+    def _has_line(self):
+        """Whether the sweeps that are done have a line: each of them, or every tenth of those of all chains."""
+        if self.estimator.verbose > 1:
+            return True
+        done, total = sum(self.n_done), self.n_chains * self.n_sweeps
+        n_tenths = done // max(total // 10, 1)
+        has_line = n_tenths > self.n_tenths or done == total
+        self.n_tenths = n_tenths
+        return has_line
 
     def _print(self, text):
-        seconds = time.perf_counter() - self.start_time
+        self._close_line()
         # One string with its line break, because chains in threads print at the same time.
-        print(f"[{type(self.estimator).__name__}] {text}, {seconds:.1f} s\n", end="", flush=True)
+        print(f"{self._with_time(text)}\n", end="", flush=True)
+
+    def _update(self, text):
+        """Write the text over the last one."""
+        # A longer line would go on in the next row, and could not be written over.
+        text = self._with_time(text)[: shutil.get_terminal_size().columns - 1]
+        print("\r" + text.ljust(self.open_width), end="", flush=True)
+        self.open_width, self.updated = len(text), time.perf_counter()
+
+    def _close_line(self):
+        if self.open_width:
+            print(flush=True)
+        self.open_width = 0
+
+    def _with_time(self, text):
+        return f"[{type(self.estimator).__name__}] {text}, {time.perf_counter() - self.start_time:.1f} s"
+
+
+def _is_watched(stream):
+    """Whether a line that is written over is seen as one line: in a terminal or a notebook."""
+    return stream.isatty() or type(stream).__module__.startswith("ipykernel")

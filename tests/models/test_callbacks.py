@@ -1,7 +1,12 @@
 """Progress of a fit: printed lines, and scikit-learn's callbacks."""
 
+import os
 import pickle
 import re
+import subprocess
+import sys
+import textwrap
+from contextlib import suppress
 
 import joblib
 import numpy as np
@@ -64,6 +69,47 @@ def test_verbose_of_several_chains(counts, capsys):
     make(verbose=2, max_iter=3, n_chains=2, n_jobs=2).fit(counts)
     lines = read(capsys.readouterr().out)
     assert sorted(line[:4] for line in lines) == [(c, 2, s, 3) for c in (1, 2) for s in (1, 2, 3)]
+
+
+def test_verbose_has_ten_lines_for_all_chains(counts, capsys):
+    make(verbose=1, max_iter=25, n_chains=4).fit(counts)
+    lines = read(capsys.readouterr().out)
+    assert [(line[0] - 1) * 25 + line[2] for line in lines] == list(range(10, 101, 10))
+
+
+@pytest.mark.parametrize(("verbose", "columns"), [(1, 80), (1, 40), (2, 80)])
+def test_verbose_in_a_terminal(verbose, columns):
+    pty = pytest.importorskip("pty", reason="Windows has no terminals of this kind")
+    main, terminal = pty.openpty()
+    program = f"""
+        import numpy as np
+        from sklda import GibbsLDA
+
+        X = np.random.default_rng(0).poisson(1, (30, 12))
+        lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, n_chains=2, max_iter=30, verbose={verbose})
+        lda.fit(X)
+        print("the end")
+        """
+    environment = os.environ | {"COLUMNS": str(columns)}
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)]
+    with subprocess.Popen(command, stdout=terminal, env=environment) as process:
+        os.close(terminal)
+        shown = b""
+        with suppress(OSError):
+            while part := os.read(main, 10_000):
+                shown += part
+        assert process.wait() == 0
+    os.close(main)
+    *rows, last, after = shown.decode().split("\r\n")
+    assert (last, after) == ("the end", "")
+    if verbose == 2:
+        assert len(rows) == 60 and not any("\r" in row for row in rows)
+    else:
+        # One row, of which the last state stays.
+        (row,) = rows
+        states = row.split("\r")[1:]
+        assert len(states) > 1 and all(len(state) < columns for state in states)
+        assert "chain 2/2, sweep 30/30"[: columns - len("[GibbsLDA] ") - 1] in states[-1]
 
 
 def test_verbose_of_a_warm_start_counts_its_own_sweeps(counts, capsys):

@@ -348,8 +348,8 @@ def test_an_alpha_for_every_topic(X):
 def test_progress_is_printed(X, capsys):
     EmpiricalBayesLDA(2, n_tuning=50, max_iter=500, verbose=1, random_state=0).fit(X)
     out = capsys.readouterr().out
-    for line in ("chain 1 of 4, sweep 100 of 500", "chains have learnt doc_topic_prior", "draws at 9 points"):
-        assert f"[EmpiricalBayesLDA] {line}" in out or line in out
+    for line in (r"chain \d of 4, sweep \d+ of 500", "chains have learnt doc_topic_prior", "draws at 9 points"):
+        assert re.search(line, out)
 
 
 def test_a_fit_ends_when_it_is_precise_enough(X, fitted):

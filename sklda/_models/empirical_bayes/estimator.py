@@ -117,8 +117,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
     verbose : int, default=0
-        1 prints the expected cost, what was found after every stage, and about ten lines for each chain; 2 prints a
-        line for every sweep.
+        1 prints the expected cost, what was found after every stage, and a line that is updated in a terminal or a
+        notebook, else ten lines; 2 prints a line for every sweep.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the fit and `transform` after it are the same every time.
 
