@@ -136,8 +136,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Number of chains at a time; with a single chain and a sampler other than ``"collapsed"``, of workers or blocks
         of documents. In `transform`: number of blocks of 64 documents. Results do not depend on it.
     verbose : int, default=0
-        1 shows one line that is updated in a terminal or a notebook, and else prints ten lines; 2 prints a line for every
-        sweep. Both say when one chain of a large corpus uses one core only.
+        1 shows one line that is updated in a terminal or a notebook, and else prints ten lines; 2 prints a line for
+        every sweep. Both say when one chain of a large corpus uses one core only.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the results of `fit` and of `transform` after it are reproducible.
 
