@@ -74,6 +74,14 @@ def test_the_tables_of_the_page_are_those_of_the_classes():
     assert split()[1] == tables(), "python tests/test_vocabulary.py writes the tables"
 
 
+def test_the_page_of_the_api_has_each_public_name_once():
+    text = (PAGE.parents[1] / "api.rst").read_text(encoding="utf-8")
+    listed = re.findall(r"^(?:   |\.\. data:: )([\w.]+)$", text, re.MULTILINE)
+    modules = "callbacks", "datasets", "inspection", "metrics"
+    public = {f"{name}.{own}" for name in modules for own in getattr(sklda, name).__all__}
+    assert sorted(listed) == sorted(public | set(sklda.__all__) - set(modules))
+
+
 # Defaults that differ between estimators, with the page that says why.
 DIFFERENT = {
     "n_components": "hdp",
