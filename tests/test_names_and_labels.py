@@ -131,6 +131,8 @@ def call(public, method, argument, value, folder):
     given = {argument: value}
     if argument not in parameters:
         model, given = inspection.describe(model, X, **given), {}
+    elif argument == "cue":
+        model = inspection.describe(model, feature_names=WORDS)
     needed = {
         "estimator": model,
         "models": [model, COMPOUND],
@@ -160,8 +162,6 @@ def call(public, method, argument, value, folder):
         given.setdefault("groups", SOURCES)
     elif name == "TopicContrastDisplay" and argument != "groups":
         given |= {"other_topic": 1}
-    if argument == "cue":
-        given["vocabulary"] = WORDS
     if name == "topic_hierarchy":
         given["of"] = "documents"
     return function(**given)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from numbers import Integral
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from sklda._core.names import find_words, read_column, read_vocabulary
@@ -15,9 +14,7 @@ from sklda._core.types import Model
 from sklda.metrics._models import refuse_covariates, topic_weights, unwrap, words_of
 
 
-def word_association(
-    estimator: Model, cue: int | str | Sequence[int | str], *, vocabulary: ArrayLike | dict[str, int] | None = None
-) -> np.ndarray:
+def word_association(estimator: Model, cue: int | str | Sequence[int | str]) -> np.ndarray:
     """Probability of every word given a cue word of the same topic, p(w | cue).
 
     Parameters
@@ -26,10 +23,7 @@ def word_association(
         A fitted topic model with ``components_``, a pipeline or search that has one, or the weights of words in
         topics, not negative. A pair has these weights and alpha, a float or an array of shape (n_components,).
     cue : int, str, or sequence of these
-        The cue words, as columns or as words.
-    vocabulary : array-like of n_features str, or dict of {str: int}, default=None
-        Words of the columns, if a cue is a str: ``get_feature_names_out()`` or ``vocabulary_`` of a vectorizer. None:
-        those of the model, see `sklda.inspection.describe`.
+        The cue words, as columns or as words. `sklda.inspection.describe` says which words a model knows.
 
     Returns
     -------
@@ -41,7 +35,7 @@ def word_association(
     ------
     ValueError
         If the topics are not a matrix of finite values that are not negative, a cue is out of range or not in the
-        vocabulary, or its name is given and names are not known.
+        vocabulary, or is a word and the words of the columns are not known.
     TypeError
         If a cue is neither a word nor a number, the model has no topics, or it was fitted with covariates: give the
         pair ``(lda.topic_word_, alpha)`` with the alpha of a document.
@@ -69,11 +63,13 @@ def word_association(
 
     Examples
     --------
+    >>> from sklda.inspection import describe
     >>> from sklda.metrics import word_association
     >>> topic_word = [[0.5, 0.4, 0.1, 0.0], [0.0, 0.1, 0.4, 0.5]]
     >>> word_association(topic_word, cue=1).round(2)
     array([0.4 , 0.34, 0.16, 0.1 ])
-    >>> word_association(topic_word, cue="pear", vocabulary=["apple", "pear", "bolt", "nut"]).round(2)
+    >>> named = describe(topic_word, feature_names=["apple", "pear", "bolt", "nut"])
+    >>> word_association(named, cue="pear").round(2)
     array([0.4 , 0.34, 0.16, 0.1 ])
     """
     weights, alpha = topic_weights(None, estimator)[0], 1.0
@@ -88,18 +84,19 @@ def word_association(
     phi = weights / sums
     if inner is not None:
         alpha = check_prior(inner, "doc_topic_prior", {"one per topic": (len(phi),)})
-    known = words_of(estimator, phi.shape[1])
-    names = known if vocabulary is None else vocabulary
-    names = None if names is None else read_vocabulary(names, "vocabulary", phi.shape[1], known)
+    names = words_of(estimator, phi.shape[1])
     single = isinstance(cue, (str, Integral))
     cues = read_column([cue] if single else cue, "cue", "a word, a column, or several of these")
     words = [each for each in cues if isinstance(each, str)]
     if words and names is None:
         raise ValueError(
-            f"The cue {words[0]!r} is a word, but the words of the columns are not known: give vocabulary, or "
-            "describe(estimator, feature_names=...)."
+            f"The cue {words[0]!r} is a word, but the words of the columns are not known: give "
+            "describe(estimator, feature_names=...) in place of the estimator."
         )
-    place = dict(zip(words, find_words(words, names, "cue"), strict=True)) if words else {}
+    place = {}
+    if words:
+        columns_of_words = read_vocabulary(names, "feature_names", phi.shape[1])
+        place = dict(zip(words, find_words(words, columns_of_words, "cue"), strict=True))
     columns = [place[each] if isinstance(each, str) else _column(each, phi.shape[1]) for each in cues]
     topics = np.broadcast_to(alpha, len(phi)) * phi[:, columns].T
     # A cue that no topic has does not determine the topic.
