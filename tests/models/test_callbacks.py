@@ -91,7 +91,7 @@ def test_verbose_in_a_terminal(verbose, columns):
         print("the end")
         """
     environment = os.environ | {"COLUMNS": str(columns)}
-    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)]
+    command = [sys.executable, "-P", "-W", "ignore", "-c", textwrap.dedent(program)]
     with subprocess.Popen(command, stdout=terminal, env=environment) as process:
         os.close(terminal)
         shown = b""
