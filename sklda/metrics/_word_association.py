@@ -34,8 +34,8 @@ def word_association(estimator: Model, cue: int | str | Sequence[int | str]) -> 
     Raises
     ------
     ValueError
-        If the topics are not a matrix of finite values that are not negative, a cue is out of range or not in the
-        vocabulary, or is a word and the words of the columns are not known.
+        If the topics are not a matrix of finite values that are not negative. If a cue is out of range, not in the
+        vocabulary, or a word although the words of the columns are not known.
     TypeError
         If a cue is neither a word nor a number, the model has no topics, or it was fitted with covariates: give the
         pair ``(lda.topic_word_, alpha)`` with the alpha of a document.
