@@ -23,7 +23,7 @@ def word_association(estimator: Model, cue: int | str | Sequence[int | str]) -> 
         A fitted topic model with ``components_``, a pipeline or search that has one, or the weights of words in
         topics, not negative. A pair has these weights and alpha, a float or an array of shape (n_components,).
     cue : int, str, or sequence of these
-        The cue words, as columns or as words. `sklda.inspection.describe` says which words a model knows.
+        The cue words, as columns or as words: those of the model, see `sklda.inspection.describe`.
 
     Returns
     -------
