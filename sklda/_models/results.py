@@ -1,6 +1,7 @@
 """Fitted attributes from chains: means over draws, uncertainty, all chains, diagnostics."""
 
 import copy
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -9,7 +10,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
-from sklda._core import random
 from sklda._core.consensus import SAME_TOPIC, has_own_words, stability_and_prevalence
 from sklda._core.corpus import Corpus
 from sklda._core.diagnostics import diagnose, std_of_proportions
@@ -38,7 +38,7 @@ _LARGE_R_HAT, _FEWEST_SWEEPS = 2.0, 50
 _TOPICS_EACH = 12
 
 
-class FitResults:
+class FitResults(ABC):
     """What a fit keeps beside its attributes; those of all models have this form. A fitted estimator has ``_results_``.
 
     Attributes
@@ -49,7 +49,7 @@ class FitResults:
     best : int
         Index of the chain that is kept.
     continues : bool
-        Whether sweeps can go on from the last draw, see `continued_chain`.
+        Whether sweeps can go on from the last draw, see `ChainResults.continued_chain`.
     """
 
     corpus: Corpus
@@ -57,30 +57,13 @@ class FitResults:
     best: int
     continues = False
 
+    @abstractmethod
     def attributes(self):
         """The fitted attributes, a dict."""
-        raise NotImplementedError
-
-    def sample(self, n_samples, seed):
-        """theta and phi of `n_samples` draws."""
-        raise NotImplementedError
 
     def kept_draws(self):
         """The draws of z in the means of the kept chain, `KeptDraws`; None if there are none."""
         return None
-
-    def has_topics(self, topic_word):
-        """Which topics every chain of `draw_doc_topic` has, (n_chains, n_components)."""
-        return np.ones((1, len(topic_word)), bool)
-
-    def draw_doc_topic(self, n_draws, seed, topic_word):
-        """Iterate over draws of theta."""
-        for i in range(n_draws):
-            yield self.sample(1, random.child(seed, i))[0][0]
-
-    def continued_chain(self, seed):
-        """A chain that goes on from the last draw of the kept one, with other random numbers."""
-        raise NotImplementedError
 
 
 class RunResults(FitResults):

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from sklda._core import random
 from sklda._core.diagnostics import std_of_proportions
 from sklda._core.names import listed, read_labels
 from sklda._core.warn import warn
@@ -117,9 +118,19 @@ class AscentResults(FitResults):
         return found
 
     def sample(self, n_samples, seed):
+        """theta and phi of `n_samples` draws."""
         state = self.states[self.best]
         parameters = state.doc_topic, state.topic_word_parameter
         return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
+
+    def draw_doc_topic(self, n_draws, seed, topic_word):
+        """Iterate over draws of theta."""
+        for i in range(n_draws):
+            yield self.sample(1, random.child(seed, i))[0][0]
+
+    def has_topics(self, topic_word):
+        """Which topics every chain of `draw_doc_topic` has, (n_chains, n_components): all of them."""
+        return np.ones((1, len(topic_word)), bool)
 
 
 def _recorded(results, name):
