@@ -67,8 +67,19 @@ class PriorLearning:
         return MStep(bounds, per_topic)
 
 
-def kind_of_learning(learn_priors):
-    """`learn_priors` as one of `KINDS`, or False."""
+def kind_of_learning(learn_priors, never_symmetric=""):
+    """`learn_priors` as one of `KINDS`, or False.
+
+    Raises
+    ------
+    ValueError
+        If it is "symmetric" and `never_symmetric` says why a model cannot have this.
+    """
+    if never_symmetric and learn_priors == "symmetric":
+        raise ValueError(
+            f"learn_priors='symmetric' is not possible: {never_symmetric}. Give learn_priors='asymmetric', True or "
+            "False."
+        )
     if isinstance(learn_priors, str):
         return learn_priors
     return KINDS[0] if learn_priors else False

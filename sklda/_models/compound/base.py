@@ -12,11 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._core.dask_arrays import is_dask
 from sklda._core.names import check_same_order, read_labels
 from sklda._core.types import Counts
+from sklda._core.warn import warn
 from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._models.base import BaseLDA
 from sklda._models.compound.model import document_prior
 from sklda._models.compound.results import mixtures_of
 from sklda._models.results import ChainAttributes
+
+# Why learn_priors="symmetric" is refused.
+NEVER_SYMMETRIC = "the prior of a document, gamma pi_j, has a mixture that differs between topics"
 
 
 class CollectionsLDA(ChainAttributes, BaseLDA):
@@ -162,6 +166,12 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
             return None
         check_same_order(X, collections, "collections")
         return read_labels(collections, "collections", may_be_missing=True)
+
+    def _warn_of_y(self, y):
+        """Warn if y is given in a fit without collections."""
+        if y is not None:
+            name = type(self).__name__
+            warn(f"{name} does not use y. If it holds the collections of the documents, call fit(X, collections=y).")
 
     def _prior_of(self, corpus, collections):
         """The Dirichlet parameter of theta of documents of these collections, one row for all if they are unknown."""

@@ -13,8 +13,7 @@ from sklda._core import random
 from sklda._core.labels import encode, warn_of_many_collections
 from sklda._core.priors import Priors
 from sklda._core.types import Counts, Seed
-from sklda._core.warn import warn
-from sklda._models.compound.base import CollectionsLDA
+from sklda._models.compound.base import NEVER_SYMMETRIC, CollectionsLDA
 from sklda._models.compound.chains import continued_chains, first_chains
 from sklda._models.compound.model import METHODS, CompoundModel
 from sklda._models.compound.results import (
@@ -301,15 +300,9 @@ class CompoundLDA(CollectionsLDA):
         """
         given = self._read_collections(X, collections)
         self._validate_params()
-        if given is None and y is not None:
-            warn(
-                "CompoundLDA does not use y. If it holds the collections of the documents, call fit(X, collections=y)."
-            )
-        if self.learn_priors == "symmetric":
-            raise ValueError(
-                "learn_priors='symmetric' is not possible: the prior of a document, gamma pi_j, has a mixture that "
-                "differs between topics. Give learn_priors='asymmetric', True or False."
-            )
+        if given is None:
+            self._warn_of_y(y)
+        learning = kind_of_learning(self.learn_priors, NEVER_SYMMETRIC)
         corpus = self._training_corpus(X)
         labels, collection_of = encode(given, corpus)
         warn_of_many_collections(labels, collection_of)
@@ -324,7 +317,7 @@ class CompoundLDA(CollectionsLDA):
                 collection_topic_prior=self.collection_topic_prior,
                 doc_concentration=self.doc_concentration,
                 topic_word_prior=self.topic_word_prior,
-                learn_priors=kind_of_learning(self.learn_priors),
+                learn_priors=learning,
                 n_tokens=corpus.n_tokens,
                 max_iter=self.max_iter,
                 burn_in=self.burn_in,

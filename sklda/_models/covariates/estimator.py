@@ -369,14 +369,10 @@ class CovariateLDA(ChainAttributes, BaseLDA):
     def _model_and_eta(self, corpus, distinct, former):
         """The model of the coefficients, and `Priors` with eta."""
         K, sigma = self.n_components, self.coef_scale
-        if self.learn_priors == "symmetric":
-            raise ValueError(
-                "learn_priors='symmetric' is not possible: alpha differs between topics and documents. Give "
-                "learn_priors='asymmetric', True or False."
-            )
+        learns = bool(kind_of_learning(self.learn_priors, "alpha differs between topics and documents"))
         if sigma is not None and not _SIGMA[0] <= sigma <= _SIGMA[1]:
             raise ValueError(f"coef_scale = {sigma:g}: it must lie between {_SIGMA[0]:g} and {_SIGMA[1]:g}.")
-        first, learns = 1.0 / K, bool(kind_of_learning(self.learn_priors))
+        first = 1.0 / K
         if learns and corpus.n_tokens < LEAST_TOKENS:
             first, learns = SMALL_CORPUS_PRIOR, False
         eta = first if self.topic_word_prior is None else self.topic_word_prior
