@@ -200,4 +200,5 @@ class Report(Progress):
 
 def _is_watched(stream):
     """Whether a line that is written over is seen as one line: in a terminal or a notebook."""
-    return stream.isatty() or type(stream).__module__.startswith("ipykernel")
+    # Programs without a console have no stream, and some streams have no `isatty`.
+    return type(stream).__module__.startswith("ipykernel") or (hasattr(stream, "isatty") and stream.isatty())

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 from contextlib import suppress
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -110,6 +111,12 @@ def test_verbose_in_a_terminal(verbose, columns):
         states = row.split("\r")[1:]
         assert len(states) > 1 and all(len(state) < columns for state in states)
         assert "chain 2/2, sweep 30/30"[: columns - len("[GibbsLDA] ") - 1] in states[-1]
+
+
+@pytest.mark.parametrize("stream", [None, SimpleNamespace(write=len, flush=lambda: None)], ids=["none", "simple"])
+def test_verbose_without_a_terminal(counts, monkeypatch, stream):
+    monkeypatch.setattr(sys, "stdout", stream)
+    make(verbose=1).fit(counts)
 
 
 def test_verbose_of_a_warm_start_counts_its_own_sweeps(counts, capsys):
