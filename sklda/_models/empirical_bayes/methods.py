@@ -52,7 +52,7 @@ class MarginalLikelihoodEstimate:
     # R-hat and effective number of draws, (2,): on a grid of E(log h | z), otherwise of the derivatives of
     # log p(w, z | h) at the maximum, less their mean at the draw's point.
     r_hat: np.ndarray
-    ess: np.ndarray
+    n_effective: np.ndarray
     beginning: Beginning
     chains_disagree: bool
     # None if there were no functionals, or no draws for them.
@@ -103,7 +103,7 @@ def _by_skeleton(pool: ChainPool, beginning: Beginning, n_last: int) -> Marginal
         occupancy=occupancy,
         acceptance_rate=_share_moved(pool.chains),
         r_hat=unranked_r_hat(series),
-        ess=draws_by_batch_means(series),
+        n_effective=draws_by_batch_means(series),
         beginning=beginning,
         chains_disagree=not skeleton.agree,
         functionals=functionals,
@@ -145,7 +145,7 @@ def _on_grid(pool: ChainPool, beginning: Beginning, method: str, n_last: int) ->
         occupancy=occupancy,
         acceptance_rate=_share_moved(pool.observed),
         r_hat=unranked_r_hat(series),
-        ess=draws_by_batch_means(series),
+        n_effective=draws_by_batch_means(series),
         beginning=beginning,
         chains_disagree=False,
         functionals=_functionals(pool) if settings.functionals else None,

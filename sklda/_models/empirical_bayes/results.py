@@ -26,7 +26,7 @@ def attributes_of(found: MarginalLikelihoodEstimate) -> dict[str, Any]:
         "occupancy_": found.occupancy,
         "acceptance_rate_": found.acceptance_rate,
         "r_hat_": found.r_hat,
-        "n_effective_": found.ess,
+        "n_effective_": found.n_effective,
         "mode_log_evidence_": found.beginning.log_evidence,
         "mode_log_evidence_std_": found.beginning.log_evidence_std,
         "_estimate_": found,
