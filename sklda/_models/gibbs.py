@@ -89,7 +89,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         How firmly each known topic is held, in words: the eta of known topic k is eta plus its weight times its
         distribution. ``numpy.inf``: the topic does not change. ``"learn"``: the weight is learnt with the priors by
         Gibbs-EM, from 0.01 to 1e9, whatever `learn_priors` is. A small weight is a topic that has drifted. With fewer
-        than 1,000 tokens it stays at its first value, 0.3 times the tokens of X by `n_components`. A sequence has an
+        than 1,000 tokens it stays at its first value, 0.03 times the tokens of X by `n_components`. A sequence has an
         entry for each known topic; a dict has some, by their numbers or names, and the others are learnt.
     vocabulary : array-like of n_features str, or dict of {str: int}, default=None
         Words of the columns of X, for `seed_words`, `known_topics`, and for all tables and plots:

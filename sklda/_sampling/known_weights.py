@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array
 
+from sklda._core import random
 from sklda._core.corpus import count_tokens
 from sklda._core.known_topics import WEIGHT_BOUNDS, Cells, WeightLikelihood
 
@@ -70,7 +71,8 @@ def _grid(log_weights):
     near = np.concatenate([-np.geomspace(4, 0.02, 20), [0], np.geomspace(0.02, 4, 20)])
     points = np.clip(log_weights + near[:, None], low, high)
     ends = np.linspace(0, 1, 12)[:, None]
-    return np.sort(np.concatenate([low + ends * (points[0] - low), points, points[-1] + ends * (high - points[-1])]), axis=0)
+    below, above = low + ends * (points[0] - low), points[-1] + ends * (high - points[-1])
+    return np.sort(np.concatenate([below, points, above]), axis=0)
 
 
 def _log_mean(values):
@@ -82,3 +84,15 @@ def _crossing(x, y, i, level):
     """Where a line between the points i and i + 1 has a level."""
     part = (level - y[i]) / (y[i + 1] - y[i]) if y[i + 1] != y[i] else 0.5
     return x[i] + part * (x[i + 1] - x[i])
+
+
+def draw_known(corpus, draws, n_samples, rng):
+    """Iterate over draws of the known topics given draws of z, (n_known, n_features) each."""
+    priors = draws.priors
+    V, n_known = priors.shape[1], len(priors.weights)
+    eta = np.broadcast_to(priors.topic_word(), priors.shape)[:n_known].astype(np.float64)
+    for i in range(n_samples):
+        topics = draws.topics[i * len(draws) // n_samples]
+        own = np.flatnonzero(topics < n_known)
+        cells = np.bincount(topics[own].astype(np.int64) * V + corpus.words[own], minlength=n_known * V)
+        yield np.exp(random.log_dirichlet(rng, cells.reshape(n_known, V) + eta))

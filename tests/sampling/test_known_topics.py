@@ -163,6 +163,7 @@ def test_the_m_step_has_the_largest_log_joint(chain, given):
 
     best = mean(log_h[-3], log_h[-2:])
     for k in range(2):
+
         def of_weight(x, k=k):
             moved = log_h[-2:].copy()
             moved[k] = x
