@@ -3,10 +3,11 @@
     python benchmarks/bench_known_topics.py                       all parts
     python benchmarks/bench_known_topics.py --parts drift --corpora 20 --json figures.json
 
-Two kinds of corpora. "dirichlet": 300 words, topics from a Dirichlet distribution with a parameter of 0.1, 400 documents
-of 60 words. "zipf": 2,000 words, topics around a common Zipf law, 800 documents of 80 words. Documents have a Dirichlet
-parameter of 0.1 for each topic. A topic drifts if a part of its probability moves to another distribution. The priors of
-the fits are learnt: they are not those of the simulation. Costs are CPU seconds of the process, with one thread.
+Two kinds of corpora. "dirichlet": 300 words, topics from a Dirichlet distribution with a parameter of 0.1, 400
+documents of 60 words. "zipf": 2,000 words, topics around a common Zipf law, 800 documents of 80 words. Documents have a
+Dirichlet parameter of 0.1 for each topic. A topic drifts if a part of its probability moves to another distribution.
+The priors of the fits are learnt: they are not those of the simulation. Costs are CPU seconds of the process, with one
+thread.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from sklda._core.known_topics import KnownTopics
 from sklda._core.priors import Priors
 from sklda._models import known_topics as reader
 from sklda._sampling.choice import chain_class
-from sklda.inspection import topic_drift
+from sklda.inspection import describe, topic_drift
 from sklda.metrics import compare_new_topics
 
 KINDS = {"dirichlet": (300, 400, 60), "zipf": (2000, 800, 80)}
@@ -60,6 +61,11 @@ def make(kind, seed, n_new, drift=DRIFT, n_wrong=1):
     return known, true, draw_documents(kind, true, rng)
 
 
+def drift_of(lda, **options):
+    """The table of the topics, whose words are numbers."""
+    return topic_drift(describe(lda, feature_names=list(map(str, range(lda.n_features_in_)))), **options)
+
+
 def distances(a, b):
     return np.abs(a[:, None] - b).sum(axis=2) / 2
 
@@ -79,9 +85,9 @@ def drift(options):
                     GibbsLDA(len(known) + n_new, known_topics=known, max_iter=400, random_state=seed), X
                 )
                 seconds += taken
-                drifted, n = topic_drift(lda, random_state=seed), len(DRIFT)
+                drifted, n = drift_of(lda, random_state=seed), len(DRIFT)
                 moved = np.abs(true[:n] - known[:n]).sum(axis=1) / 2
-                inside = (drifted["moved_low"][:n] <= moved) & (moved <= drifted["moved_high"][:n])
+                inside = np.abs(drifted["moved"][:n] - moved) <= 2 * drifted["moved_std"][:n]
                 apart = distances(lda.topic_word_, true)
                 results.append({
                     "weights": drifted["weight"][:n].tolist(),
@@ -131,7 +137,7 @@ def intervals(options):
                                  draw_topic(kind, rng)])  # fmt: skip
                 lda, _ = fitted(GibbsLDA(5, known_topics=known, max_iter=400, random_state=seed),
                                 draw_documents(kind, true, rng))  # fmt: skip
-                drifted = topic_drift(lda, n_samples=2, random_state=seed)
+                drifted = drift_of(lda, n_samples=2, random_state=seed)
                 inside += ((drifted["weight_low"] <= weight) & (weight <= drifted["weight_high"])).tolist()
                 ratios += np.log(drifted["weight"] / weight).tolist()
                 errors += lda.known_weight_log_std_.tolist()
@@ -190,8 +196,9 @@ def evidence(options):
     """How often a new topic is asked for where there is none, and where there is one."""
     rows, found = [], []
     for kind in options.kinds:
-        for weight, moved in ((np.inf, [0.0] * 4), ("learn", [0.0, 0.0, 0.1, 0.3])):
-            for n_new in (0, 1):
+        for held in options.held:
+            weight, moved = (np.inf, [0.0] * 4) if held == "fixed" else ("learn", [0.0, 0.0, 0.1, 0.3])
+            for n_new in options.new:
                 gains = []
                 begin = time.process_time()
                 for seed in range(options.corpora):
@@ -206,7 +213,8 @@ def evidence(options):
                 gain, error = gains[:, 0, -1], gains[:, 1, -1]
                 true = gains[:, 0, 0] > 3 * gains[:, 1, 0]
                 rows.append([kind, str(weight), str(n_new), f"{true.sum()} of {len(gains)}" if n_new else "-",
-                             f"{gains[:, 0, 0].min():,.0f}" if n_new else "-", f"{(gain > 3 * error).sum()} of {len(gains)}",
+                             f"{gains[:, 0, 0].min():,.0f}" if n_new else "-",
+                             f"{(gain > 3 * error).sum()} of {len(gains)}",
                              f"{np.median(gain):,.1f} ± {np.median(error):.1f}", f"{gain.max():,.1f}",
                              f"{taken:.1f}"])  # fmt: skip
                 say(*rows[-1])
@@ -283,6 +291,8 @@ def main():
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("--corpora", type=int, default=25)
+    parser.add_argument("--held", nargs="+", choices=["fixed", "learnt"], default=["fixed", "learnt"])
+    parser.add_argument("--new", nargs="+", type=int, default=[0, 1], help="true new topics, for the evidence")
     parser.add_argument("--temperatures", type=int, default=100)
     parser.add_argument("--chains", type=int, default=4)
     parser.add_argument("--repeats", type=int, default=15)

@@ -14,7 +14,11 @@ from PIL import Image
 
 DOC = Path(__file__).parent
 EXAMPLES, STATIC = DOC.parent / "examples", DOC / "_static"
-PLOTS = {"topics.png": "plot_topics.py", "how_many_topics.png": "plot_how_many_topics.py"}
+PLOTS = {
+    "topics.png": "plot_topics.py",
+    "how_many_topics.png": "plot_how_many_topics.py",
+    "known_topics.png": "plot_known_topics.py",
+}
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 

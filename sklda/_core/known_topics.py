@@ -8,7 +8,7 @@ M-step maximises the mean over draws of z of
 
     sum_v [log Gamma(a_v + n_kv) - log Gamma(a_v)] - [log Gamma(A + n_k) - log Gamma(A)],    a_v = eta + c_k m_kv,
 
-with A the sum of a_v. If the topic is as it was known, this rises with c_k; the more it has drifted, the smaller is c_k.
+with A the sum of a_v. If the topic has not changed, this rises with c_k. The more it has drifted, the smaller is c_k.
 """
 
 from dataclasses import dataclass, field, replace

@@ -11,9 +11,9 @@ from sklda._kernels import LANES
 # Bounds of every Dirichlet parameter. The product of two parameters and a topic's total must fit in single precision.
 SMALLEST, LARGEST = 1e-12, 1e12
 # The sum of eta of a topic whose distribution is fixed: 2^80 times the distribution. A count n of the topic changes the
-# probability phi of a word by a part of n / (2^80 phi). That is below the rounding errors of single precision, 6e-8, for
-# n = 1e9 and any phi above 2e-8, and for n = 1e5 and any phi above 2e-12. Sums of other eta are at most 1e12 times the
-# number of words, 2e21, so that this sum tells which topics are fixed.
+# probability phi of a word by a part of n / (2^80 phi). For n = 1e9 and phi = 2e-8, and for n = 1e5 and phi = 2e-12, it
+# is 4e-8, the rounding error of single precision. Sums of other eta are at most 1e12 times the number of words, 2e21,
+# so that this sum tells which topics are fixed.
 FIXED_WEIGHT = 2.0**80
 # Topics are 32-bit numbers, and a padded row of counts has up to LANES - 1 more places than topics.
 _MOST_TOPICS = 2**31 - 1 - LANES

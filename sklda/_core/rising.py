@@ -10,8 +10,8 @@ from sklda._kernels import _rising
 
 # The smallest a for which the series is used. There, the terms that are left out are about 1e-16 of the result.
 _FIRST_OF_SERIES = 64
-# Up to this count, the sums of `RisingOfEach` have a term for each token.
-_FEW = 8
+# Up to this count, the sums of `RisingOfEach` have a term for each token, which is faster than trigamma functions.
+_FEW = 64
 # Entries of a block of groups in `SumOfLogRising`; 2 MB.
 _BLOCK = 2**18
 

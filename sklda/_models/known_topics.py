@@ -18,9 +18,9 @@ from sklda._models.topic_names import distinct, topic_names
 from sklda.metrics._models import Description, unwrap, words_of
 
 LEARN = "learn"
-# The first value of a learnt weight, as a share of the tokens of a topic of mean size. Of five values from .001 to .3 it
-# is the one that did well in both corpora of benchmarks/bench_known_topics.py: larger ones give a drifted topic to a new
-# one where there is a new one too many, and smaller ones lose known topics in a large vocabulary.
+# The first value of a learnt weight, as a share of the tokens of a topic of mean size. Of five values from .001 to .3,
+# this one did well with both kinds of corpora of benchmarks/bench_known_topics.py. Larger ones give a drifted topic to
+# a new one where there is a new one too many, and smaller ones lose known topics in a large vocabulary.
 _FIRST_SHARE = 0.03
 # Words that a message names.
 _MOST_NAMED = 3
@@ -68,8 +68,8 @@ def read_known_topics(known_topics: Any, known_weight: Any, n_components: int, c
     n_known = len(rows.topic_word)
     if n_known > n_components:
         raise ValueError(
-            f"known_topics has {n_known} topics, and n_components={n_components}: it is the number of all topics, known "
-            "and new."
+            f"known_topics has {n_known} topics, and n_components={n_components}: it is the number of all topics, "
+            "known and new."
         )
     weights, learnt = _weights_of(known_weight, rows, corpus.n_tokens / n_components)
     place = _columns_of(rows, columns, corpus.n_features)
@@ -161,9 +161,9 @@ def _weights_of(known_weight, rows, tokens_each):
         for name, value in known_weight.items():
             k = rows.names.index(name) if rows.names and name in rows.names else name
             if isinstance(k, (str, bool)) or not isinstance(k, (int, np.integer)) or not 0 <= k < n:
+                names = ", or their names" if rows.names else ""
                 raise ValueError(
-                    f"known_weight has {name!r}: its keys are numbers of known topics from 0 to {n - 1}"
-                    + (", or their names." if rows.names else ".")
+                    f"known_weight has {name!r}: its keys are numbers of known topics from 0 to {n - 1}{names}."
                 )
             given[k] = value
     else:

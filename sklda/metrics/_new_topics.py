@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def compare_new_topics(
         )
         share = float(fitted.topic_share_[n_known:].sum())
         rows.append([n, n_known + n, value, std, np.nan, np.nan, share])
-    for before, row in zip(rows[:-1], rows[1:], strict=True):
+    for before, row in pairwise(rows):
         row[4:6] = row[2] - before[2], float(np.hypot(row[3], before[3]))
     columns = ["n_new", "n_components", "log_evidence", "log_evidence_std", "gain", "gain_std", "new_share"]
     return DataFrame(rows, columns=columns)
