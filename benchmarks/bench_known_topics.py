@@ -204,7 +204,7 @@ def evidence(options):
                 for seed in range(options.corpora):
                     known, _, X = make(kind, 5000 + seed, n_new, moved, n_wrong=0)
                     lda = GibbsLDA(known_topics=known, known_weight=weight, max_iter=400)
-                    result = compare_new_topics(lda, X, range(n_new + 2), n_temperatures=options.temperatures,
+                    result = compare_new_topics(lda, X, n_new=range(n_new + 2), n_temperatures=options.temperatures,
                                                 n_chains=options.chains, random_state=seed)  # fmt: skip
                     gains.append([result["gain"][1:].tolist(), result["gain_std"][1:].tolist()])
                 taken = (time.process_time() - begin) / options.corpora

@@ -12,6 +12,7 @@ with A the sum of a_v. If the topic has not changed, this rises with c_k. The mo
 """
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -111,7 +112,7 @@ class KnownMStep(MStep):
     pseudo_counts : csr_array of shape (n_components, n_features) or None
     """
 
-    known: KnownTopics = None
+    known: Any = None
     given_eta: object = None
     pseudo_counts: object = None
 

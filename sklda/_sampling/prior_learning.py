@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import digamma, polygamma
@@ -52,7 +53,7 @@ class PriorLearning:
     alpha: object = None
     eta: object = None
     pseudo_counts: object = None
-    known: object = None
+    known: Any = None
 
     def __post_init__(self):
         # A fitted estimator has the attributes as tuples.

@@ -46,10 +46,11 @@ def topic_drift(
         - ``share``: its part of the tokens
         - ``weight``, ``weight_low`` and ``weight_high``: its weight, in words, and the interval. The upper end is
           infinite if the words are as probable without any drift. NaN for a weight that was given.
-        - ``moved`` and ``moved_std``: the part of its probability that is on other words than before, half the sum of
-          the absolute differences from the posterior mean of the topic; and its standard deviation over posterior
-          draws, of the words that have gained. Both are 0 for a fixed topic. In simulations ``moved`` was up to .01 too
-          large for topics that had not moved, and up to .02 too small for those of which .3 had.
+        - ``moved`` and ``moved_std``: the part of its probability that is on other words than before. It is half the
+          sum of the absolute differences between the posterior mean of the topic and the known one. Its standard
+          deviation is that of what the words that have gained have won, over posterior draws. Both are 0 for a fixed
+          topic. In simulations ``moved`` was up to .01 too large for topics that had not moved, and up to .02 too small
+          for those of which .3 had.
         - ``gained`` and ``lost``: lists of the words whose probability has changed the most, the most changed first
 
     Raises

@@ -21,8 +21,8 @@ from sklda.metrics._topic_counts import checked_counts, model_and_input
 def compare_new_topics(
     estimator: Model,
     X: Data,
-    n_new: Sequence[int] = (0, 1, 2),
     *,
+    n_new: Sequence[int] = (0, 1, 2),
     n_temperatures: int = 300,
     n_runs: int = 2,
     n_chains: int = 4,

@@ -288,7 +288,7 @@ def test_a_new_topic_is_needed_where_there_is_one(weight):
         table = compare_new_topics(
             GibbsLDA(known_topics=known, known_weight=weight, max_iter=150),
             X,
-            (0, 1),
+            n_new=(0, 1),
             n_temperatures=50,
             n_chains=2,
             random_state=0,
@@ -303,9 +303,9 @@ def test_evidence_needs_known_topics(data):
     with pytest.raises(TypeError, match="no known_topics"):
         compare_new_topics(GibbsLDA(), data[2])
     with pytest.raises(ValueError, match=re.escape("n_new[0] must be at least 0")):
-        compare_new_topics(GibbsLDA(known_topics=data[0]), data[2], [-1])
+        compare_new_topics(GibbsLDA(known_topics=data[0]), data[2], n_new=[-1])
     with pytest.raises(TypeError, match="0, 1, 2"):
-        compare_new_topics(GibbsLDA(known_topics=data[0]), data[2], 2)
+        compare_new_topics(GibbsLDA(known_topics=data[0]), data[2], n_new=2)
 
 
 def test_the_evidence_takes_a_fitted_model_as_known_topics(data):
@@ -314,7 +314,7 @@ def test_the_evidence_takes_a_fitted_model_as_known_topics(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         table = compare_new_topics(
-            GibbsLDA(known_topics=old, max_iter=20), X, [0], n_temperatures=5, n_chains=2, random_state=0
+            GibbsLDA(known_topics=old, max_iter=20), X, n_new=[0], n_temperatures=5, n_chains=2, random_state=0
         )
     assert np.isnan(table["gain"][0])
     assert table["n_components"].tolist() == [2]
