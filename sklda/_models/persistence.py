@@ -21,15 +21,12 @@ def trusted_types() -> list[str]:
 
     skops does not run code of a file that it loads: it loads only types that you trust. These are the classes that
     sklda itself defines, and a few of NumPy, SciPy and scikit-learn that hold data. Functions are not among them.
+    ``skops.io.get_untrusted_types`` lists the types of a file.
 
     Returns
     -------
     list of str
         Full names, in alphabetical order.
-
-    See Also
-    --------
-    skops.io.get_untrusted_types : The types of a file that skops does not trust by itself.
 
     Examples
     --------
