@@ -1,4 +1,4 @@
-"""Language of pages, docstrings and comments: sentences, phrases that are not plain English, spelling, long lines.
+"""Language of pages, docstrings and comments: length of sentences, phrases that are not plain English, spelling.
 
     python .ci/language.py [FILE ...]
 
@@ -18,6 +18,8 @@ PATTERNS = ("*.md", "doc/*.rst", "doc/*/*.rst", "examples/*.py", "benchmarks/**/
 PATTERNS += tuple(f"sklda/**/*.{suffix}" for suffix in ("py", "pyx", "pxd", "h"))
 GENERATED = {"auto_examples", "generated", "_build", "sg_execution_times.rst"}
 MOST_WORDS, MOST_COLUMNS = 35, 120
+# So many sentences of at most so many words, one after the other, read like a list of commands.
+SHORT_WORDS, MOST_SHORT = 6, 3
 
 CODE = r"(?:kernel|sampler|chain|model|estimator|function|method|class|fit|search|sweep|topic|prior|score)s?"
 IS = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|may|must)"
@@ -28,10 +30,16 @@ PHRASES = {
     r"(?:is|are|was|were|does|do|can|must|comes?|gives?|makes?|changes?) [^?:]*$",
     "code as a person": rf"\b{CODE} (?:knows?|wants?|thinks?|believes?|sees?|likes?|trusts?|remembers?|forgets?|hopes?"
     r"|speaks?|asks?|dares?|cares?|minds?|dies?|waits? and)\b",
+    "question without do": rf"\b(?:which|what|how many) \w+ (?:has|have|had) (?:an?|the|each|every|my|your|it|they)\b[^?]*\?$",
+    "noun that is denied": r"(?<!there )\b(?:is|are|was|were) (?:no (?!longer|more|less|better|worse|larger|smaller|faster"
+    r"|slower|later|earlier|higher|lower|other|way|need|use|good|sign|error|guarantee)\w+|(?-i:none)\b(?! of))|\bno \w+(?: \w+)? either\b",
+    "pronoun at the end": r"(?<!there )\b(?:is|are) (?:one|some|those)[.:;]?$",
+    "translated idiom": r"\bspeaks? (?:for|against)\b|\bbut for\b|\bhence (?:no|none|the|a|an|fewer|more)\b|\bcomes? again\b"
+    r"|\bso it is with\b|\bis another one\b",
     "riddle": r"\bin the eye\b|\bhangs? on\b|\b(?:nothing|none) but\b|\bthe more so\b|\bbe (?:it|they)\b|\blet alone\b"
     r"|\bby no means\b|\bof (?:its|their) own making\b",
     "formal or old word": r"\b(?:upon|whilst|amongst|albeit|whence|wherein|whereby|thereof|therein|hereby|lest|ere"
-    r"|thus|heretofore|notwithstanding|aforementioned|utili[sz]e[sd]?|in order to)\b",
+    r"|shall|thus|heretofore|notwithstanding|aforementioned|utili[sz]e[sd]?|in order to)\b",
     "ornament": r"\b(?:simply|obviously|of course|needless to say|elegant(?:ly)?|powerful|seamless(?:ly)?|leverag\w+"
     r"|magic|state.of.the.art|blazing\w*|beautiful\w*|under the hood|out of the box|at the heart of|for free)\b",
     "chain of dashes": r" [—–] .* [—–] ",
@@ -116,6 +124,18 @@ def comments_and_docstrings(source, path):
         yield lines[0][0], "\n".join(text for _, text in lines)
 
 
+def chain_of_short_sentences(sentences, lengths):
+    """The first sentences of a paragraph that are short one after the other, or None."""
+    chain = []
+    for sentence, n_words in zip(sentences, lengths, strict=True):
+        # Values of a parameter with their meanings are a list.
+        short = 2 < n_words <= SHORT_WORDS and sentence.rstrip().endswith((".", "!")) and ":" not in sentence
+        chain = [*chain, sentence] if short else []
+        if len(chain) == MOST_SHORT:
+            return " ".join(chain)
+    return None
+
+
 def faults_of_prose(text):
     """(line, fault) of a text in the markup of pages."""
     for pattern in (TABLE, FENCED):
@@ -125,8 +145,11 @@ def faults_of_prose(text):
             paragraph = pattern.sub(replacement, paragraph)
         if REFERENCE.match(paragraph):
             continue
-        for sentence in SENTENCE.split(paragraph):
-            n_words = sum(bool(re.search(r"\w", word)) for word in sentence.split())
+        sentences = SENTENCE.split(paragraph)
+        lengths = [sum(bool(re.search(r"\w", word)) for word in sentence.split()) for sentence in sentences]
+        if chain := chain_of_short_sentences(sentences, lengths):
+            yield line, f"chain of short sentences: {chain}"
+        for sentence, n_words in zip(sentences, lengths, strict=True):
             if n_words > MOST_WORDS:
                 yield line, f"{n_words} words: {sentence}"
             for name, pattern in PHRASES.items():

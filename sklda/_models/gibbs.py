@@ -170,11 +170,10 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         ``doc_topic_prior``, ``topic_word_prior``, ``n_draws``, and ``matched``: the topic of this chain that belongs to
         each topic of the chain that was kept.
     topic_stability_ : ndarray of shape (n_components,)
-        Mean over the other chains of one less the Jensen-Shannon distance of the nearest topic, from 0 to 1. NaN for a
-        topic without words of its own. Either its counts do not exceed its prior mass, the sum of its eta. Or they and
-        the counts of the other topics are more probable as draws from one distribution than from two. Such topics are
-        alike in all chains, because they look like their prior. So they are no nearest topics either. Only with several
-        chains.
+        Mean over the other chains of one less the Jensen-Shannon distance of the nearest topic, from 0 to 1. Only with
+        several chains. NaN for a topic without words of its own: either its counts do not exceed its prior mass, the
+        sum of its eta, or they and the counts of the other topics are more probable as draws from one distribution than
+        from two. Because such topics look like their prior, they are alike in all chains and do not count as nearest.
     topic_prevalence_ : ndarray of shape (n_components,)
         Part of the chains that have the topic: their nearest topic is at a distance of at most 0.5. NaN where
         `topic_stability_` is NaN. Only with several chains.

@@ -58,7 +58,7 @@ def topic_correlation(
     Raises
     ------
     ValueError, TypeError
-        If the model is no topic model, or X or an option is wrong. If there are fewer than three documents with words.
+        If the model is not a topic model, or X or an option is wrong. If there are fewer than three documents with words.
 
     Notes
     -----

@@ -207,12 +207,12 @@ class View:
 
     @cached_property
     def corpus(self):
-        """The documents as tokens; a ValueError if their entries are no counts."""
+        """The documents as tokens; a ValueError if their entries are not counts."""
         return Corpus.from_counts(self.counts)
 
     @cached_property
     def lengths(self):
-        """Number of tokens of the documents (sum of weights, if the entries are no counts)."""
+        """Number of tokens of the documents (sum of weights, if the entries are not counts)."""
         return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
 
     @cached_property

@@ -103,12 +103,12 @@ def compare_topic_counts(
         If a number of topics is not positive or occurs twice, there are fewer than two folds, or the estimator refuses
         X. If an entry of `params` does not belong to the documents, or the estimator has a `Checkpoint`.
     TypeError
-        If the estimator has no parameter ``n_components`` or needs labels, or `params` is no dict.
+        If the estimator has no parameter ``n_components`` or needs labels, or `params` is not a dict.
 
     Notes
     -----
     None of these chooses a number by itself. The held-out score often rises up to hundreds of topics. Coherence and
-    exclusivity are highest with few topics. The number of topics found again has no maximum either: there are always
+    exclusivity are highest with few topics. The number of topics found again has no maximum, because there are always
     narrow topics that other fits have, but their part of the tokens falls. See :ref:`how_many_topics`.
 
     The cost is that of a fit for every number of topics and every fold, and of the held-out scores.

@@ -238,7 +238,7 @@ class ConsensusTopics(
         ValueError
             If a parameter is out of range, X has no word, or the estimator refuses X or finds no distributions.
         TypeError
-            If a parameter has the wrong type, or the estimator is no topic model.
+            If a parameter has the wrong type, or the estimator is not a topic model.
         """
         self._validate_params()
         if isinstance(self.estimator, type):

@@ -45,7 +45,7 @@ class CovariateModel(Aligned):
     Attributes
     ----------
     rows : ndarray of shape (n_rows, n_terms)
-        The distinct x_d. The first column is one.
+        The distinct x_d. The first column is all ones.
     index : ndarray of shape (n_documents,), int64
         The row of every document.
     centre : ndarray of shape (n_components,)
@@ -160,7 +160,7 @@ class Columns:
             return cls(values, values, none, none, none)
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             mean, std = values.mean(axis=0), values.std(axis=0)
-        # Of a constant the standard deviation is zero but for rounding.
+        # Of a constant the standard deviation is zero apart from rounding.
         constant = values.min(axis=0) == values.max(axis=0)
         # Squares of the values and of their coefficients are summed.
         bad = (np.abs(values).max(axis=0) > _LARGEST_VALUE) | (~constant & ~(std >= 1 / _LARGEST_VALUE))
@@ -329,7 +329,7 @@ class PoissonRegressions:
         return likelihood - ((coefficients - self.centre[topics]) ** 2 @ self.precision) / 2
 
     def modes(self, start):
-        """The modes by Newton's method. They do not depend on `start`, but for rounding."""
+        """The modes by Newton's method. They do not depend on `start`, apart from rounding."""
         modes, moving = start.copy(), np.arange(len(start))
         for _ in range(_MOST_STEPS):
             mean = self._means(modes[moving])

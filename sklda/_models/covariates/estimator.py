@@ -307,7 +307,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             document, or a missing or masked value. If a parameter is out of range. With `warm_start`, if X, the
             covariates or a parameter are not those of the previous fit.
         TypeError
-            If covariates are no array or data frame, or a parameter is of the wrong type.
+            If covariates are neither an array nor a data frame, or a parameter is of the wrong type.
         """
         given = self._read_covariates(X, covariates)
         self._validate_params()
@@ -428,7 +428,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         has_topics = results.has_topics(normalised(found["components_"]))
         for name in ("coef", "intercept"):
             draws = results.in_order(f"{name}_draws_", (slice(None),))
-            # A chain that does not have a topic does not speak for it.
+            # A chain that lacks a topic says nothing about it.
             for own, has in zip(draws, has_topics, strict=True):
                 own[:, ~has] = np.nan
             means, variances = [each.mean(axis=0) for each in draws], [variance_of_draws(each) for each in draws]

@@ -23,7 +23,7 @@ _STABLE = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Terms(Aligned):
-    """The distinct x_d, whose first column is one.
+    """The distinct x_d, whose first column is all ones.
 
     Standardised, the column of a level is one constant in most rows. Less this constant it is sparse, and coefficients
     with the intercept of rows that have these constants have the same products with x_d. The order of such *plain*
@@ -44,7 +44,7 @@ class Terms(Aligned):
 
     @cached_property
     def _categories(self):
-        """Consecutive columns that are disjoint but for their constants: lists of their numbers, the longest first."""
+        """Consecutive columns that are disjoint apart from their constants: lists of their numbers, the longest first."""
         found, first, taken = [], 1, np.zeros(len(self.rows), bool)
         for j in range(1, self.rows.shape[1]):
             filled = self.rows[:, j] != self._constants[j]
