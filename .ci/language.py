@@ -30,12 +30,14 @@ PHRASES = {
     r"(?:is|are|was|were|does|do|can|must|comes?|gives?|makes?|changes?) [^?:]*$",
     "code as a person": rf"\b{CODE} (?:knows?|wants?|thinks?|believes?|sees?|likes?|trusts?|remembers?|forgets?|hopes?"
     r"|speaks?|asks?|dares?|cares?|minds?|dies?|waits? and)\b",
-    "question without do": rf"\b(?:which|what|how many) \w+ (?:has|have|had) (?:an?|the|each|every|my|your|it|they)\b[^?]*\?$",
-    "noun that is denied": r"(?<!there )\b(?:is|are|was|were) (?:no (?!longer|more|less|better|worse|larger|smaller|faster"
-    r"|slower|later|earlier|higher|lower|other|way|need|use|good|sign|error|guarantee)\w+|(?-i:none)\b(?! of))|\bno \w+(?: \w+)? either\b",
+    "question without do": r"\b(?:which|what|how many) \w+ (?:has|have|had) (?:an?|the|each|every|my|your|it|they)\b"
+    r"[^?]*\?$",
+    "noun that is denied": r"(?<!there )\b(?:is|are|was|were) (?:no (?!longer|more|less|better|worse|larger|smaller"
+    r"|faster|slower|later|earlier|higher|lower|other|way|need|use|good|sign|error|guarantee)\w+|(?-i:none)\b(?! of))"
+    r"|\bno \w+(?: \w+)? either\b",
     "pronoun at the end": r"(?<!there )\b(?:is|are) (?:one|some|those)[.:;]?$",
-    "translated idiom": r"\bspeaks? (?:for|against)\b|\bbut for\b|\bhence (?:no|none|the|a|an|fewer|more)\b|\bcomes? again\b"
-    r"|\bso it is with\b|\bis another one\b",
+    "translated idiom": r"\bspeaks? (?:for|against)\b|\bbut for\b|\bhence (?:no|none|the|a|an|fewer|more)\b"
+    r"|\bcomes? again\b|\bso it is with\b|\bis another one\b",
     "riddle": r"\bin the eye\b|\bhangs? on\b|\b(?:nothing|none) but\b|\bthe more so\b|\bbe (?:it|they)\b|\blet alone\b"
     r"|\bby no means\b|\bof (?:its|their) own making\b",
     "formal or old word": r"\b(?:upon|whilst|amongst|albeit|whence|wherein|whereby|thereof|therein|hereby|lest|ere"

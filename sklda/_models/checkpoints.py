@@ -135,9 +135,7 @@ def saver_of(estimator, corpus, seed, y, metadata):
         return Saver(folder, corpus, checkpoint.every, facts["key"], lock, is_new=False)
     folder.mkdir(parents=True, exist_ok=True)
     if (other := files.foreign_file(folder)) is not None:
-        raise ValueError(
-            f"{folder} has files that are no checkpoint, such as {other.name}: give a new or an empty folder."
-        )
+        raise ValueError(f"{folder} has files of no checkpoint, such as {other.name}: give a new or an empty folder.")
     lock = files.Lock(folder)
     try:
         key = _begin(folder, estimator, corpus, (y, metadata, seed), checkpoint.every)
@@ -227,7 +225,7 @@ def _warn_of_versions(facts):
         warn(
             f"the fit was begun with {' and '.join(f'{name} {facts[name]}' for name in others)}, and continues with "
             f"{' and '.join(f'{name} {own[name]}' for name in others)}: its draws may not be those without the "
-            "interruption. They are as correct."
+            "interruption. They are equally valid."
         )
 
 

@@ -201,7 +201,9 @@ def _chosen_labels(found, labels):
         if is_hashable(label) and label in place:
             topics.append(place[label])
         elif have_numbers and isinstance(label, Number) and label < len(classes):
-            raise ValueError(f"labels has {label!r}, which is not a class of the fit; its classes are {listed(classes)}.")
+            raise ValueError(
+                f"labels has {label!r}, which is not a class of the fit; its classes are {listed(classes)}."
+            )
         else:
             topics.append(label)
     return found.chosen(topics)

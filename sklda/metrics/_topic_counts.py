@@ -51,7 +51,7 @@ def compare_topic_counts(
     """Fit a model with several numbers of topics, and compare them: what users of stm know as searchK.
 
     Each number of topics has a fit to all folds but one, for every fold. Held-out score and coherence are those of the
-    fold that was left out. Topics that other fits have too are found again.
+    fold that was left out. A topic counts as found again if another fit has it too.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ def compare_topic_counts(
     Returns
     -------
     pandas.DataFrame
-        A row for each number of topics, in the order of `n_components`. Each column but the first and the last has one
-        with the ending ``_std`` behind it: standard errors, from the differences between folds.
+        A row for each number of topics, in the order of `n_components`. Each column except the first and the last is
+        followed by one with the ending ``_std``: its standard errors, from the differences between folds.
 
         - ``n_components``
         - ``score``: held-out log-likelihood per token, in nats, see `make_held_out_scorer`; absent if the model has no

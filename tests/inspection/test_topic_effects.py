@@ -160,7 +160,7 @@ def test_a_number_that_a_transformer_makes_a_category_has_points(transformer):
         ("y + s(y, 4)", r"write 'bs\(y, df=5\)'"),
         ("1:5 ~ y", "topics on the left: write 'y'"),
         ("c(1, 2) ~ y", "topics on the left: write 'y'"),
-        ("y + I(y^2)", r"has 'I\(y \^ 2\)', in which \^ is no power .*: write \*\*"),
+        ("y + I(y^2)", r"has 'I\(y \^ 2\)', in which \^ is not a power .*: write \*\*"),
         ("y + {y^2}", r"write \*\*"),
         ("np.exp(`a b`^2)", r"write \*\*"),
         ("as.factor(y)", r"write 'C\(y\)' for a category"),

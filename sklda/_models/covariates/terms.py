@@ -44,7 +44,7 @@ class Terms(Aligned):
 
     @cached_property
     def _categories(self):
-        """Consecutive columns that are disjoint apart from their constants: lists of their numbers, the longest first."""
+        """Consecutive columns that are disjoint apart from their constants: lists of numbers, the longest first."""
         found, first, taken = [], 1, np.zeros(len(self.rows), bool)
         for j in range(1, self.rows.shape[1]):
             filled = self.rows[:, j] != self._constants[j]
