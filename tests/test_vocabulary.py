@@ -18,7 +18,7 @@ CLASSES = {name: getattr(sklda, name) for name in sklda.__all__ if isinstance(ge
 COLUMNS = {name: name.removesuffix("LDA") for name in CLASSES} | {"CollapsedVariationalLDA": "Variational"}
 # Attributes that some fits do not have.
 SOMETIMES = {
-    *("snapshots_", "snapshot_sweeps_", "prior_trace_", "acceptance_rate_", "feature_names_in_", "topic_names_"),
+    *("prior_trace_", "acceptance_rate_", "feature_names_in_", "topic_names_"),
     *("label_topics_", "label_count_regressor_", "topic_concentration_", "collection_concentration_"),
     *(f"{size}topic_count_{what}_" for size in ("", "large_") for what in ("draws", "mean", "interval")),
     "concentration_draws_",

@@ -13,7 +13,6 @@ from sklda._core.types import Method
 from sklda._models.checkpoints import resumed_seed, saver_of, take
 from sklda._models.persistence import without_dask
 from sklda._models.progress import progress_of
-from sklda._sampling.prior_learning import kind_of_learning
 from sklda._sampling.run_chains import Run
 
 
@@ -134,7 +133,7 @@ def settings_of(estimator):
     if "doc_topic_prior" in values:
         # Its value at this number of topics: a copy of a function need not be equal to it.
         values["doc_topic_prior"] = estimator._alpha
-    return copy.deepcopy(values | {"learn_priors": kind_of_learning(estimator.learn_priors)})
+    return copy.deepcopy(values | {"learn_priors": estimator.learn_priors})
 
 
 def check_same_parameters(now, before, way="warm_start=True", instead="Fit with warm_start=False"):

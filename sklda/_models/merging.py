@@ -57,7 +57,7 @@ def merge_topics(model: Model, groups: Any) -> Model:
         such as "sport + football".
 
         A fitted attribute that has no meaning for merged topics is absent, and its error says so: posteriors of the
-        priors and of the number of topics, traces and diagnostics of the chains, snapshots. From `ConsensusTopics`,
+        priors and of the number of topics, traces and diagnostics of the chains. From `ConsensusTopics`,
         `doc_topic_std_` and `split_half_agreement_` are absent.
 
     Raises
@@ -241,7 +241,7 @@ def _merged_gibbs(model, sums):
     eta = sums.eta(np.asarray(model.topic_word_prior_), V)
     own = signature(GibbsLDA).parameters
     # Seed words are in eta, and a first state that was given has other topics.
-    left_out = {"seed_words", "seed_strength"}
+    left_out = {"seed_words"}
     if not isinstance(model, GibbsLDA):
         # They have another meaning there.
         left_out |= {"max_iter", "tol"}
@@ -256,7 +256,6 @@ def _merged_gibbs(model, sums):
             "doc_topic_prior": alpha,
             "topic_word_prior": eta,
             "warm_start": False,
-            "snapshot_every": None,
         }
     )
     settings = {name: getattr(merged, name) for name in GibbsLDA._continued}

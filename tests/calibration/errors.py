@@ -29,7 +29,7 @@ def given():
         X=large.data[:15],
         model=(large.topic_word, 0.3),
         other=(other, 0.3),
-        snapshots=(np.array([0.5 * other + 0.5 / 20, other, large.topic_word]), 0.3),
+        along=[(topics, 0.3) for topics in (0.5 * other + 0.5 / 20, other, large.topic_word)],
         small=small.data,
         state=(topics, 0.3, 0.3),
     )
@@ -60,7 +60,7 @@ def comparison(seed, path):
 
 
 def curve(seed):
-    found = metrics.held_out_curve(given().snapshots, given().X, n_runs=10, random_state=seed)
+    found = metrics.held_out_curve(given().along, given().X, n_runs=10, random_state=seed)
     return found.score, found.std
 
 

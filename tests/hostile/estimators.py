@@ -23,9 +23,8 @@ def gibbs(draw, session):
         "doc_topic_prior": draw.prior([(K,)]),
         "topic_word_prior": draw.prior([(V,), (K, V)]),
         "sampler": draw.option(*SAMPLERS),
-        "learn_priors": draw.option("asymmetric", "asymmetric", "symmetric", True, False, np.False_),
+        "learn_priors": draw.option("asymmetric", "asymmetric", "symmetric", False),
         "seed_words": None,
-        "seed_strength": draw.option(1.0, 1.0, draw.power(-3, 3), draw.power()),
         "vocabulary": draw.mostly(
             [None, [f"w{v}" for v in range(V)], {"w0": 0}], [{"w0": V}, ["w0"], {"w0": "x"}, "w0", 3], 0.1
         ),
@@ -37,7 +36,6 @@ def gibbs(draw, session):
         "point_estimate": draw.option("cgs_p", "cgs"),
         "n_chains": draw.option(1, 1, 2, 3),
         "warm_start": draw.option(False, False, True),
-        "snapshot_every": draw.option(None, None, 1, 2, 10**9),
     }
     options["burn_in"] = burn_in(draw, options["max_iter"])
     if str(options["init"]) in ("prune", "search") and not draw.wrong(0.1):
@@ -89,7 +87,7 @@ def compound(draw, session):
         "n_components": draw.option(K),
         "doc_concentration": draw.mostly([None, 1.0, draw.power(-6, 12), draw.power(-2, 2)], _NO_CONCENTRATIONS),
         "topic_word_prior": draw.prior([(V,), (K, V)] if draw.chance(0.3) else []),
-        "learn_priors": draw.mostly(["asymmetric", False, True], ["symmetric"]),
+        "learn_priors": draw.mostly(["asymmetric", False], ["symmetric"]),
         "max_iter": draw.option(1, 2, 3, 8),
         "point_estimate": draw.option("cgs_p", "cgs"),
         "n_chains": draw.option(1, 1, 2),
@@ -135,7 +133,7 @@ def covariate(draw, session):
         "coef_scale": draw.mostly([None, 1.0, draw.power(-3, 2), draw.power(-6, 3)], [1e-7, 1e4]),
         "doc_topic_prior": draw.pick([draw.prior([(K,)]), None]),
         "topic_word_prior": draw.prior([(V,), (K, V)] if draw.chance(0.3) else []),
-        "learn_priors": draw.mostly(["asymmetric", False, True], ["symmetric"]),
+        "learn_priors": draw.mostly(["asymmetric", False], ["symmetric"]),
         "max_iter": draw.option(1, 2, 3, 8),
         "point_estimate": draw.option("cgs_p", "cgs"),
         "n_chains": draw.option(1, 1, 2),
@@ -151,7 +149,7 @@ def collapsed_variational(draw, session):
     V, K = _features(X), min(draw.n_components(), 272)
     options = {
         "n_components": draw.option(K),
-        "learn_priors": draw.option("asymmetric", "symmetric", False, True),
+        "learn_priors": draw.option("asymmetric", "symmetric", False),
         "doc_topic_prior": draw.pick([draw.prior([(K,)]), None]),
         "topic_word_prior": draw.pick([draw.prior([(V,), (K, V)] if draw.chance(0.3) else []), None]),
         "learning_method": draw.option("batch", "online"),
@@ -360,7 +358,6 @@ def check_fit(session, estimator, clean):
         "topic_word_prior_",
         "doc_concentration_",
         "collection_topic_std_",
-        "snapshots_",
     ):
         if hasattr(estimator, name):
             session.finite(getattr(estimator, name), name)

@@ -141,7 +141,7 @@ ENTRIES = {
     },
     "point_estimates": lambda X: point_estimates(X, np.zeros(7, int)),
     "compare_topic_models": lambda X: metrics.compare_topic_models((PHI, ALPHA), (PHI[::-1], ALPHA), X),
-    "held_out_curve": lambda X: metrics.held_out_curve(([PHI, PHI[::-1]], ALPHA), X),
+    "held_out_curve": lambda X: metrics.held_out_curve([(PHI, ALPHA), (PHI[::-1], ALPHA)], X),
     "held_out_log_likelihood": lambda X: metrics.held_out_log_likelihood((PHI, ALPHA), X),
     "leave_one_out_score": lambda X: metrics.leave_one_out_score((np.zeros(7, int), 1.0, 1.0), X, n_draws=10),
     "log_evidence": lambda X: metrics.log_evidence(X, 2, n_temperatures=2, n_chains=1),

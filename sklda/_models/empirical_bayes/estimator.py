@@ -321,7 +321,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
             )
             # A variational ascent has its parameters, counts, expected logarithms, and the terms of its bound.
             n_rows = 8 * (corpus.n_documents + corpus.n_features) if self.method == "variational_em" else 0
-            check_memory_of_results(corpus, self.n_components, 0, n_chains, self.n_draws, n_rows)
+            check_memory_of_results(corpus, self.n_components, n_chains, self.n_draws, n_rows)
 
             known = {"_fold_in_seed_": run.fold_in_seed}
             n_sweeps = settings.most_sweeps(self.method)

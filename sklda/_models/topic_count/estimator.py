@@ -317,7 +317,7 @@ sampler_
             )
             # Results of the fewest topics: more are possible, and do not have to be fitted.
             fewest = min(prior.up_to(LARGEST))
-            check_memory_of_results(corpus, fewest, 0, self.n_chains, LAST_SWEEPS // 10)
+            check_memory_of_results(corpus, fewest, self.n_chains, LAST_SWEEPS // 10)
 
             known = {"_fold_in_seed_": run.fold_in_seed}
             run.begin(partial(self._fitted_attributes, known))
