@@ -159,7 +159,7 @@ def collapsed_variational():
 
 def empirical_bayes():
     """EmpiricalBayesLDA by each method."""
-    grid = {"n_tuning": 20, "max_iter": 80, "grid_shape": (5, 4), "n_chains": 2, "tol": 0.0}
+    grid = {"n_tuning": 20, "max_iter": 80, "tempering": {"grid_shape": (5, 4)}, "n_chains": 2, "error_ratio": 0.0}
     for method in ("skeleton", "serial_tempering", "full_bayes"):
         lda = EmpiricalBayesLDA(3, method=method, functionals={"largest": largest_share}, **grid, **SEED).fit(SIMULATED)
         alpha, eta = np.array([0.1, 0.3, 1.0]), np.array([0.1, 0.2, 0.5])

@@ -57,7 +57,7 @@ def _words_of(topic: Any, words: Any, n_components: int) -> list[tuple[Any, floa
     """The seed words of a topic and their strengths."""
     if not isinstance(topic, Integral) or isinstance(topic, bool):
         raise TypeError(f"The keys of seed_words must be numbers of topics, got {topic!r}.")
-    if not 0 <= topic < n_components:
+    if not 0 <= int(topic) < n_components:
         raise ValueError(f"seed_words has topic {topic}; topics are numbered from 0 to {n_components - 1}.")
     if isinstance(words, Mapping):
         strengths = real_numbers(list(words.values()), f"The strengths of seed_words[{topic}]")

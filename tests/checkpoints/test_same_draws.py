@@ -128,7 +128,7 @@ def test_topic_count(check, n_jobs):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"max_sweeps": 400}, {"method": "pmmh", "n_proposals": 20, "doc_topic_prior": 0.1, "topic_word_prior": 0.1}],
+    [{"max_iter": 400}, {"method": "pmmh", "max_iter": 20, "doc_topic_prior": 0.1, "topic_word_prior": 0.1}],
     ids=str,
 )
 def test_other_topic_counts(check, parameters):

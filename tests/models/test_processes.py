@@ -104,9 +104,9 @@ PATHS = {
     "EmpiricalBayesLDA, paper": empirical_bayes(tempering="paper", method="serial_tempering"),
     "EmpiricalBayesLDA full_bayes": empirical_bayes(method="full_bayes"),
     "EmpiricalBayesLDA gibbs_em": empirical_bayes(method="gibbs_em", doc_topic_prior=[1, 1]),
-    "EmpiricalBayesLDA variational_em": empirical_bayes(method="variational_em", max_iter=2, tol=10.0),
+    "EmpiricalBayesLDA variational_em": empirical_bayes(method="variational_em", max_iter=2, error_ratio=10.0),
     "TopicCountLDA": lambda X: (
-        TopicCountLDA(1, 2, max_sweeps=300, n_temperatures=3, n_chains=2, **GIVEN).fit(X).components_
+        TopicCountLDA(1, 2, max_iter=300, evidence_params={"n_temperatures": 3}, n_chains=2, **GIVEN).fit(X).components_
     ),
     **{f"held out {method}": held_out(method) for method in ("ais", "left_to_right", "particle_filter", "chib")},
     "score": scored(lambda lda, X: [lda.transform(X), lda.score_samples(X), lda.perplexity(X)]),

@@ -54,8 +54,8 @@ def test_nothing_of_an_earlier_fit_stays(counts, same_fit):
 
 
 BOX = ((0.05, 5), (0.05, 5))
-EB = EmpiricalBayesLDA(2, n_tuning=2, max_iter=2, n_chains=1, random_state=0, grid_shape=(2, 2))
-COUNT = TopicCountLDA(1, 2, n_temperatures=2, n_runs=1, max_sweeps=300, n_proposals=2, random_state=0)
+EB = EmpiricalBayesLDA(2, n_tuning=2, max_iter=2, n_chains=1, random_state=0, tempering={"grid_shape": (2, 2)})
+COUNT = TopicCountLDA(1, 2, evidence_params={"n_temperatures": 2, "n_runs": 1}, max_iter=300, random_state=0)
 COMPOUND = CompoundLDA(3, max_iter=6, random_state=0)
 WAYS = {
     "GibbsLDA": (
