@@ -263,7 +263,7 @@ def test_what_a_budget_does_not_allow_is_said(X):
     with pytest.warns(ConvergenceWarning) as seen:
         TopicCountLDA(2, 30, max_iter=1000, **PRIORS, random_state=0).fit(X)
     text = " ".join(str(each.message) for each in seen)
-    assert re.search(r"because the 1000 sweeps of max_sweeps do not suffice for the next \d+", text)
+    assert re.search(r"because the 1000 sweeps of max_iter do not suffice for the next \d+", text)
 
 
 def test_a_budget():
@@ -275,7 +275,7 @@ def test_a_budget():
     assert budget.last(2) == 100
     budget.take(799)
     assert budget.allows(1)
-    with pytest.raises(BudgetSpent, match="the 1000 sweeps of max_sweeps do not suffice for the next 2"):
+    with pytest.raises(BudgetSpent, match="the 1000 sweeps of max_iter do not suffice for the next 2"):
         budget.take(2)
     assert budget.n_sweeps == 799
 

@@ -240,9 +240,8 @@ def test_bad_parameters(X, parameters, message):
 )
 @pytest.mark.parametrize("method", ["scan", "pmmh"])
 def test_small_corpora(X, low, high, method):
-    lda = TopicCountLDA(
-        low, high, method=method, **QUICK, **({**PAPER, "max_iter": 20} if method == "pmmh" else {})
-    ).fit(X)
+    options = QUICK | {**PAPER, "max_iter": 20} if method == "pmmh" else QUICK
+    lda = TopicCountLDA(low, high, method=method, **options).fit(X)
     assert lda.topic_counts_.tolist() == list(range(low, high + 1))
     assert lda.topic_count_posterior_.sum() == pytest.approx(1)
     assert lda.transform(X).shape == (len(X), lda.n_components_)
