@@ -85,7 +85,6 @@ def test_the_page_of_the_api_has_each_public_name_once():
 # Defaults that differ between estimators, with the page that says why.
 DIFFERENT = {
     "n_components": "hdp",
-    "tol": "empirical_bayes",
     "topic_word_prior": "labeled_lda",
     "max_iter": "labeled_lda",
     "n_chains": "labeled_lda",
