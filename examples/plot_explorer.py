@@ -1,10 +1,12 @@
 """
-Look at topics
-==============
+The explorer, tables and plots of one fit
+=========================================
 
 This example looks at the topics of a fit: as tables, as plots, and as an
 interactive page.
 """
+
+# sphinx_gallery_thumbnail_path = '_static/explorer.png'
 
 # %%
 # The model is fitted to the docstrings of NumPy, SciPy and scikit-learn.
