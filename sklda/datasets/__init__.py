@@ -5,6 +5,7 @@ from sklda.datasets._docstring_texts import read_docstrings
 from sklda.datasets._docstrings import load_docstrings
 from sklda.datasets._states import read_mallet_state
 from sklda.datasets._synthetic import make_compound_lda_corpus, make_lda_corpus
+from sklda.datasets._text_files import read_texts
 from sklda.datasets._tokens import count_tokens
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "make_lda_corpus",
     "read_docstrings",
     "read_mallet_state",
+    "read_texts",
     "save_counts",
 ]
