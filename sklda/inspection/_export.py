@@ -81,9 +81,9 @@ def export_results(
         - ``report.csv``: a row for each topic, see `topic_report`; lists are joined by commas
         - ``words.csv``: a row for each word: ``word``, ``count`` (its number of tokens in X), and its probability in
           each topic
-        - ``model.json``: class and parameters of the model and of the steps before it; names of the topics; learnt
-          priors, numbers of sweeps and diagnostics; numbers of documents, words and tokens; versions of Python and of
-          packages; and what each file contains
+        - ``model.json``: class and parameters of the model and of the steps before it, names of the topics, learnt
+          priors, numbers of sweeps, and diagnostics. It also has the numbers of documents, words and tokens, the
+          versions of Python and of packages, and what each file contains
 
     Raises
     ------
