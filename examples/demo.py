@@ -123,7 +123,7 @@ def show_packages(model, words, docstrings):
 def show_years(model, words, docstrings):
     """Print by how much topics change with the year in which functions were added."""
     dated = docstrings.dropna(subset=["year"])
-    years = dated["year"].astype(float)
+    years = dated["year"]
     effects = topic_effects(
         model,
         dated["text"],
@@ -133,7 +133,7 @@ def show_years(model, words, docstrings):
     )
     trends = effects[effects["term"] == "year"].sort_values("p_value")
     print(
-        f"   {len(dated):,} docstrings say when their function was added, {years.min():.0f} to {years.max():.0f}. "
+        f"   {len(dated):,} docstrings say when their function was added, {years.min()} to {years.max()}. "
         "Change in ten years:\n"
     )
     for row in trends[:3].itertuples():
