@@ -4,9 +4,13 @@ import datetime
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
+from sklda.inspection import _periods
 from sklda.inspection._periods import n_effective, period_shares, wilson
 from sklda.inspection._view import view
+
+FALSE_ALARM = 1e-4
 
 
 def shares(dates, theta=None, X=None, **options):
@@ -120,3 +124,27 @@ def test_documents_of_one_topic_each_count_as_documents():
     # Proportions that are half as spread count four times.
     np.testing.assert_allclose(n_effective(0.5 * theta + 0.5 * theta.mean(axis=0), np.ones(100), place, 5), 80)
     assert np.isnan(n_effective(np.full((4, 2), 0.5), np.ones(4), np.zeros(4, int), 1)).all()
+
+
+def own_spread(theta, weights, place, n_periods):
+    """The effective numbers by the spread within each period."""
+    found = np.empty((n_periods, theta.shape[1]))
+    for i in range(n_periods):
+        found[i] = n_effective(theta[place == i], weights[place == i], np.zeros(np.sum(place == i), int), 1)
+    # Periods in which no document has a topic are as certain as can be.
+    return np.where(np.isnan(found), 1e9, found)
+
+
+@pytest.mark.mutation("sklda.inspection._periods.n_effective", own_spread)
+def test_nine_of_ten_intervals_of_ten_documents_have_the_share():
+    """Nominally 95 of 100. Few documents have a topic, and lengths differ: the expected error is on the short side."""
+    rng = np.random.default_rng(0)
+    place = np.repeat(np.arange(1000), 10)
+    theta = rng.dirichlet([0.02, 0.05, 0.1, 0.3], len(place))
+    weights = rng.lognormal(4, 0.8, len(place)).round() + 1
+    tokens = np.bincount(place, weights)
+    mean = np.stack([np.bincount(place, weights * column) for column in theta.T], axis=1) / tokens[:, None]
+    low, high = wilson(mean, _periods.n_effective(theta, weights, place, 1000))
+    truth = np.array([0.02, 0.05, 0.1, 0.3]) / 0.47
+    misses = np.count_nonzero((low > truth) | (truth > high), axis=0)
+    assert binom.sf(misses - 1, 1000, 0.1).min() > FALSE_ALARM
