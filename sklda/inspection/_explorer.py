@@ -59,11 +59,11 @@ class TopicExplorer:
     part of their variation, such as 18% for 25 topics; the page states it, and has lines from a topic to the three that
     are most similar.
 
-    **Time.** Periods are the shortest of days, months, quarters, years, 5, 10, 50, 100, 500 or 1000 years of which
-    there are at most 60, with 10 documents on average. The share of a topic is that in the tokens of the period. Its
-    95% interval is Wilson's (1927), with the effective number of documents: the number of draws of single topics that
-    would have the spread that the proportions of all documents have. It regards the documents as a sample, and does not
-    contain the uncertainty of the topics. `topic_effects` has it.
+    **Time.** Periods are the shortest of days, weeks, months, quarters and years, or 2, 5, 10, 20, 50 and 100 years, of
+    which there are at most 40, with 10 documents on average. The share of a topic is that in the tokens of the period.
+    Its 95% interval is Wilson's (1927), with the effective number of documents: the number of draws of single topics
+    that would have the spread that the proportions of all documents have. It regards the documents as a sample, and
+    does not contain the uncertainty of the topics. `topic_effects` has it.
 
     **Size.** Large inputs are cut, and the page says so. It has at most 300 topics, 20,000 words, 20,000 documents, and
     40 million characters of texts; or, without texts, 6 million pairs of a word and its topic. If texts have more, the

@@ -6,7 +6,7 @@ from sklda._core.distances import jensen_shannon
 from sklda.inspection._fit_tree import finer_topics
 from sklda.inspection._groups import group_shares
 from sklda.inspection._hierarchy import cluster_tree, leaf_order
-from sklda.inspection._periods import period_shares
+from sklda.inspection._period_shares import period_shares
 from sklda.inspection._ranking import largest, relevance
 from sklda.inspection._scaling import classical_scaling
 from sklda.inspection._texts import Texts

@@ -1,4 +1,4 @@
-"""Dates of documents, the periods that suit them, and the intervals of shares."""
+"""Shares of topics by period: documents with dates, names of periods, and intervals."""
 
 import datetime
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sklda.inspection import _periods
-from sklda.inspection._periods import n_effective, period_shares, wilson
+from sklda.inspection import _period_shares
+from sklda.inspection._period_shares import n_effective, period_shares, wilson
 from sklda.inspection._view import view
 
 FALSE_ALARM = 1e-4
@@ -23,44 +23,22 @@ def shares(dates, theta=None, X=None, **options):
     "date, text",
     [
         (1998, "1998"),
-        (np.int64(1998), "1998"),
         (1998.0, "1998"),
         ("1998", "1998"),
         ("1998-05", "1998-05"),
-        (" 1998-05-17 ", "1998-05-17"),
         ("1998-05-17T10:30:00Z", "1998-05-17"),
         (datetime.date(1998, 5, 17), "1998-05-17"),
         (datetime.datetime(1998, 5, 17, 23, 59), "1998-05-17"),
-        (np.datetime64("1998-05-17"), "1998-05-17"),
         (np.datetime64("1998-05-17T10:00:00.123456789"), "1998-05-17"),
-        (-44, "-44"),
     ],
 )
-def test_dates_of_any_kind(date, text):
-    assert shares([date, date]).dates == [text] * 2
-
-
-def test_dates_of_pandas():
-    pandas = pytest.importorskip("pandas")
-    days = pandas.Series(pandas.to_datetime(["1998-05-17", None, "2001-01-01"]))
-    found = shares(days)
-    assert found.dates == ["1998-05-17", "", "2001-01-01"] and found.n_undated == 1
-    months = shares(pandas.period_range("1998-05", periods=3, freq="M"))
-    assert months.dates == ["1998-05", "1998-06", "1998-07"] and months.labels == ["1998 Q2", "1998 Q3"]
+def test_documents_have_their_dates(date, text):
+    found = shares([date, None, date])
+    assert found.dates == [text, "", text] and found.n_undated == 1 and found.n_documents.sum() == 2
 
 
 @pytest.mark.parametrize(
-    "date, error",
-    [
-        ("17.5.1998", TypeError),
-        ("98", TypeError),
-        (1998.5, TypeError),
-        (True, TypeError),
-        (float("inf"), TypeError),
-        (("1998", "05"), TypeError),
-        ("1998-13-01", ValueError),
-        ("1998-02-30", ValueError),
-    ],
+    "date, error", [("17.5.1998", ValueError), (1998.5, ValueError), (True, TypeError), ("1998-02-30", ValueError)]
 )
 def test_what_is_no_date(date, error):
     with pytest.raises(error, match=r"dates\[1\]"):
@@ -71,24 +49,17 @@ def test_what_is_no_date(date, error):
     "dates, length, labels",
     [
         ([f"2020-02-{1 + d % 29:02}" for d in range(600)], "day", ["2020-02-01", "2020-02-02"]),
+        ([f"2020-0{1 + d % 3}-{1 + d % 28:02}" for d in range(600)], "week", ["2019-12-30", "2020-01-06"]),
         ([f"2020-{1 + d % 12:02}-05" for d in range(600)], "month", ["2020-01", "2020-02"]),
-        ([f"{2010 + d % 12}-{1 + d % 7:02}" for d in range(600)], "quarter", ["2010 Q1", "2010 Q2"]),
+        ([f"{2010 + d % 8}-{1 + d % 12:02}" for d in range(600)], "quarter", ["2010 Q1", "2010 Q2"]),
         ([2000 + d % 12 for d in range(600)], "year", ["2000", "2001"]),
         ([1901 + d % 120 for d in range(600)], "period of 5 years", ["1900–1904", "1905–1909"]),
-        # Few documents have longer periods, but at least two.
-        ([f"2010-{1 + d % 12:02}" for d in range(40)], "quarter", ["2010 Q1", "2010 Q2"]),
-        ([2000, 2001, 2002, 2003], "year", ["2000", "2001"]),
-        ([1999, 2001], "period of 5 years", ["1995–1999", "2000–2004"]),
-        ([2001] * 30, "year", ["2001"]),
-        # A year alone leaves no months.
-        ([2001, *[f"2001-{1 + d % 12:02}" for d in range(600)]], "year", ["2001"]),
-        ([-44, *[d % 2 for d in range(600)]], "year", ["-44", "-43"]),
     ],
 )
-def test_periods_suit_the_dates(dates, length, labels):
+def test_periods_have_names(dates, length, labels):
     found = shares(dates)
     assert found.length == length and found.labels[:2] == labels
-    assert found.n_documents.sum() == len(dates) and len(found.labels) <= 60
+    assert found.n_documents.sum() == len(dates) and len(found.labels) <= 40
 
 
 def test_shares_count_tokens_and_gaps_stay():
@@ -135,7 +106,7 @@ def own_spread(theta, weights, place, n_periods):
     return np.where(np.isnan(found), 1e9, found)
 
 
-@pytest.mark.mutation("sklda.inspection._periods.n_effective", own_spread)
+@pytest.mark.mutation("sklda.inspection._period_shares.n_effective", own_spread)
 def test_nine_of_ten_intervals_of_ten_documents_have_the_share():
     """Nominally 95 of 100. Few documents have a topic, and lengths differ: the expected error is on the short side."""
     rng = np.random.default_rng(0)
@@ -144,7 +115,7 @@ def test_nine_of_ten_intervals_of_ten_documents_have_the_share():
     weights = rng.lognormal(4, 0.8, len(place)).round() + 1
     tokens = np.bincount(place, weights)
     mean = np.stack([np.bincount(place, weights * column) for column in theta.T], axis=1) / tokens[:, None]
-    low, high = wilson(mean, _periods.n_effective(theta, weights, place, 1000))
+    low, high = wilson(mean, _period_shares.n_effective(theta, weights, place, 1000))
     truth = np.array([0.02, 0.05, 0.1, 0.3]) / 0.47
     misses = np.count_nonzero((low > truth) | (truth > high), axis=0)
     assert binom.sf(misses - 1, 1000, 0.1).min() > FALSE_ALARM
