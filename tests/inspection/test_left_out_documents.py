@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from inspection_pages import documents_of
 from sklearn.decomposition import LatentDirichletAllocation
 
 from sklda import (
@@ -151,7 +152,11 @@ def check_same(found, expected, atol=1e-7):
             check_same(found[name].tolist()[: len(expected)], expected[name].tolist(), atol)
     elif isinstance(expected, TopicExplorer):
         assert any("no part" in note for note in found.data["notes"])
-        check_same({**found.data, "notes": expected.data["notes"], "n_documents": N}, expected.data, atol)
+        # The words of documents are packed.
+        check_same(documents_of(found.data), documents_of(expected.data), atol)
+        documents = found.data["documents"] | {"blocks": expected.data["documents"]["blocks"]}
+        others = {"notes": expected.data["notes"], "n_documents": N, "documents": documents}
+        check_same({**found.data, **others}, expected.data, atol)
     elif is_dataclass(expected):
         for each in fields(expected):
             check_same(getattr(found, each.name), getattr(expected, each.name), atol)
