@@ -12,6 +12,8 @@ ORANGE, SKY, GREEN, PURPLE = "#e69f00", "#56b4e9", "#009e73", "#cc79a7"
 BLUE, VERMILION, YELLOW = "#0072b2", "#d55e00", "#f0e442"
 # Of single topics, the first for that which is to be seen first.
 TOPIC_COLOURS = ORANGE, SKY, GREEN, PURPLE, BLUE, VERMILION, YELLOW
+# Of lines that are to be told apart.
+LINES = BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY
 # Lines and bars of estimates, what is to be seen first, and what is not.
 LINE, ACCENT, MUTED = "#1f5a91", "#c1440e", "#444444"
 # Topics of a heatmap that has names.
@@ -125,7 +127,9 @@ class HeatmapDisplay(Display):
 
 def distinct_colours(n):
     """A colour for each of n lines."""
-    return pyplot().get_cmap("tab10" if n <= 10 else "turbo")(np.linspace(0, 1, max(n, 10)))
+    if n <= len(LINES):
+        return list(LINES[:n])
+    return list(pyplot().get_cmap("tab10" if n <= 10 else "turbo")(np.linspace(0, 1, max(n, 10)))[:n])
 
 
 def style_bars(ax):
