@@ -30,6 +30,7 @@ from sklda.inspection._topic_effects import TopicEffectsDisplay, topic_effects
 from sklda.inspection._topic_flows import TopicFlowDisplay, topic_flows
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
+from sklda.inspection._topics_over_time import TopicsOverTimeDisplay, topics_over_time
 
 __all__ = [
     "CollectionTopicsDisplay",
@@ -51,6 +52,7 @@ __all__ = [
     "TopicSharesDisplay",
     "TopicSimilarityDisplay",
     "TopicWordsDisplay",
+    "TopicsOverTimeDisplay",
     "contrast_topics",
     "describe",
     "document_table",
@@ -70,4 +72,5 @@ __all__ = [
     "topic_hierarchy",
     "topic_report",
     "topic_table",
+    "topics_over_time",
 ]

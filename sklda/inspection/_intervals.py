@@ -14,6 +14,8 @@ from sklda.inspection._axes import MUTED, pyplot
 UNKNOWN, CUT, DOCUMENTS = "error unknown", "the interval goes on", "documents"
 # Proportions, and their differences.
 SHARES, DIFFERENCES = (0.0, 1.0), (-1.0, 1.0)
+# Effects that are shrunk below this part get a note.
+_SHRUNK = 0.9
 # The rug lies below the axis, as parts of the height of the axes: its distance, and its longest line.
 _GAP, _LONGEST = 0.02, 0.05
 # Characters for each inch of a title, and of a key.
@@ -23,7 +25,7 @@ _CHARACTERS, _KEY_CHARACTERS = 12, 14
 # --- Marks -------------------------------------------------------------------------------------------------------
 
 
-def draw_points(ax, places, estimate, low, high, *, colour, bounds, key, horizontal=False):
+def draw_points(ax, places, estimate, low, high, *, colour, bounds, key, horizontal=False, size=5.5):
     """Points with intervals at `places`. A point without an interval is open, and an arrow is where one is cut."""
     places, drawn = np.asarray(places), np.clip(estimate, *bounds)
     known, seen = np.isfinite(low) & np.isfinite(high), np.isfinite(drawn)
@@ -35,10 +37,10 @@ def draw_points(ax, places, estimate, low, high, *, colour, bounds, key, horizon
         x, y = (values, places[chosen]) if horizontal else (places[chosen], values)
         return ax.plot(x, y, marker, color=colour, clip_on=False, zorder=3, **style)[0]
 
-    points(known & seen, drawn[known & seen], "o", markersize=5.5)
+    points(known & seen, drawn[known & seen], "o", markersize=size)
     if (seen & ~known).any():
         unknown = seen & ~known
-        points(unknown, drawn[unknown], "o", markersize=6, markerfacecolor="white", markeredgewidth=1.4)
+        points(unknown, drawn[unknown], "o", markersize=size + 0.5, markerfacecolor="white", markeredgewidth=1.4)
         key[UNKNOWN] = _handle("o", markersize=6, markerfacecolor="white", markeredgewidth=1.4)
     with np.errstate(invalid="ignore"):
         cut = low < bounds[0], high > bounds[1]
@@ -94,12 +96,23 @@ def group_handle(colour):
     return handle
 
 
-def note_handle():
-    """The entry of a note in a key, which has no mark."""
-    return _handle("")
+def note_shrinkage(attenuation, key, what):
+    """Add a note to a key if short documents shrink effects by much."""
+    least, most = np.min(attenuation, initial=1), np.max(attenuation, initial=0)
+    if least < _SHRUNK:
+        parts = " to ".join(dict.fromkeys([f"{least:.0%}", f"{most:.0%}"]))
+        key[f"short documents: {parts} of the {what} are left"] = _handle("")
 
 
 # --- Panels ------------------------------------------------------------------------------------------------------
+
+
+def new_scales(n):
+    """Axes of a new figure for curves or points of n topics, which share both axes."""
+    if n == 1:
+        return new_panels(1, 1, 6.5, 3.4)
+    columns = 2 if n in (2, 4) else 3
+    return new_panels(n, columns, 8.4 / columns, 2.2 if n > columns else 2.7, sharex=True, sharey=True)
 
 
 def new_panels(n, columns, width, height, **shared):
@@ -170,3 +183,12 @@ def style_rows(ax, labels, bounds):
     ax.set_axisbelow(True)
     ax.spines[["top", "right", "left"]].set_visible(False)
     percent_axis(ax.xaxis, bounds)
+
+
+def date_axis(ax):
+    """Few ticks at dates, with no more of each date than tells them apart."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(minticks=3, maxticks=6)
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))

@@ -24,7 +24,8 @@ from sklda.inspection._intervals import (
     group_handle,
     label_panels,
     new_panels,
-    note_handle,
+    new_scales,
+    note_shrinkage,
     percent_axis,
     style_rows,
     title_panel,
@@ -200,8 +201,6 @@ _POINTS = 41
 _ROWS = 24
 # The axis has the bands of this part of the documents, so that a few far ones do not set its range.
 _IN_RANGE = 0.98
-# Effects that are shrunk below this part get a note.
-_SHRUNK = 0.9
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -396,9 +395,7 @@ class TopicEffectsDisplay(PanelsDisplay):
     def _new_axes(self):
         n = self._panels()[0]
         if _is_scale(self.values):
-            columns = min(n, 3)
-            width, height = (8.4 / columns, 2.3 if n > columns else 2.8) if n > 1 else (6.5, 3.6)
-            return new_panels(n, columns, width, height, sharex=True, sharey=True)
+            return new_scales(n)
         rows = len(self.topics) if self._is_one_panel() else len(self.values) * len(self.groups)
         columns = 1 if n * rows <= _ROWS else min(n, 3)
         return new_panels(n, columns, 7.4 if columns == 1 else 2.8, 0.4 + 0.23 * rows, sharex=True, sharey=n > 1)
@@ -417,10 +414,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             self._draw_scale(axes, key)
         else:
             self._draw_levels(axes, key)
-        least, most = np.min(self.attenuation), np.max(self.attenuation)
-        if len(self.topics) and least < _SHRUNK:
-            parts = " to ".join(dict.fromkeys([f"{least:.0%}", f"{most:.0%}"]))
-            key[f"short documents: {parts} of the effects are left"] = note_handle()
+        note_shrinkage(self.attenuation, key, "effects")
         self.legend_ = add_key(axes, key)
 
     def _colours(self):
