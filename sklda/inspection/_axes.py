@@ -143,24 +143,9 @@ def style_bars(ax):
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def style_shares(ax):
-    """Heights are shares in percent, with a legend beside the axes."""
-    from matplotlib.ticker import PercentFormatter
-
-    # As many decimals as the ticks need.
-    ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
-    ax.spines[["top", "right"]].set_visible(False)
-    legend_beside(ax, fontsize=9)
-
-
 def legend_beside(ax, fontsize):
     """Add a legend to the right of the axes, where it covers no part of the plot."""
     ax.legend(frameon=False, fontsize=fontsize, loc="upper left", bbox_to_anchor=(1, 1))
-
-
-def legend_label(text):
-    """A label that a legend shows: matplotlib leaves out those with an underscore at the start."""
-    return f" {text}" if text.startswith("_") else text
 
 
 def plain_text(name, most=40):

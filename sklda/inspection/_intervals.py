@@ -9,7 +9,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from sklda.inspection._axes import MUTED, pyplot
+from sklda.inspection._axes import LINE, MUTED, pyplot
 
 UNKNOWN, CUT, DOCUMENTS = "error unknown", "the interval goes on", "documents"
 # Proportions, and their differences.
@@ -18,6 +18,8 @@ SHARES, DIFFERENCES = (0.0, 1.0), (-1.0, 1.0)
 _SHRUNK = 0.9
 # The rug lies below the axis, as parts of the height of the axes: its distance, and its longest line.
 _GAP, _LONGEST = 0.02, 0.05
+# Rows of a category that are in one column of panels.
+_ROWS = 24
 # Characters for each inch of a title, and of a key.
 _CHARACTERS, _KEY_CHARACTERS = 12, 14
 
@@ -96,6 +98,13 @@ def group_handle(colour):
     return handle
 
 
+def interval_handle(horizontal):
+    """The entry of intervals in a key."""
+    handle = _handle("_" if horizontal else "|", markersize=10, markeredgewidth=1.8)
+    handle.set_color(LINE)
+    return handle
+
+
 def note_shrinkage(attenuation, key, what):
     """Add a note to a key if short documents shrink effects by much."""
     least, most = np.min(attenuation, initial=1), np.max(attenuation, initial=0)
@@ -113,6 +122,12 @@ def new_scales(n):
         return new_panels(1, 1, 6.5, 3.4)
     columns = 2 if n in (2, 4) else 3
     return new_panels(n, columns, 8.4 / columns, 2.2 if n > columns else 2.7, sharex=True, sharey=True)
+
+
+def new_rows(n, rows):
+    """Axes of a new figure for n topics with so many rows each, below each other if there are few rows."""
+    columns = 1 if n * rows <= _ROWS else min(n, 3)
+    return new_panels(n, columns, 7.4 if columns == 1 else 2.8, 0.4 + 0.23 * rows, sharex=True, sharey=n > 1)
 
 
 def new_panels(n, columns, width, height, **shared):

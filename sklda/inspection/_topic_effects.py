@@ -23,7 +23,7 @@ from sklda.inspection._intervals import (
     draw_rug,
     group_handle,
     label_panels,
-    new_panels,
+    new_rows,
     new_scales,
     note_shrinkage,
     percent_axis,
@@ -197,8 +197,6 @@ def topic_effects(
 
 # Points of a curve.
 _POINTS = 41
-# Rows of a category that are in one column of panels.
-_ROWS = 24
 # The axis has the bands of this part of the documents, so that a few far ones do not set its range.
 _IN_RANGE = 0.98
 
@@ -397,8 +395,7 @@ class TopicEffectsDisplay(PanelsDisplay):
         if _is_scale(self.values):
             return new_scales(n)
         rows = len(self.topics) if self._is_one_panel() else len(self.values) * len(self.groups)
-        columns = 1 if n * rows <= _ROWS else min(n, 3)
-        return new_panels(n, columns, 7.4 if columns == 1 else 2.8, 0.4 + 0.23 * rows, sharex=True, sharey=n > 1)
+        return new_rows(n, rows)
 
     def _draw(self, axes):
         self.bounds_ = DIFFERENCES if self.difference else SHARES
@@ -465,7 +462,7 @@ class TopicEffectsDisplay(PanelsDisplay):
         for k, ax in enumerate(axes):
             self._draw_rows(ax, zip(*self._curves(k), strict=True), list(map(self._label, self.values)), key)
             title_panel(ax, self.topics[k])
-        name = plain_text(self.name)
+        name = plain_text(self.name, 20)
         of = f"difference by {name} in percentage points\n{plain_text(self.difference)}"
         label_panels(axes, of if self.difference else f"mean topic proportion by {name}", "")
 
