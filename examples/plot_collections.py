@@ -14,8 +14,8 @@ docstrings, and then their subject groups.
 # --------
 #
 # The mixtures are averages over the sweeps after the burn-in. Intervals
-# have two posterior standard deviations in both directions. gamma and eta are learnt in the
-# burn-in.
+# have two posterior standard deviations in both directions. gamma and eta
+# are learnt in the burn-in.
 
 import csv
 import gzip

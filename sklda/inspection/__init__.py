@@ -28,6 +28,7 @@ from sklda.inspection._topic_count import TopicCountDisplay
 from sklda.inspection._topic_counts import TopicCountComparisonDisplay
 from sklda.inspection._topic_effects import TopicEffectsDisplay, topic_effects
 from sklda.inspection._topic_flows import TopicFlowDisplay, topic_flows
+from sklda.inspection._topic_map import TopicMapDisplay
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
 from sklda.inspection._topics_over_time import TopicsOverTimeDisplay, topics_over_time
@@ -48,6 +49,7 @@ __all__ = [
     "TopicExplorer",
     "TopicFlowDisplay",
     "TopicHierarchyDisplay",
+    "TopicMapDisplay",
     "TopicQualityDisplay",
     "TopicSharesDisplay",
     "TopicSimilarityDisplay",

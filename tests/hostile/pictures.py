@@ -103,6 +103,7 @@ def pictures(draw, session):
             },
         ),
         "TopicSharesDisplay": ((draw.pick([None, X.given]),), {**common, "n_topics": n}),
+        "TopicMapDisplay": ((draw.pick([None, X.given]),), {**common, "topics": draw.mostly([None, [0]], [[99], "x"])}),
         "TopicSimilarityDisplay": ((), common),
         "TopicWordsDisplay": (
             (draw.pick([None, X.given]),),
