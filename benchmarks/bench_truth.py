@@ -23,6 +23,7 @@ from truth_effects import (
     fits_and_common_topics,
     group_effects,
     mode_effects,
+    periods,
     rare_category,
 )
 from truth_hdp import (
@@ -294,6 +295,7 @@ PARTS = {
     "cluster_effects": (cluster_effects, effects_table("intervals of no effect of a property of sources")),
     "group_effects": (group_effects, effects_table("intervals of no difference of a group")),
     "rare_category": (rare_category, effects_table("intervals of coefficients of a category")),
+    "periods": (periods, effects_table("intervals of mean proportions by period")),
     "mode_effects": (mode_effects, effects_table("intervals of effects of a number")),
     "fits_and_common_topics": (fits_and_common_topics, effects_table("errors of effects by those of single fits")),
     "topic_correlation": (topic_correlations, topic_correlations_table),
