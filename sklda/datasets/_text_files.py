@@ -89,9 +89,9 @@ def read_texts(
     Raises
     ------
     ValueError
-        If there is no such folder, no file fits the pattern, or a file is no text in this encoding.
+        If there is no such folder, no file fits the pattern, or a file is not a text in this encoding.
     TypeError
-        If `chunk` is no integer.
+        If `chunk` is not an integer.
 
     Warns
     -----

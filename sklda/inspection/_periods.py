@@ -67,7 +67,7 @@ def read_dates(X, dates, n_documents):
     Raises
     ------
     ValueError, TypeError
-        If a value is no date, or their number is another one.
+        If a value is not a date, or their number is wrong.
     """
     check_same_order(X, dates, "dates")
     values = read_column(dates, "dates", "one date for each document")

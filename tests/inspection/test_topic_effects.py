@@ -432,7 +432,7 @@ def test_an_unknown_error_is_an_open_point_without_a_line():
     assert_allclose(marks(ax, "o", "white"), [[0.5, 1]])
     assert_allclose(intervals(ax)[:, 0, 1], [0, 2])
     assert entries(shown) == ["error unknown"]
-    # A group of one cluster is one.
+    # A group of one cluster is such a group.
     clusters = np.where(GROUPS == "c", "all", np.arange(D).astype(str))
     with pytest.warns(UserWarning, match="depend on one cluster alone"):
         shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, GROUPS, clusters=clusters, random_state=0)
