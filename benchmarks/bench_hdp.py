@@ -206,8 +206,19 @@ def settings(X, options):
         say([(each["shape"][:12], each["large"], each["large_interval"]) for each in others])
     table(
         f"{options.corpora} corpora of the model, {options.corpora} with a fixed number, and the real corpus",
-        ["setting", "inside", "99 %", "99 %, fixed", "CPU s", "real: CPU s", "eta", "topics", "99 %", "chains",
-         "common"],  # fmt: skip
+        [
+            "setting",
+            "inside",
+            "99 %",
+            "99 %, fixed",
+            "CPU s",
+            "real: CPU s",
+            "eta",
+            "topics",
+            "99 %",
+            "chains",
+            "common",
+        ],
         rows,
     )
     return found

@@ -6,7 +6,6 @@ import pickle
 import re
 import tempfile
 import warnings
-from pathlib import Path
 
 import make_pickles
 import numpy as np

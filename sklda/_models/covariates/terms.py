@@ -186,9 +186,7 @@ class Crossings:
             other = first != second
             first, second, entry, place = first[other], second[other], entry[other], place[other]
         pairs, pair = np.unique(first * right.shape[1] + second, return_inverse=True)
-        products = csr_array(
-            (left.data[entry] * right.data[place], (pair, rows[entry])), shape=(len(pairs), n_rows)
-        )
+        products = csr_array((left.data[entry] * right.data[place], (pair, rows[entry])), shape=(len(pairs), n_rows))
         first, second = np.divmod(pairs, right.shape[1])
         return cls(first.astype(np.int32), second.astype(np.int32), products, (left.shape[1], right.shape[1]))
 
@@ -229,9 +227,7 @@ class Curvature:
                 border[k, :, smaller], corner[k, smaller, smaller] = products[:, : n + c].T, products[:, n + c :]
         for j, column in enumerate(terms.dense.T, start=dense.start):
             # One product of matrices for all topics.
-            corner[:, j, dense.start : j + 1] = weights.T @ (
-                terms.dense[:, : j + 1 - dense.start] * column[:, None]
-            )
+            corner[:, j, dense.start : j + 1] = weights.T @ (terms.dense[:, : j + 1 - dense.start] * column[:, None])
             corner[:, dense.start : j + 1, j] = corner[:, j, dense.start : j + 1]
             if s:
                 products = (terms.sparse.T @ (weights * column[:, None])).T
