@@ -218,7 +218,7 @@ def settings(X, options):
             "99 %",
             "chains",
             "common",
-        ],  # fmt: skip
+        ],
         rows,
     )
     return found

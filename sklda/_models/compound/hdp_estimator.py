@@ -49,10 +49,10 @@ class HDPLDA(CollectionsLDA):
 
     The number of topics in use is that of this model, and not a property of the corpus. It grows with the corpus, and
     is too large if the corpus is not a draw of the model (Miller & Harrison 2013; Cai, Campbell & Broderick 2021). In
-    real texts a word that occurs in a document is likely to occur there again, and the model takes such repetitions for
-    topics. Chains then agree on about how many topics there are, but only in part on which. Use
-    `large_topic_count_interval_` as a rough size, and the topics that most chains have: those with a large
-    `topic_prevalence_`. `TopicCountLDA` estimates the number of topics of LDA instead.
+    real texts a word that occurs in a document occurs there again, and the model takes such repetitions for topics.
+    Chains then agree on about how many topics there are, but only in part on which. Use `large_topic_count_interval_` as a
+    rough size, and the topics that most chains have: those with a large `topic_prevalence_`. `TopicCountLDA` estimates
+    the number of topics of LDA instead.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ class HDPLDA(CollectionsLDA):
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
     verbose : int, default=0
-        1 shows one line that is updated in a terminal or a notebook, and otherwise prints ten lines; 2 prints a line
-        for every sweep.
+        1 shows one line that is updated in a terminal or a notebook, and else prints ten lines; 2 prints a line for
+        every sweep.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the fit and `transform` after it are the same every time.
 
