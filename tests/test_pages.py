@@ -86,7 +86,7 @@ def headings(text):
 def test_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
-    checker = AnyOutput() if "read_docstrings()" in text and not has_installed_versions(text) else None
+    checker = None if has_installed_versions(text) else AnyOutput()
     runner = doctest.DocTestRunner(checker, optionflags=doctest.NORMALIZE_WHITESPACE)
     runner.run(doctest.DocTestParser().get_doctest(text, {"__name__": "__main__"}, page.name, str(page), 0))
     assert runner.summarize(verbose=False).failed == 0
@@ -100,7 +100,9 @@ class AnyOutput(doctest.OutputChecker):
 
 
 def has_installed_versions(text):
-    """Whether the installed packages are those whose docstrings the page has read, which it names."""
+    """Whether the page reads no docstrings of installed packages, or those of the versions that it names."""
+    if not re.search(r">>> .*read_docstrings\(", text):
+        return True
     names = {"NumPy": "numpy", "SciPy": "scipy", "scikit-learn": "scikit-learn"}
     found = {names[title]: number for title, number in re.findall(r"(NumPy|SciPy|scikit-learn)\s(\d+\.\d+\.\d+)", text)}
     assert set(found) == set(names.values()), "a page with read_docstrings() names the versions of its outputs"
