@@ -1,10 +1,11 @@
-"""Language of pages, docstrings and comments: length of sentences, phrases that are not plain English, spelling.
+"""Language of pages, docstrings, comments and messages: long sentences, phrases that are not plain English, spelling.
 
     python .ci/language.py [FILE ...]
 
 Without files, all of the repository. It exits with 1 if there are findings. codespell finds misspelt words.
 """
 
+import ast
 import inspect
 import io
 import re
@@ -126,6 +127,23 @@ def comments_and_docstrings(source, path):
         yield lines[0][0], "\n".join(text for _, text in lines)
 
 
+def messages(source):
+    """(line, text) of the texts of errors and warnings of Python; what is filled in is a word of code."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            call = node.exc
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "warn":
+            call = node
+        else:
+            continue
+        for argument in call.args:
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                yield argument.lineno, argument.value
+            elif isinstance(argument, ast.JoinedStr):
+                parts = (each.value if isinstance(each, ast.Constant) else "``x``" for each in argument.values)
+                yield argument.lineno, "".join(parts)
+
+
 def chain_of_short_sentences(sentences, lengths):
     """The first sentences of a paragraph that are short one after the other, or None."""
     chain = []
@@ -169,7 +187,7 @@ def faults(path, source):
     elif path.suffix == ".md":
         texts = [(1, re.sub(r"^ {4}.*$", "", source, flags=re.MULTILINE))]
     else:
-        texts = comments_and_docstrings(source, path)
+        texts = [*comments_and_docstrings(source, path), *(messages(source) if path.suffix == ".py" else ())]
     for first, text in texts:
         for line, fault in faults_of_prose(text):
             yield first + line - 1, fault

@@ -69,6 +69,16 @@ def test_bad_sentences_are_found_in_pages_docstrings_and_comments(kind):
         assert found[0][1].startswith(kind)
 
 
+def test_bad_sentences_are_found_in_errors_and_warnings():
+    source = (
+        'def f(x):\n    if x:\n        raise ValueError(f"{x!r} is no date.")\n    warn("Which name has a topic?")\n'
+    )
+    found = list(language.faults(Path("module.py"), source))
+    assert [line for line, _ in found] == [3, 4]
+    assert found[0][1].startswith("noun that is denied")
+    assert found[1][1].startswith("question without do")
+
+
 def test_plain_text_code_tables_and_titles_are_not_found():
     assert not list(language.faults(Path("page.rst"), PLAIN))
 

@@ -121,9 +121,9 @@ def saver_of(estimator, corpus, seed, y, metadata):
     name, folder = type(estimator).__name__, Path(checkpoint.path).absolute()
     if checkpoint._is_of_copy:
         raise ValueError(
-            f"this {name} is a copy of an estimator with a Checkpoint, as searches, folds and ConsensusTopics fit "
-            "them, and a Checkpoint saves a single fit: take it away with set_callbacks(), or give the copy one of its "
-            "own."
+            f"this {name} is a copy of an estimator with a Checkpoint, such as those that searches, folds and "
+            "ConsensusTopics fit. A Checkpoint saves a single fit: take it away with set_callbacks(), or give the copy "
+            "one of its own."
         )
     if checkpoint._resumes:
         lock = files.Lock(folder)

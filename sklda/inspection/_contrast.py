@@ -135,8 +135,8 @@ class _TwoTopics:
 class TopicContrastDisplay(Display):
     """Words by which two topics differ most, or two groups of documents within a topic, as bars to the left and right.
 
-    As the perspectives of the R package stm. `from_estimator` plots a fitted model; the constructor takes the values to
-    plot.
+    They are like the perspectives of the R package stm. `from_estimator` plots a fitted model; the constructor takes
+    the values to plot.
 
     Parameters
     ----------

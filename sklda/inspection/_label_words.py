@@ -88,7 +88,7 @@ def label_words(
 
 @dataclass(eq=False, repr=False)
 class DocumentLabelsDisplay(Display):
-    """The words of a document, a row for each, and the labels for which they speak, a column for each.
+    """The words of a document, a row for each, and the labels that account for them, a column for each.
 
     Use `from_estimator` to make one.
 
