@@ -97,7 +97,7 @@ def topic_count(seed, options):
         "high": high,
         "rank": float(posterior[counts < T].sum() + rng.random() * posterior[counts == T].sum()),
         "seconds": seconds,
-        "sweeps": int(lda.n_sweeps_),
+        "sweeps": int(lda.n_iter_),
     }
 
 

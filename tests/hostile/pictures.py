@@ -36,9 +36,15 @@ def fitted(draw, session):
             (CompoundLDA, {"n_components": K, "max_iter": 3, "method": "variational"}),
             (HDPLDA, {"n_components": K + 20, "max_iter": 3}),
             (CovariateLDA, {"n_components": K, "max_iter": draw.pick([3, 12])}),
-            (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 3, "n_tuning": 2, "grid_shape": (2, 2)}),
+            (
+                EmpiricalBayesLDA,
+                {"n_components": min(K, 3), "max_iter": 3, "n_tuning": 2, "tempering": {"grid_shape": (2, 2)}},
+            ),
             (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 5, "method": "gibbs_em"}),
-            (TopicCountLDA, {"min_components": 1, "max_components": 2, "max_sweeps": 300, "n_temperatures": 2}),
+            (
+                TopicCountLDA,
+                {"min_components": 1, "max_components": 2, "max_iter": 300, "evidence_params": {"n_temperatures": 2}},
+            ),
             (LabeledLDA, {"n_draws": 1, "max_iter": 2, "n_shared": draw.pick([0, 1])}),
         ]
     )

@@ -49,7 +49,7 @@ def fits_of(counts):
     """Models that are fitted to counts, with the same chains whatever documents take no part."""
     n = len(counts)
     return {
-        "Gibbs": GibbsLDA(3, n_chains=2, snapshot_every=10, **FEW).fit(counts),
+        "Gibbs": GibbsLDA(3, n_chains=2, **FEW).fit(counts),
         "labels": LabeledLDA(**FEW).fit(counts, LABELS[:n]),
         "collections": CompoundLDA(3, **FEW).fit(counts, collections=ALL[:n] % 2),
         "covariates": CovariateLDA(3, **FEW).fit(counts, covariates=ALL[:n] % 2),
@@ -121,7 +121,7 @@ def arguments(call, model, counts, with_documents):
         "n_samples": 20,
         "n_draws": 4,
         "n_sweeps": 6,
-        "n_runs": 2,
+        "evidence_params": {"n_runs": 2},
         "least_tokens": 1,
         "random_state": 0,
     }

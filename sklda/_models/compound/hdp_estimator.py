@@ -32,7 +32,7 @@ from sklda._models.parameters import shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainResults, eta_attribute
 from sklda._sampling.point_estimates import check_memory_of_results
-from sklda._sampling.prior_learning import kind_of_learning
+from sklda._sampling.prior_learning import refuse_symmetric
 from sklda._sampling.run_chains import Schedule
 
 _CONCENTRATION = [None, Interval(Real, 0, None, closed="neither"), tuple]
@@ -64,9 +64,9 @@ class HDPLDA(CollectionsLDA):
     topic_word_prior : float or array-like of shape (n_features,), default=None
         eta, the Dirichlet parameter per word of a topic, which the topics share. None: 0.1, the first value if it is
         learnt.
-    learn_priors : {"asymmetric"} or bool, default="asymmetric"
+    learn_priors : {"asymmetric"} or False, default="asymmetric"
         Whether `topic_word_prior` is learnt if it is None, by Gibbs-EM in the burn-in, between 1e-5 and 1e4. If X has
-        fewer than 1,000 tokens, it is not. True is the same as ``"asymmetric"``.
+        fewer than 1,000 tokens, it is not.
     max_iter : int, default=500
         Sweeps over the corpus of each chain. With `warm_start`, the number of further ones.
     burn_in : int, default=None
@@ -237,7 +237,7 @@ class HDPLDA(CollectionsLDA):
         collection_concentration: float | tuple[float, float] | None = None,
         doc_concentration: float | tuple[float, float] | None = None,
         topic_word_prior: ArrayLike | None = None,
-        learn_priors: Literal["asymmetric"] | bool = "asymmetric",
+        learn_priors: Literal["asymmetric", False] = "asymmetric",
         max_iter: int = 500,
         burn_in: int | None = None,
         n_draws: int = 15,
@@ -300,7 +300,7 @@ class HDPLDA(CollectionsLDA):
         self._validate_params()
         if given is None:
             self._warn_of_y(y)
-        learning = kind_of_learning(self.learn_priors, NEVER_SYMMETRIC)
+        refuse_symmetric(self.learn_priors, NEVER_SYMMETRIC)
         corpus = self._training_corpus(X)
         labels, collection_of = encode(given, corpus)
         warn_of_many_collections(labels, collection_of)
@@ -319,7 +319,7 @@ class HDPLDA(CollectionsLDA):
                 concentrations,
                 n_components=self.n_components,
                 topic_word_prior=self.topic_word_prior,
-                learn_priors=learning,
+                learn_priors=self.learn_priors,
                 n_tokens=corpus.n_tokens,
                 max_iter=self.max_iter,
                 burn_in=self.burn_in,
@@ -329,7 +329,7 @@ class HDPLDA(CollectionsLDA):
             priors = Priors.make(1.0, model.eta, self.n_components, corpus.n_features)
             # alpha has a row for each collection, twice while it changes.
             n_rows = (self.n_chains + 1) * len(labels)
-            check_memory_of_results(corpus, self.n_components, 0, self.n_chains, self.n_draws, n_rows)
+            check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws, n_rows)
 
             known = {
                 "collections_": labels,
