@@ -1,6 +1,6 @@
 """
-How many topics
-===============
+Four scores for the number of topics
+====================================
 
 Four scores of the same texts, for 5 to 160 topics: held-out likelihood,
 evidence, coherence, and the stability of the topics between chains. The

@@ -82,6 +82,16 @@ def read_dates(X, dates, n_documents):
     return days, next((unit for unit in "DM" if unit in units), "Y")
 
 
+def dates_of_labels(labels):
+    """Labels as days, if all of them are dates, or years from 1000 to 2999; None otherwise."""
+    try:
+        days = np.array([_read(label, 0).astype("datetime64[D]") for label in labels])
+    except (TypeError, ValueError):
+        return None
+    years = days.astype("datetime64[Y]").astype(np.int64) + 1970
+    return days if len(days) and ((years >= 1000) & (years < 3000)).all() else None
+
+
 def _read(value, d):
     """One date, in the unit in which it is given."""
     if isinstance(value, datetime):

@@ -109,6 +109,7 @@ def pictures(draw, session):
             },
         ),
         "TopicSharesDisplay": ((draw.pick([None, X.given]),), {**common, "n_topics": n}),
+        "TopicMapDisplay": ((draw.pick([None, X.given]),), {**common, "topics": draw.mostly([None, [0]], [[99], "x"])}),
         "TopicSimilarityDisplay": ((), common),
         "TopicWordsDisplay": (
             (draw.pick([None, X.given]),),
@@ -211,6 +212,19 @@ def _tables(draw, session, model, X, refuse, K):
     if draw.chance(0.3):
         show = inspection.TopicEffectsDisplay.from_estimator
         session.call(show, model, X.given, draw.covariates(D), refuse=refuse, **effects)
+    periods = draw.mostly([None, None, "year", "week", 100], ["century", 0, 1.5], 0.1)
+    by_period = session.call(
+        inspection.topics_over_time, model, X.given, draw.dates(D), refuse=refuse, period=periods, **effects
+    )
+    if by_period is not None:
+        known = by_period.dropna(subset=["low", "high"])
+        low, middle, high = (known[name] for name in ("low", "estimate", "high"))
+        session.require(
+            ((0 <= low) & (low <= middle) & (middle <= high) & (high <= 1)).all(), "shares lie in their intervals"
+        )
+    if draw.chance(0.3):
+        show = inspection.TopicsOverTimeDisplay.from_estimator
+        session.call(show, model, X.given, draw.dates(D), refuse=refuse, **effects)
     labels = _groups(draw, D)
     common = {"n_words": n}
     check = session.call(

@@ -399,12 +399,13 @@ def test_displays(corpus, labels):
     matplotlib.use("agg")
     lda = make().fit(corpus.data, collections=labels)
     words = [f"w{v}" for v in range(40)]
-    bars = CollectionTopicsDisplay.from_estimator(describe(lda, feature_names=words), topics=[2, 0])
-    assert [text.get_text() for text in bars.ax_.get_legend().get_texts()] == ["arts", "laws", "news"]
-    heights = [patch.get_height() for patch in bars.ax_.patches]
-    np.testing.assert_allclose(heights, lda.collection_topic_[:, [2, 0]].ravel())
+    rows = CollectionTopicsDisplay.from_estimator(describe(lda, feature_names=words), topics=[2, 0])
+    for ax, k in zip(rows.axes_, (2, 0), strict=True):
+        assert [text.get_text() for text in ax.get_yticklabels()] == ["arts", "laws", "news"]
+        np.testing.assert_allclose(ax.lines[0].get_xdata(), lda.collection_topic_[:, k])
+    assert [text.get_text() for text in rows.legend_.get_texts()] == ["± two standard deviations within one chain"]
     lines = CollectionTopicsDisplay.from_estimator(lda, ordered=True)
-    assert len(lines.ax_.containers) == 3
+    assert len(lines.axes_) == 3 and len(lines.axes_[0].lines) == 2
     top = TopicWordsDisplay.from_estimator(describe(lda, feature_names=words), n_words=4, topics=[1])
     best = lda.topic_word_[1].argsort()[::-1][:4]
     assert top.words[0].tolist() == [words[v] for v in best]
