@@ -1,4 +1,4 @@
-"""The tables of the tutorial for social scientists, from the data of R's stm.
+"""The tables of the tutorial for social scientists, from data of stm.
 
     python doc/tutorials/survey_experiment.py gadarian.csv
 
