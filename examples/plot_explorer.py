@@ -1,10 +1,12 @@
 """
-Look at topics
-==============
+The explorer, tables and plots of one fit
+=========================================
 
 This example looks at the topics of a fit: as tables, as plots, and as an
 interactive page.
 """
+
+# sphinx_gallery_thumbnail_path = '_static/explorer.png'
 
 # %%
 # The texts are the docstrings of NumPy, SciPy and scikit-learn, as they are
@@ -49,8 +51,8 @@ named = describe(model, texts)
 # --------
 #
 # ``explorer.to_html("topics.html")`` writes this page to a file. Choose a
-# topic, a document or a cell of the map; move the slider to change the
-# order of the words; search for a word such as *eigenvalues*.
+# topic on the map or in the list, a word or a document; move the slider to
+# change the order of the words; search for a word such as *eigenvalues*.
 
 explorer = TopicExplorer.from_estimator(
     named,

@@ -8,6 +8,8 @@ and scikit-learn differ within one topic. :ref:`topic_check` explains the
 functions.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # The check
 # ---------

@@ -1,6 +1,6 @@
 """
-The topics of a corpus
-======================
+Words and documents of topics
+=============================
 
 This example shows the topics of the docstrings of NumPy, SciPy and
 scikit-learn: their words, their shares of the corpus, and their shares in

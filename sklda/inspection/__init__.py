@@ -29,8 +29,10 @@ from sklda.inspection._topic_count import TopicCountDisplay
 from sklda.inspection._topic_counts import TopicCountComparisonDisplay
 from sklda.inspection._topic_effects import TopicEffectsDisplay, topic_effects
 from sklda.inspection._topic_flows import TopicFlowDisplay, topic_flows
+from sklda.inspection._topic_map import TopicMapDisplay
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
+from sklda.inspection._topics_over_time import TopicsOverTimeDisplay, topics_over_time
 
 __all__ = [
     "CollectionTopicsDisplay",
@@ -48,10 +50,12 @@ __all__ = [
     "TopicExplorer",
     "TopicFlowDisplay",
     "TopicHierarchyDisplay",
+    "TopicMapDisplay",
     "TopicQualityDisplay",
     "TopicSharesDisplay",
     "TopicSimilarityDisplay",
     "TopicWordsDisplay",
+    "TopicsOverTimeDisplay",
     "contrast_topics",
     "describe",
     "document_table",
@@ -72,4 +76,5 @@ __all__ = [
     "topic_hierarchy",
     "topic_report",
     "topic_table",
+    "topics_over_time",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pandas import DataFrame
 
-from sklda._core.arguments import check_int
+from sklda._core.arguments import check_int, lists_parameters
 from sklda._core.types import Data, Model
 from sklda.inspection._fit_tree import finer_topics
 from sklda.inspection._name_topics import suggested_names
@@ -17,6 +17,7 @@ from sklda.metrics._exclusivity import topic_exclusivity
 
 
 @described
+@lists_parameters
 def topic_report(
     estimator: Model,
     X: Data | None = None,

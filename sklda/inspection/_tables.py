@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from pandas import DataFrame
 
-from sklda._core.arguments import check_int
+from sklda._core.arguments import check_int, lists_parameters
 from sklda._core.distances import jensen_shannon
 from sklda._core.types import Data, Model
 from sklda._models.topic_names import distinct
@@ -17,6 +17,7 @@ from sklda.inspection._view import View, view
 
 
 @described
+@lists_parameters
 def top_words(
     estimator: Model,
     X: Data | None = None,
@@ -64,6 +65,7 @@ def top_words(
 
 
 @described
+@lists_parameters
 def topic_table(
     estimator: Model,
     X: Data | None = None,
