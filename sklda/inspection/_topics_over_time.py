@@ -15,7 +15,7 @@ from sklda._core.arguments import check_int, check_level
 from sklda._core.composition import LinearModels
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn
-from sklda.inspection._axes import LINE, PanelsDisplay
+from sklda.inspection._axes import LINE, PanelsDisplay, percent_axis
 from sklda.inspection._effects import attenuation, cluster_numbers, proportion_draws, spans
 from sklda.inspection._intervals import (
     SHARES,
@@ -26,7 +26,6 @@ from sklda.inspection._intervals import (
     label_panels,
     new_scales,
     note_shrinkage,
-    percent_axis,
     title_panel,
 )
 from sklda.inspection._parameters import described
