@@ -26,7 +26,15 @@ from truth_effects import (
     periods,
     rare_category,
 )
-from truth_hdp import hdp, hdp_one_topic, hdp_table, new_hdp
+from truth_hdp import (
+    hdp,
+    hdp_of_collections,
+    hdp_of_others,
+    hdp_of_others_table,
+    hdp_one_topic,
+    hdp_table,
+    new_hdp,
+)
 from truth_topic_count import topic_count, topic_count_table
 from truth_words import (
     check_of_the_model,
@@ -280,6 +288,8 @@ PARTS = {
     "hdp": (hdp, hdp_table),
     "new_hdp": (new_hdp, hdp_table),
     "hdp_one_topic": (hdp_one_topic, hdp_table),
+    "hdp_of_others": (hdp_of_others, hdp_of_others_table),
+    "hdp_of_collections": (hdp_of_collections, hdp_of_others_table),
     "empty_topics": (empty_topics, empty_topics_table),
     "found_again": (found_again, found_again_table),
     "cluster_effects": (cluster_effects, effects_table("intervals of no effect of a property of sources")),

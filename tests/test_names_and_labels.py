@@ -60,6 +60,7 @@ GOOD = {
     "covariates": SOURCES,
     "groups": SOURCES,
     "clusters": SOURCES,
+    "dates": [str(1990 + d) for d in range(D)],
     "document_names": [f"document {d}" for d in range(D)],
     "documents": [f"{WORDS[d % V]} {WORDS[0]}" for d in range(D)],
     "topic_names": ["x", "z", "y"],

@@ -11,6 +11,7 @@ from sklda.inspection._describe import describe
 from sklda.inspection._document_topics import DocumentTopicsDisplay
 from sklda.inspection._documents import TopicDocumentsDisplay
 from sklda.inspection._explorer import TopicExplorer
+from sklda.inspection._export import export_results
 from sklda.inspection._group_words import group_words
 from sklda.inspection._hierarchy import topic_hierarchy
 from sklda.inspection._label_words import DocumentLabelsDisplay, label_words
@@ -58,6 +59,7 @@ __all__ = [
     "contrast_topics",
     "describe",
     "document_table",
+    "export_results",
     "group_words",
     "label_words",
     "name_topics",

@@ -36,9 +36,15 @@ def fitted(draw, session):
             (CompoundLDA, {"n_components": K, "max_iter": 3, "method": "variational"}),
             (HDPLDA, {"n_components": K + 20, "max_iter": 3}),
             (CovariateLDA, {"n_components": K, "max_iter": draw.pick([3, 12])}),
-            (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 3, "n_tuning": 2, "grid_shape": (2, 2)}),
+            (
+                EmpiricalBayesLDA,
+                {"n_components": min(K, 3), "max_iter": 3, "n_tuning": 2, "tempering": {"grid_shape": (2, 2)}},
+            ),
             (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 5, "method": "gibbs_em"}),
-            (TopicCountLDA, {"min_components": 1, "max_components": 2, "max_sweeps": 300, "n_temperatures": 2}),
+            (
+                TopicCountLDA,
+                {"min_components": 1, "max_components": 2, "max_iter": 300, "evidence_params": {"n_temperatures": 2}},
+            ),
             (LabeledLDA, {"n_draws": 1, "max_iter": 2, "n_shared": draw.pick([0, 1])}),
         ]
     )
@@ -184,7 +190,9 @@ def _tables(draw, session, model, X, refuse, K):
     found = session.call(inspection.token_topics, model, X.given, refuse=refuse)
     if found is not None and X.clean is not None:
         session.require(len(found) == X.clean.sum(), "every token has a row")
-    page = session.call(inspection.TopicExplorer.from_estimator, model, given)
+    known = [None, None, [1800 + 7 * d for d in range(D)], [None, *[f"2001-{1 + d % 12:02}" for d in range(D - 1)]]]
+    dates = draw.mostly(known, ["2001", ["May"] * D, [2001] * (D + 1), [np.inf] * D, [True] * D], 0.2)
+    page = session.call(inspection.TopicExplorer.from_estimator, model, given, dates=dates)
     if page is not None:
         session.require(session.call(page.to_html).count("</script>") == 2, "names are inside the data")
     clusters, of = draw.mostly([None, 1, 2], [0, 99, "x"]), draw.option("topics", "topics", "documents")

@@ -3,19 +3,30 @@
 The columns of one category are disjoint: a document has one level. So their products with each other are zero, and the
 equations of all levels are solved by themselves once the other terms are known. This takes a time that is linear in the
 number of levels of the largest category, and grows with the cube of the number of other terms.
+
+Another category with many levels is *crossed* with the largest one. Its coefficients are found by conjugate gradients,
+from equations in which all others are eliminated. A product with them takes a time that is linear in the number of
+pairs of levels that occur together, and about ten are enough where most levels occur with many others.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from sklda._core.parallel import Aligned
 
 # The columns of another category than the largest are kept in a sparse matrix if there are as many of them. Fewer are
 # as fast in a dense one.
 _MANY = 20
+# A category with as many columns is crossed with the largest one. With fewer, solving without iterations is faster.
+_CROSSED = 60
+# Conjugate gradients end when the residual is this part of the first one, in the norm of the diagonal. Draws need it:
+# the error is that of rounding. Newton's method corrects the error of one step in the next.
+_SMALL, _SMALL_FOR_NEWTON = 1e-12, 1e-6
+# The largest number of their steps for each column. In exact arithmetic, one is enough.
+_MOST_STEPS = 2
 # A part of the second derivatives that is added to them, for equations that rounding would make singular: covariates
 # may be combinations of others.
 _STABLE = 1e-10
@@ -61,7 +72,13 @@ class Terms(Aligned):
         return len(self._categories[0]) if len(self._categories[0]) > 1 else 0
 
     @cached_property
+    def n_crossed(self):
+        """Number of columns of the crossed categories."""
+        return sum(len(each) for each in self._categories[1:] if len(each) >= _CROSSED)
+
+    @cached_property
     def _sparse(self):
+        """The columns that are kept in sparse matrices: of the largest category, of the crossed ones, of others."""
         largest, *others = self._categories
         kept = [largest[: self.n_levels], *(each for each in others if len(each) >= _MANY)]
         return np.concatenate(kept).astype(int)
@@ -72,7 +89,7 @@ class Terms(Aligned):
 
     @cached_property
     def order(self):
-        """The sparse columns, with those of the largest category first; then that of ones, and the others."""
+        """The sparse columns, then that of ones, and the others."""
         return np.concatenate([self._sparse, np.setdiff1d(np.arange(self.rows.shape[1]), self._sparse)])
 
     @cached_property
@@ -84,6 +101,30 @@ class Terms(Aligned):
     def sparse(self):
         """The sparse columns less their constants."""
         return csr_array(self.rows[:, self._sparse] - self._constants[self._sparse])
+
+    @cached_property
+    def smaller(self):
+        """The sparse columns of categories that are not crossed, as rows."""
+        return csr_array(self.sparse[:, self.n_levels + self.n_crossed :].T)
+
+    @cached_property
+    def squares(self):
+        """Squares of the columns of the largest category and of the crossed ones, as rows."""
+        return csr_array(self.sparse[:, : self.n_levels + self.n_crossed].power(2).T)
+
+    @cached_property
+    def crossings(self):
+        """Products of the columns of the largest category with the crossed ones."""
+        n, c = self.n_levels, self.n_crossed
+        return Crossings.of(self.sparse[:, :n], self.sparse[:, n : n + c])
+
+    @cached_property
+    def crossings_of_others(self):
+        """Products of crossed columns with each other, without squares; None for one crossed category."""
+        n, c = self.n_levels, self.n_crossed
+        own = self.sparse[:, n : n + c]
+        found = Crossings.of(own, own, squares=False)
+        return found if len(found.first) else None
 
     @cached_property
     def dense(self):
@@ -112,6 +153,53 @@ class Terms(Aligned):
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class Crossings:
+    """The pairs of columns of two sparse matrices with rows that both have, for sums of weighted products.
+
+    Attributes
+    ----------
+    first, second : ndarray of shape (n_pairs,), int32
+        The columns of each pair, sorted by the first.
+    products : csr_array of shape (n_pairs, n_rows)
+    shape : tuple of (int, int)
+        Numbers of columns.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    products: csr_array
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, left, right, squares=True):
+        """Without `squares`, pairs of a column with itself are left out."""
+        left, right = csc_array(left), csr_array(right)
+        n_rows = left.shape[0]
+        # One entry for each row and column of `left`, and from this one for each column of `right` in the row.
+        columns, rows = np.repeat(np.arange(left.shape[1]), np.diff(left.indptr)), left.indices
+        numbers = np.diff(right.indptr)[rows]
+        entry = np.repeat(np.arange(len(rows)), numbers)
+        place = np.arange(len(entry)) - np.repeat(np.cumsum(numbers) - numbers, numbers) + right.indptr[rows[entry]]
+        first, second = columns[entry], right.indices[place]
+        if not squares:
+            other = first != second
+            first, second, entry, place = first[other], second[other], entry[other], place[other]
+        pairs, pair = np.unique(first * right.shape[1] + second, return_inverse=True)
+        products = csr_array((left.data[entry] * right.data[place], (pair, rows[entry])), shape=(len(pairs), n_rows))
+        first, second = np.divmod(pairs, right.shape[1])
+        return cls(first.astype(np.int32), second.astype(np.int32), products, (left.shape[1], right.shape[1]))
+
+    def weighted(self, weights):
+        """The sums of products with weights (n_rows, n_topics), a sparse matrix with a block for each topic."""
+        n_topics, (n, c), n_pairs = weights.shape[1], self.shape, len(self.first)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(self.first, minlength=n))])
+        offsets = np.concatenate([(np.arange(n_topics)[:, None] * n_pairs + starts[:-1]).ravel(), [n_topics * n_pairs]])
+        columns = (np.arange(n_topics, dtype=np.int32)[:, None] * np.int32(c) + self.second).ravel()
+        values = np.ascontiguousarray((self.products @ weights).T).ravel()
+        return csr_array((values, columns, offsets.astype(np.int32)), shape=(n_topics * n, n_topics * c))
+
+
 class Curvature:
     """The matrices H = sum_r w_r x_r x_r' + P of some topics, with precisions P on the diagonal.
 
@@ -127,52 +215,86 @@ class Curvature:
 
     def __init__(self, terms, weights, precision):
         self.terms, self.weights = terms, weights
-        n, s, n_terms = terms.n_levels, terms.n_sparse, len(terms.order)
-        # Products of levels with the other columns and with the last unknown, and of these with each other.
-        border, corner = (np.zeros((weights.shape[1], m, n_terms - n + 1)) for m in (n, n_terms - n + 1))
-        if s > n:
-            others = terms.sparse[:, n:].T.tocsr()
+        n, c, s, n_terms = terms.n_levels, terms.n_crossed, terms.n_sparse, len(terms.order)
+        # All but the levels of the largest category and of the crossed ones, with the last unknown.
+        m = n_terms - n - c + 1
+        dense, smaller = slice(s - n - c, m - 1), slice(0, s - n - c)
+        # Products of the levels with the other columns and with the last unknown, and of these with each other.
+        border, corner = (np.zeros((weights.shape[1], size, m)) for size in (n + c, m))
+        if smaller.stop:
             for k, own in enumerate(weights.T):
-                products = (others @ terms.sparse.multiply(own[:, None]).tocsr()).toarray()
-                border[k, :, : s - n], corner[k, : s - n, : s - n] = products[:, :n].T, products[:, n:]
-        for j, column in enumerate(terms.dense.T):
+                products = (terms.smaller @ terms.sparse.multiply(own[:, None]).tocsr()).toarray()
+                border[k, :, smaller], corner[k, smaller, smaller] = products[:, : n + c].T, products[:, n + c :]
+        for j, column in enumerate(terms.dense.T, start=dense.start):
             # One product of matrices for all topics.
-            own = weights.T @ (terms.dense[:, : j + 1] * column[:, None])
-            corner[:, s - n + j, s - n : s - n + j + 1] = corner[:, s - n : s - n + j + 1, s - n + j] = own
+            corner[:, j, dense.start : j + 1] = weights.T @ (terms.dense[:, : j + 1 - dense.start] * column[:, None])
+            corner[:, dense.start : j + 1, j] = corner[:, j, dense.start : j + 1]
             if s:
                 products = (terms.sparse.T @ (weights * column[:, None])).T
-                border[:, :, s - n + j], corner[:, : s - n, s - n + j] = products[:, :n], products[:, n:]
-                corner[:, s - n + j, : s - n] = products[:, n:]
-        squares = (terms.sparse[:, :n].power(2).T @ weights).T
-        diagonal = np.arange(n_terms - n)
+                border[:, :, j], corner[:, smaller, j] = products[:, : n + c], products[:, n + c :]
+                corner[:, j, smaller] = products[:, n + c :]
+        squares = (terms.squares @ weights).T
+        diagonal = np.arange(m - 1)
         # Beside the products, what stands on the diagonal.
         self._beside = _STABLE * np.hstack([squares, corner[:, diagonal, diagonal]])
         self._intercept = precision[0]
         self._beside += np.where(terms.order == 0, 0, precision[terms.order])
         # The intercept is the sum of plain coefficients with these weights.
         self._weights = terms.shift + (terms.order == 0)
-        corner[:, diagonal, diagonal] += self._beside[:, n:]
+        corner[:, diagonal, diagonal] += self._beside[:, n + c :]
         last = np.sqrt(self._intercept) * self._weights
-        border[:, :, -1] = last[:n]
-        corner[:, -1, :-1] = corner[:, :-1, -1] = last[n:]
+        border[:, :, -1] = last[: n + c]
+        corner[:, -1, :-1] = corner[:, :-1, -1] = last[n + c :]
         corner[:, -1, -1] = -1
-        self._diagonal, self._border, self._corner = squares + self._beside[:, :n], border, corner
-        self._shares = border / self._diagonal[:, :, None]
-        self._rest = corner - border.transpose(0, 2, 1) @ self._shares
+        levels = squares + self._beside[:, : n + c]
+        self._diagonal, self._of_crossed = levels[:, :n], levels[:, n:]
+        self._border, self._border_of_crossed = border[:, :n], border[:, n:]
+        self._shares = self._border / self._diagonal[:, :, None]
+        self._rest = corner - self._border.transpose(0, 2, 1) @ self._shares
+        if c:
+            self._crossings = terms.crossings.weighted(weights)
+            others = terms.crossings_of_others
+            self._crossings_of_others = None if others is None else others.weighted(weights)
 
-    def solve(self, right):
-        """H^-1 right, (n_topics, n_terms)."""
-        return self._solve(right[:, self.terms.order] + right[:, :1] * self.terms.shift)
+    def solve(self, right, small=_SMALL_FOR_NEWTON):
+        """H^-1 right, (n_topics, n_terms), with an error of about the part `small` if categories are crossed."""
+        return self._solve(right[:, self.terms.order] + right[:, :1] * self.terms.shift, small)
 
-    def _solve(self, plain):
+    def _solve(self, plain, small):
         """The coefficients for right sides in plain columns."""
-        terms, n = self.terms, self.terms.n_levels
-        rest = np.pad(plain[:, n:], [(0, 0), (0, 1)]) - np.einsum("kjb,kj->kb", self._shares, plain[:, :n])
-        solved = np.linalg.solve(self._rest, rest[:, :, None])[:, :, 0]
-        levels = plain[:, :n] / self._diagonal - np.einsum("kjb,kb->kj", self._shares, solved)
+        terms, n, c = self.terms, self.terms.n_levels, self.terms.n_crossed
+        levels, crossed, rest = plain[:, :n], plain[:, n : n + c], np.pad(plain[:, n + c :], [(0, 0), (0, 1)])
+        if c:
+            right = crossed - self._from_others(*self._without_crossed(levels, rest))
+            crossed = conjugate_gradients(self._eliminated, right, self._of_crossed, small)
+            levels, rest = (a - b for a, b in zip((levels, rest), self._to_others(crossed), strict=True))
+        levels, rest = self._without_crossed(levels, rest)
         found = np.empty_like(plain)
-        found[:, terms.order] = np.hstack([levels, solved[:, :-1]])
+        found[:, terms.order] = np.hstack([levels, crossed, rest[:, :-1]])
         found[:, 0] += found[:, terms.order] @ terms.shift
+        return found
+
+    def _without_crossed(self, levels, rest):
+        """The solution of the equations of the largest category and of the rest alone."""
+        rest = rest - np.einsum("kjb,kj->kb", self._shares, levels)
+        solved = np.linalg.solve(self._rest, rest[:, :, None])[:, :, 0]
+        return levels / self._diagonal - np.einsum("kjb,kb->kj", self._shares, solved), solved
+
+    def _to_others(self, crossed):
+        """The products of coefficients of crossed categories with the rows of H for the largest one and the rest."""
+        of_levels = (self._crossings @ crossed.ravel()).reshape(len(crossed), -1)
+        return of_levels, np.einsum("kjb,kj->kb", self._border_of_crossed, crossed)
+
+    def _from_others(self, levels, rest):
+        """The products of the other coefficients with the rows of H for the crossed categories."""
+        of_levels = (self._crossings.T @ levels.ravel()).reshape(len(levels), -1)
+        return of_levels + np.einsum("kjb,kb->kj", self._border_of_crossed, rest)
+
+    def _eliminated(self, crossed):
+        """The product with the matrix that is left of H when all but the crossed categories are eliminated."""
+        found = self._of_crossed * crossed - self._from_others(*self._without_crossed(*self._to_others(crossed)))
+        if self._crossings_of_others is not None:
+            found += (self._crossings_of_others @ crossed.ravel()).reshape(crossed.shape)
         return found
 
     def draw(self, rng):
@@ -180,13 +302,40 @@ class Curvature:
         plain = self.terms.plain_sums(np.sqrt(self.weights) * rng.standard_normal(self.weights.shape))
         plain += np.sqrt(self._beside) * rng.standard_normal(plain.shape)
         plain += np.sqrt(self._intercept) * self._weights * rng.standard_normal((len(plain), 1))
-        return self._solve(plain)
+        return self._solve(plain, _SMALL)
 
     def norms(self, deviations, topics):
         """v'Hv of a deviation of each of some topics, (n_topics,)."""
-        plain, n = self.terms.plain(deviations), self.terms.n_levels
-        own, others = plain[:, :n], plain[:, n:]
-        of_others = (self._corner[topics, :-1, :-1] @ others[:, :, None])[:, :, 0]
-        of_both = (self._border[topics, :, :-1] @ others[:, :, None])[:, :, 0]
-        found = (own * (self._diagonal[topics] * own + 2 * of_both)).sum(axis=1) + (others * of_others).sum(axis=1)
+        found = (self.weights[:, topics] * self.terms.predictors(deviations) ** 2).sum(axis=0)
+        found += (self.terms.plain(deviations) ** 2 * self._beside[topics]).sum(axis=1)
         return found + self._intercept * deviations[:, 0] ** 2
+
+
+def conjugate_gradients(product, right, diagonal, small):
+    """Solutions x of A x = right for symmetric positive definite matrices A, (n_topics, n).
+
+    Parameters
+    ----------
+    product : callable
+        Takes x and returns A x.
+    right, diagonal : ndarray of shape (n_topics, n)
+        `diagonal` is positive, and close to that of A: of the errors it makes comparable ones.
+    small : float
+        A solution is found when the norm of the residual, divided by the diagonal, is this part of that of `right`.
+    """
+    found, residual = np.zeros_like(right), right.copy()
+    direction = residual / diagonal
+    square = (residual * direction).sum(axis=1)
+    enough = small**2 * square
+    for _ in range(_MOST_STEPS * right.shape[1]):
+        moving = square > enough
+        if not moving.any():
+            break
+        image = product(direction)
+        step = np.where(moving, square / np.where(moving, (direction * image).sum(axis=1), 1), 0)[:, None]
+        found += step * direction
+        residual -= step * image
+        scaled = residual / diagonal
+        before, square = square, np.where(moving, (residual * scaled).sum(axis=1), square)
+        direction = scaled + np.where(moving, square / np.where(moving, before, 1), 0)[:, None] * direction
+    return found

@@ -160,33 +160,61 @@ def designs():
     rng = np.random.default_rng(0)
     first, second = np.eye(7)[rng.integers(7, size=40), 1:], np.eye(3)[rng.integers(3, size=40), 1:]
     number = rng.standard_normal((40, 2))
-    yield 6, np.hstack([number[:, :1], first, second])
-    yield 6, np.hstack([second, number, first * number[:, :1]])
-    yield 2, np.hstack([number, second])
-    yield 0, number
+    yield 6, 2, np.hstack([number[:, :1], first, second])
+    yield 6, 2, np.hstack([second, number, first * number[:, :1]])
+    yield 2, 0, np.hstack([number, second])
+    yield 0, 0, number
+    third = np.eye(4)[rng.integers(4, size=40), 1:]
+    yield 6, 5, np.hstack([number, third, first, second])
 
 
-@pytest.mark.parametrize("many", [2, 20])
-@pytest.mark.parametrize(("n_levels", "columns"), [*designs()])
-def test_levels_of_a_category_are_solved_as_all_other_terms(n_levels, columns, many, monkeypatch):
+# At least as many columns make another category sparse, and crossed with the largest one.
+@pytest.mark.parametrize(("many", "crossed"), [(2, 2), (2, 3), (2, 20), (20, 20)])
+@pytest.mark.parametrize(("n_levels", "n_others", "columns"), [*designs()])
+def test_levels_of_a_category_are_solved_as_all_other_terms(n_levels, n_others, columns, many, crossed, monkeypatch):
     monkeypatch.setattr("sklda._models.covariates.terms._MANY", many)
+    monkeypatch.setattr("sklda._models.covariates.terms._CROSSED", crossed)
     rng = np.random.default_rng(1)
     rows = np.column_stack([np.ones(40), (columns - columns.mean(axis=0)) / columns.std(axis=0)])
     terms, n_terms = Terms(rows), rows.shape[1]
     assert terms.n_levels == n_levels
+    assert terms.n_crossed == {2: n_others, 3: 3 * (n_others == 5), 20: 0}[crossed]
     weights, precision = rng.gamma(2, size=(40, 3)), rng.gamma(2, size=n_terms)
     coefficients = rng.standard_normal((3, n_terms))
     np.testing.assert_allclose(terms.predictors(coefficients), rows @ coefficients.T, atol=1e-12)
     np.testing.assert_allclose(terms.sums(weights), weights.T @ rows, atol=1e-12)
     found = Curvature(terms, weights, precision)
-    draws = np.array([found.draw(rng) for _ in range(4000)])
+    # Many topics with the same weights are drawn at once.
+    draws = Curvature(terms, np.tile(weights, 4000), precision).draw(rng).reshape(4000, 3, n_terms)
     for k in range(3):
         whole = rows.T @ (weights[:, k, None] * rows) + np.diag(precision)
-        np.testing.assert_allclose(whole @ found.solve(coefficients)[k], coefficients[k], atol=1e-7)
+        # Newton's method takes less exact solutions.
+        assert np.abs(whole @ found.solve(coefficients)[k] - coefficients[k]).max() < 1e-4
+        np.testing.assert_allclose(whole @ found.solve(coefficients, 1e-12)[k], coefficients[k], atol=1e-7)
         np.testing.assert_allclose(found.norms(coefficients[[k]], [k]), coefficients[k] @ whole @ coefficients[k])
         # Sums of squares of independent normal numbers: seven standard deviations.
         root = np.linalg.cholesky(whole)
         np.testing.assert_allclose((root.T @ draws[:, k].T) @ (draws[:, k] @ root) / 4000, np.eye(n_terms), atol=0.16)
+
+
+def test_draws_with_crossed_categories_are_those_of_the_dense_equations(monkeypatch):
+    rng = np.random.default_rng(0)
+    columns = np.hstack(
+        [np.eye(n)[rng.integers(n, size=200), 1:] for n in (30, 25, 8)] + [rng.standard_normal((200, 2))]
+    )
+    rows = np.column_stack([np.ones(200), (columns - columns.mean(axis=0)) / columns.std(axis=0)])
+    tables, exposures = rng.poisson(1, (200, 4)), rng.gamma(1, size=200)
+    precision, present = np.full(rows.shape[1], 0.5), rng.standard_normal((4, rows.shape[1])) / 2
+    monkeypatch.setattr("sklda._models.covariates.terms._MANY", 5)
+    drawn = []
+    for crossed in (5, 1000):
+        monkeypatch.setattr("sklda._models.covariates.terms._CROSSED", crossed)
+        terms = Terms(rows)
+        assert terms.n_crossed == (31 if crossed == 5 else 0)
+        regressions = PoissonRegressions(terms, tables, exposures, np.zeros(4), precision)
+        drawn.append(regressions.draw(np.random.default_rng(1), present))
+    assert np.abs(drawn[0] - present).max() > 0.1
+    np.testing.assert_allclose(*drawn, atol=1e-8)
 
 
 def test_combined_and_constant_covariates_have_their_prior():
