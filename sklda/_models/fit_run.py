@@ -3,7 +3,7 @@
 import copy
 import reprlib
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from typing import cast
 
 import numpy as np
@@ -30,11 +30,12 @@ def all_or_nothing(fit: Method) -> Method:
     An argument that another model would take is refused with the name of this model.
     """
     known = signature(fit).parameters
+    takes_all = any(each.kind is Parameter.VAR_KEYWORD for each in known.values())
 
     @wraps(fit)
     def guarded(self, *args, **kwargs):
         for name in kwargs:
-            if name not in known:
+            if name not in known and not takes_all:
                 raise TypeError(f"{type(self).__name__}.fit does not take {name!r}{_TAKEN_BY.get(name, '')}.")
         before = dict(vars(self))
         try:
