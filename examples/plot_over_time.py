@@ -1,10 +1,11 @@
 """
-Topics over time
-================
+Topics of docstrings over the years
+===================================
 
 Which topics became more frequent, and since when? Here the documents are
 docstrings of NumPy, SciPy and scikit-learn, and their dates are the years
-in which the functions were released. :ref:`effects` explains the errors.
+in which the functions were released. :ref:`topics_over_time` explains the
+intervals.
 """
 
 # %%

@@ -113,7 +113,7 @@ def topics_over_time(
 
     An interval is symmetric on the scale of log(p / (1 - p)). So it lies between 0 and 1, and it is longer upwards if
     most documents have little of a topic. By simulation, it then contains the true mean more often than one that is
-    symmetric around the estimate. :ref:`effects` has the figures.
+    symmetric around the estimate. :ref:`topics_over_time` has the figures.
 
     **Changes are shrunk, and the intervals do not contain this.** The prior of LDA does not know the periods, and pulls
     all documents to one mean. ``attenuation`` is the part of the changes that is left. For short documents, fit
