@@ -9,8 +9,8 @@ coverage   95 % intervals of the effects of a number on simulated corpora of 15 
 held_out   one simulated corpus with a category of three levels: seconds, and held-out log-likelihood of new documents
            given their covariates. All by the same guided annealed importance sampling.
 groups     the mixtures of three groups by CompoundLDA and by CovariateLDA on a simulated corpus, and the truth.
-sweeps     CPU seconds of a sweep with its draws of coefficients, divided by those of a sweep of LDA, with one or several
-           categories of many levels that have effects. Medians; the two models take turns.
+sweeps     CPU seconds of a sweep with its draws of coefficients, divided by those of a sweep of LDA, with categories of
+           many levels that have effects. Medians; the two models take turns.
 cost       CPU seconds of a fit with ten covariates that differ between all documents, and of fits with a category of 3,
            300 and 600 levels, divided by those of GibbsLDA.
 
@@ -20,6 +20,7 @@ Costs are CPU seconds of the process.
 import argparse
 import json
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -222,6 +223,11 @@ def levels_of_documents(rng, name, n_documents):
     return [first, (first * other // n + near) % other]
 
 
+def advance_by(chain, n_sweeps):
+    for _ in range(n_sweeps):
+        advance(chain, chain.steps)
+
+
 def sweeps(options, V=2000):
     found = []
     for size in options.corpus:
@@ -248,7 +254,7 @@ def sweeps(options, V=2000):
             costs = {each: [] for each in chains}
             for repeat in range(options.cost_repeats + 1):
                 for each, chain in chains.items():
-                    cost = seconds(lambda chain=chain: [advance(chain, chain.steps) for _ in range(n)])[1] / n
+                    cost = seconds(partial(advance_by, chain, n))[1] / n
                     # The first ones are a warm-up.
                     if repeat:
                         costs[each].append(cost)

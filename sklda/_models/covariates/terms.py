@@ -4,9 +4,9 @@ The columns of one category are disjoint: a document has one level. So their pro
 equations of all levels are solved by themselves once the other terms are known. This takes a time that is linear in the
 number of levels of the largest category, and grows with the cube of the number of other terms.
 
-Another category with 20 levels or more is *crossed* with the largest one. Its coefficients are found by conjugate gradients,
-from equations in which all others are eliminated. A product with them takes a time that is linear in the number of
-pairs of levels that occur together, and about ten are enough where most levels occur with many others.
+Another category with 20 levels or more is *crossed* with the largest one. Its coefficients are found by conjugate
+gradients, from equations in which all others are eliminated. A product with them takes a time that is linear in the
+number of pairs of levels that occur together, and about ten are enough where most levels occur with many others.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from scipy.sparse import csc_array, csr_array
 
 from sklda._core.parallel import Aligned
 
-# A category with as many columns is crossed with the largest one. With fewer, its columns are dense as those of numbers:
-# iterations take longer than equations of this size.
+# A category with as many columns is crossed with the largest one. With fewer, its columns are dense as those of
+# numbers: iterations take longer than equations of this size.
 _MANY = 20
 # Conjugate gradients end when the residual is this part of the first one, in the norm of the diagonal. Draws need it:
 # the error is that of rounding. Newton's method corrects the error of one step in the next.
@@ -181,9 +181,7 @@ class Crossings:
             other = first != second
             first, second, entry, place = first[other], second[other], entry[other], place[other]
         pairs, pair = np.unique(first * right.shape[1] + second, return_inverse=True)
-        products = csr_array(
-            (left.data[entry] * right.data[place], (pair, rows[entry])), shape=(len(pairs), n_rows)
-        )
+        products = csr_array((left.data[entry] * right.data[place], (pair, rows[entry])), shape=(len(pairs), n_rows))
         first, second = np.divmod(pairs, right.shape[1])
         return cls(first.astype(np.int32), second.astype(np.int32), products, (left.shape[1], right.shape[1]))
 

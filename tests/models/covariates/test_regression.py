@@ -198,7 +198,9 @@ def test_levels_of_a_category_are_solved_as_all_other_terms(n_levels, n_others, 
 
 def test_draws_with_crossed_categories_are_those_of_the_dense_equations(monkeypatch):
     rng = np.random.default_rng(0)
-    columns = np.hstack([np.eye(n)[rng.integers(n, size=200), 1:] for n in (30, 25, 8)] + [rng.standard_normal((200, 2))])
+    columns = np.hstack(
+        [np.eye(n)[rng.integers(n, size=200), 1:] for n in (30, 25, 8)] + [rng.standard_normal((200, 2))]
+    )
     rows = np.column_stack([np.ones(200), (columns - columns.mean(axis=0)) / columns.std(axis=0)])
     tables, exposures = rng.poisson(1, (200, 4)), rng.gamma(1, size=200)
     precision, present = np.full(rows.shape[1], 0.5), rng.standard_normal((4, rows.shape[1])) / 2
