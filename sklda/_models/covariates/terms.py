@@ -6,7 +6,8 @@ number of levels of the largest category, and grows with the cube of the number 
 
 Another category with 20 levels or more is *crossed* with the largest one. Its coefficients are found by conjugate
 gradients, from equations in which all others are eliminated. A product with them takes a time that is linear in the
-number of pairs of levels that occur together, and about ten are enough where most levels occur with many others.
+number of pairs of levels that occur together, and about ten are enough where most levels occur with many others. The
+equations that need too many products are solved as a whole.
 """
 
 from dataclasses import dataclass
@@ -23,8 +24,9 @@ _MANY = 20
 # Conjugate gradients end when the residual is this part of the first one, in the norm of the diagonal. Draws need it:
 # the error is that of rounding. Newton's method corrects the error of one step in the next.
 _SMALL, _SMALL_FOR_NEWTON = 1e-12, 1e-6
-# The largest number of their steps for each column. In exact arithmetic, one is enough.
-_MOST_STEPS = 2
+# Equations that they have not solved after this number of steps are made and solved as a whole. It comes to this if
+# levels that occur together are few, as with months in which few sources overlap, and the prior is weak.
+_MOST_STEPS = 100
 # A part of the second derivatives that is added to them, for equations that rounding would make singular: covariates
 # may be combinations of others.
 _STABLE = 1e-10
@@ -257,7 +259,9 @@ class Curvature:
         rest = np.hstack([plain[:, s:], np.zeros((len(plain), 1))])
         if s > n:
             right = crossed - self._from_others(*self._without_crossed(levels, rest))
-            crossed = conjugate_gradients(self._eliminated, right, self._of_crossed, small)
+            crossed, found = conjugate_gradients(self._eliminated, right, self._of_crossed, small)
+            if not found.all():
+                crossed[~found] = solved_as_a_whole(self._eliminated, right, ~found)
             levels, rest = (a - b for a, b in zip((levels, rest), self._to_others(crossed), strict=True))
         levels, rest = self._without_crossed(levels, rest)
         found = np.empty_like(plain)
@@ -304,7 +308,7 @@ class Curvature:
 
 
 def conjugate_gradients(product, right, diagonal, small):
-    """Solutions x of A x = right for symmetric positive definite matrices A, (n_topics, n).
+    """Solutions x of A x = right for symmetric positive definite matrices A, and for which topics they were found.
 
     Parameters
     ----------
@@ -314,20 +318,36 @@ def conjugate_gradients(product, right, diagonal, small):
         `diagonal` is positive, and close to that of A: of the errors it makes comparable ones.
     small : float
         A solution is found when the norm of the residual, divided by the diagonal, is this part of that of `right`.
+
+    Returns
+    -------
+    solutions : ndarray of shape (n_topics, n)
+    found : ndarray of shape (n_topics,), bool
     """
-    found, residual = np.zeros_like(right), right.copy()
+    solutions, residual = np.zeros_like(right), right.copy()
     direction = residual / diagonal
     square = (residual * direction).sum(axis=1)
     enough = small**2 * square
-    for _ in range(_MOST_STEPS * right.shape[1]):
+    for _ in range(_MOST_STEPS):
         moving = square > enough
         if not moving.any():
             break
         image = product(direction)
         step = np.where(moving, square / np.where(moving, (direction * image).sum(axis=1), 1), 0)[:, None]
-        found += step * direction
+        solutions += step * direction
         residual -= step * image
         scaled = residual / diagonal
         before, square = square, np.where(moving, (residual * scaled).sum(axis=1), square)
         direction = scaled + np.where(moving, square / np.where(moving, before, 1), 0)[:, None] * direction
-    return found
+    return solutions, square <= enough
+
+
+def solved_as_a_whole(product, right, topics):
+    """Solutions of A x = right for some of the topics, a mask, with all entries of A; see `conjugate_gradients`."""
+    n = right.shape[1]
+    whole = np.empty((np.count_nonzero(topics), n, n))
+    for j in range(n):
+        unit = np.zeros_like(right)
+        unit[:, j] = 1
+        whole[:, :, j] = product(unit)[topics]
+    return np.linalg.solve(whole, right[topics, :, None])[:, :, 0]

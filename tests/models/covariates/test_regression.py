@@ -169,10 +169,12 @@ def designs():
 
 
 # With at least as many columns, another category is crossed with the largest one.
-@pytest.mark.parametrize("many", [2, 3, 20])
+# After two steps, most equations are solved as a whole.
+@pytest.mark.parametrize(("many", "steps"), [(2, 100), (2, 2), (3, 100), (20, 100)])
 @pytest.mark.parametrize(("n_levels", "n_others", "columns"), [*designs()])
-def test_levels_of_a_category_are_solved_as_all_other_terms(n_levels, n_others, columns, many, monkeypatch):
+def test_levels_of_a_category_are_solved_as_all_other_terms(n_levels, n_others, columns, many, steps, monkeypatch):
     monkeypatch.setattr("sklda._models.covariates.terms._MANY", many)
+    monkeypatch.setattr("sklda._models.covariates.terms._MOST_STEPS", steps)
     rng = np.random.default_rng(1)
     rows = np.column_stack([np.ones(40), (columns - columns.mean(axis=0)) / columns.std(axis=0)])
     terms, n_terms = Terms(rows), rows.shape[1]
@@ -194,6 +196,26 @@ def test_levels_of_a_category_are_solved_as_all_other_terms(n_levels, n_others, 
         # Sums of squares of independent normal numbers: seven standard deviations.
         root = np.linalg.cholesky(whole)
         np.testing.assert_allclose((root.T @ draws[:, k].T) @ (draws[:, k] @ root) / 4000, np.eye(n_terms), atol=0.16)
+
+
+def test_levels_of_which_few_occur_together_are_solved_as_all_other_terms(monkeypatch):
+    """A source writes in two neighbouring months, documents have very different weights, and the prior is weak."""
+    rng = np.random.default_rng(0)
+    source = rng.integers(60, size=600)
+    month = (source * 40 // 60 + rng.integers(2, size=600)) % 40
+    columns = np.hstack([np.eye(60)[source, 1:], np.eye(40)[month, 1:]])
+    rows = np.column_stack([np.ones(600), (columns - columns.mean(axis=0)) / columns.std(axis=0)])
+    weights, precision = np.exp(rng.normal(0, 4, size=(600, 3))), np.full(rows.shape[1], 0.01)
+    drawn = []
+    # What is added for stability depends on the columns that are sparse.
+    monkeypatch.setattr("sklda._models.covariates.terms._STABLE", 0.0)
+    for many in (20, 1000):
+        monkeypatch.setattr("sklda._models.covariates.terms._MANY", many)
+        drawn.append(Curvature(Terms(rows), weights, precision).draw(np.random.default_rng(1)))
+    for k in range(3):
+        root = np.linalg.cholesky(rows.T @ (weights[:, k, None] * rows) + np.diag(precision)).T
+        # In standard deviations of the distribution.
+        assert np.linalg.norm(root @ (drawn[0] - drawn[1])[k]) < 1e-6
 
 
 def test_draws_with_crossed_categories_are_those_of_the_dense_equations(monkeypatch):
