@@ -246,11 +246,6 @@ class ChainResults(RunResults):
         return stored
 
     @property
-    def snapshots(self):
-        """Those of the chain that is kept, as in `ChainState`."""
-        return self.states[self.best].snapshots
-
-    @property
     def continues(self):
         """Whether sweeps can go on from the last draw. Those of merged topics would be sweeps of another model."""
         return bool(self.states[self.best].trace)
@@ -388,7 +383,7 @@ def normalised(components):
 def prior_attributes(estimator, priors, learnt="symmetric"):
     """The attributes of priors: alpha, a float if all topics have the same; eta as given, or a float if it was learnt.
 
-    `learnt` is the kind of priors that the estimator has learnt, see `kind_of_learning`.
+    `learnt` is the kind of priors that the estimator has learnt, its `learn_priors`.
     """
     alpha = at_topics(estimator.doc_topic_prior, "doc_topic_prior", priors.n_components)
     eta = estimator.topic_word_prior

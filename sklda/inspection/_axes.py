@@ -12,6 +12,8 @@ ORANGE, SKY, GREEN, PURPLE = "#e69f00", "#56b4e9", "#009e73", "#cc79a7"
 BLUE, VERMILION, YELLOW = "#0072b2", "#d55e00", "#f0e442"
 # Of single topics, the first for that which is to be seen first.
 TOPIC_COLOURS = ORANGE, SKY, GREEN, PURPLE, BLUE, VERMILION, YELLOW
+# Of lines that are to be told apart.
+LINES = BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY
 # Lines and bars of estimates, what is to be seen first, and what is not.
 LINE, ACCENT, MUTED = "#1f5a91", "#c1440e", "#444444"
 # Topics of a heatmap that has names.
@@ -125,7 +127,9 @@ class HeatmapDisplay(Display):
 
 def distinct_colours(n):
     """A colour for each of n lines."""
-    return pyplot().get_cmap("tab10" if n <= 10 else "turbo")(np.linspace(0, 1, max(n, 10)))
+    if n <= len(LINES):
+        return list(LINES[:n])
+    return list(pyplot().get_cmap("tab10" if n <= 10 else "turbo")(np.linspace(0, 1, max(n, 10)))[:n])
 
 
 def style_bars(ax):
@@ -139,24 +143,9 @@ def style_bars(ax):
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def style_shares(ax):
-    """Heights are shares in percent, with a legend beside the axes."""
-    from matplotlib.ticker import PercentFormatter
-
-    # As many decimals as the ticks need.
-    ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
-    ax.spines[["top", "right"]].set_visible(False)
-    legend_beside(ax, fontsize=9)
-
-
 def legend_beside(ax, fontsize):
     """Add a legend to the right of the axes, where it covers no part of the plot."""
     ax.legend(frameon=False, fontsize=fontsize, loc="upper left", bbox_to_anchor=(1, 1))
-
-
-def legend_label(text):
-    """A label that a legend shows: matplotlib leaves out those with an underscore at the start."""
-    return f" {text}" if text.startswith("_") else text
 
 
 def plain_text(name, most=40):

@@ -79,8 +79,8 @@ def topic_correlation(
     the prior, and only its error says how far.
 
     The fit has learnt its topics with the prior, too. With few words and many documents, it mixes the words of topics
-    that occur together until they have the correlation of the prior. No error contains this. :ref:`trust_errors` has
-    measurements.
+    that occur together until they have the correlation of the prior. No error contains this.
+    :ref:`errors_of_correlations` has measurements.
 
     The draws are those of the chain that was kept, which goes on at the priors of its last draw. So differences between
     modes are not contained, and neither are errors of learnt priors. U comes from the influence function of a

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from pandas import DataFrame
 
-from sklda._core.arguments import check_int
+from sklda._core.arguments import check_int, lists_parameters
 from sklda._core.names import is_hashable, listed, python_value, read_column
 from sklda._core.types import Data, Model
 from sklda._models.topic_names import label_topics
@@ -21,6 +21,7 @@ from sklda.inspection._view import lacks, view
 
 
 @described
+@lists_parameters
 def label_words(
     estimator: Model,
     *,

@@ -65,6 +65,8 @@ MORE = {
     "group_words": ["groups"],
     "topic_effects": ["covariates"],
     "TopicEffectsDisplay.from_estimator": ["covariates"],
+    "topics_over_time": ["dates"],
+    "TopicsOverTimeDisplay.from_estimator": ["dates"],
     "PosteriorExpectationDisplay.from_estimator": ["name"],
     "word_association": ["cue"],
 }

@@ -231,7 +231,9 @@ ARRAYS = {
         CovariateLDA(3, max_iter=4).fit(X, covariates=np.arange(len(X))).sample_posterior
     ),
     "draws of LabeledLDA": lambda X: LabeledLDA(max_iter=2, n_chains=1).fit(X, np.arange(len(X)) % 2).sample_posterior,
-    "draws of TopicCountLDA": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_sweeps=50).fit(X).sample_posterior,
+    "draws of TopicCountLDA": lambda X: (
+        TopicCountLDA(1, 2, evidence_params={"n_temperatures": 2}, max_iter=50).fit(X).sample_posterior
+    ),
     "draws of ConsensusTopics": lambda X: (
         ConsensusTopics(GibbsLDA(2, max_iter=4), n_fits=2, min_prevalence=0.1, random_state=0).fit(X).sample_posterior
     ),
