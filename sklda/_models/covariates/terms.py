@@ -302,7 +302,8 @@ class Curvature:
 
     def norms(self, deviations, topics):
         """v'Hv of a deviation of each of some topics, (n_topics,)."""
-        found = (self.weights[:, topics] * self.terms.predictors(deviations) ** 2).sum(axis=0)
+        predictors = self.terms.predictors(deviations)
+        found = np.einsum("rk,rk,rk->k", self.weights[:, topics], predictors, predictors)
         found += (self.terms.plain(deviations) ** 2 * self._beside[topics]).sum(axis=1)
         return found + self._intercept * deviations[:, 0] ** 2
 
