@@ -5,7 +5,7 @@ residuals are multiplied by (I - H_gg)^(-1/2), where H_gg is the part of the hat
 combination of coefficients is then unbiased if the documents are independent and equally spread, and nearly so if they
 are not. Its degrees of freedom are those of Satterthwaite under the same assumption. The posterior given this draw is
 the t-distribution with these, and the posterior given the words is the mean of these distributions over the draws.
-Without clusters each document is one: these are the errors HC2.
+Without clusters, documents are independent, and the errors are HC2.
 """
 
 from dataclasses import dataclass
@@ -57,21 +57,42 @@ class LinearModels:
         clusters : ndarray of shape (n_documents,), int, optional
             The cluster of every document, from zero. None: documents are independent.
         """
-        q, r = np.linalg.qr(matrix)
-        wanted = solve_triangular(r, combinations.T, trans="T")
-        # Squares of combinations of very large or small terms would leave the range of floats.
-        size = _nonzero(np.abs(wanted).max(axis=0, initial=0))
-        wanted /= size
-        errors = _Documents(q, wanted) if clusters is None else _Clusters(q, wanted, clusters)
-        expected, freedom = errors.moments()
-        determined = expected / (wanted**2).sum(axis=0)
+        model = _Model(matrix, combinations, clusters)
+        return cls._pooled([model], ([model.of_draw(theta)] for theta in draws))
+
+    @classmethod
+    def means(cls, groups, draws, clusters=None):
+        """The means of groups of documents, each by a model of its own with a column of ones.
+
+        They are those of one model with a column for each group, which would take more time and memory.
+
+        Parameters
+        ----------
+        groups : ndarray of shape (n_documents,), int
+            The group of every document, from zero. Every group has documents.
+        draws : iterable of ndarray of shape (n_documents, n_topics)
+        clusters : ndarray of shape (n_documents,), int, optional
+        """
+        order = np.argsort(groups, kind="stable")
+        members = np.split(order, np.cumsum(np.bincount(groups))[:-1])
+        models = [
+            _Model(np.ones((len(own), 1)), np.eye(1), None if clusters is None else _renumbered(clusters[own]))
+            for own in members
+        ]
+        return cls._pooled(
+            models, ([model.of_draw(theta[own]) for model, own in zip(models, members, strict=True)] for theta in draws)
+        )
+
+    @classmethod
+    def _pooled(cls, models, draws):
+        """The combinations of all models, of draws each of which has centres and variances by each model."""
         centres, variances = [], []
-        for theta in draws:
-            projected = q.T @ theta
-            centres.append(wanted.T @ projected)
-            residuals = theta - q @ projected
-            residuals[np.abs(residuals) <= rounding(theta, axis=0)] = 0
-            variances.append(errors.variances(residuals))
+        for each in draws:
+            centres.append(np.concatenate([centre for centre, _ in each]))
+            variances.append(np.concatenate([variance for _, variance in each]))
+        size, determined, freedom = (
+            np.concatenate([getattr(model, name) for model in models]) for name in ("size", "determined", "freedom")
+        )
         known = determined > _ROUNDING
         inflation = 1 / np.where(known, determined, np.nan)
         scales = np.sqrt(np.array(variances) * inflation[:, None]) * size[:, None]
@@ -101,6 +122,32 @@ class LinearModels:
             mixtures = _Mixtures(self.centres[:, c, k], self.scales[:, c, k], self.freedom[c])
             found[1:, c, k] = mixtures.error(), *mixtures.interval(level), mixtures.p_value()
         return tuple(found)
+
+
+class _Model:
+    """Combinations of the coefficients of a linear model, divided by `size`. Arguments as those of `LinearModels.fit`.
+
+    Attributes
+    ----------
+    size, determined, freedom : ndarray of shape (n_combinations,)
+    """
+
+    def __init__(self, matrix, combinations, clusters):
+        self.q, r = np.linalg.qr(matrix)
+        wanted = solve_triangular(r, combinations.T, trans="T")
+        # Squares of combinations of very large or small terms would leave the range of floats.
+        self.size = _nonzero(np.abs(wanted).max(axis=0, initial=0))
+        self.wanted = wanted / self.size
+        self.errors = _Documents(self.q, self.wanted) if clusters is None else _Clusters(self.q, self.wanted, clusters)
+        expected, self.freedom = self.errors.moments()
+        self.determined = expected / (self.wanted**2).sum(axis=0)
+
+    def of_draw(self, theta):
+        """Estimates for proportions (n_documents, n_topics), and their squared errors, (n_combinations, n_topics)."""
+        projected = self.q.T @ theta
+        residuals = theta - self.q @ projected
+        residuals[np.abs(residuals) <= rounding(theta, axis=0)] = 0
+        return self.wanted.T @ projected, self.errors.variances(residuals)
 
 
 class _Documents:
@@ -222,6 +269,10 @@ class _Mixtures:
     def p_value(self):
         # The two sides apart: one less a probability near one would be rounding.
         return np.minimum(2 * np.minimum(self.below(0.0), self.below(0.0, side=-1)), 1)
+
+
+def _renumbered(clusters):
+    return np.unique(clusters, return_inverse=True)[1]
 
 
 def _mean(values):

@@ -186,7 +186,7 @@ class Effects:
         if draws.view.n_topics == 0:
             raise ValueError("the model has no topics: there are no effects to estimate.")
         if clusters is not None:
-            clusters = _cluster_numbers(clusters, draws.view)
+            clusters = cluster_numbers(clusters, draws.view)
         covariates = _of_used(covariates, draws.view)
         n_documents = len(draws.view.used)
         design = design_of(covariates, n_documents, formula, transformer)
@@ -195,7 +195,7 @@ class Effects:
         frame = covariate_frame(covariates, n_documents)
         if clusters is None:
             warn_of_sources(frame, design.variables)
-        known = draws.groups is not None and _spans(draws.groups, matrix)
+        known = draws.groups is not None and spans(draws.groups, matrix)
         return cls(draws, design, frame, matrix, clusters, known, level)
 
     @property
@@ -218,13 +218,13 @@ class Effects:
         _warn_of_undetermined(models.determined, "cluster" if self.clusters is not None else "document")
         names = "estimate", "standard_error", "low", "high", "p_value"
         found = dict(zip(names, models.summary(self.level), strict=True))
-        attenuation = np.ones(1) if self.is_known else _attenuation(self.draws)
-        for name, values in (("df", models.freedom[:, None]), ("attenuation", attenuation)):
+        shrunk = np.ones(1) if self.is_known else attenuation(self.draws)
+        for name, values in (("df", models.freedom[:, None]), ("attenuation", shrunk)):
             found[name] = np.broadcast_to(values, found["estimate"].shape)
         return found
 
 
-def _attenuation(draws):
+def attenuation(draws):
     """Slopes of the proportions of simulated documents on those that they are simulated from, (n_topics,).
 
     They contain what the prior takes from an effect, and what is lost because words do not tell topics apart. The
@@ -251,7 +251,7 @@ def _of_used(covariates, found):
     return frame.iloc[:, 0] if frame.shape[1] == 1 else frame.to_numpy()
 
 
-def _cluster_numbers(clusters, found):
+def cluster_numbers(clusters, found):
     """The clusters of the documents that take part, as numbers from zero."""
     labels = read_labels(clusters, "clusters", found.n_documents, may_be_missing=True)
     for d in found.used:
@@ -295,7 +295,7 @@ def _checked(matrix, terms):
     return matrix
 
 
-def _spans(groups, matrix):
+def spans(groups, matrix):
     """Whether every column of `matrix` is a combination of the columns `groups` and ones."""
     base = np.column_stack([np.ones(len(groups)), groups])
     scaled = matrix / np.sqrt((matrix**2).sum(axis=0))
