@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from numbers import Real
 from typing import Any, Literal, Self
 
+import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -480,7 +481,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         """The fitted attributes, a dict. The means are computed here, which takes the time of some sweeps."""
         results.estimate(self.point_estimate, self.n_jobs)
         on_cluster = isinstance(results, ClusterResults)
-        return results.attributes() | {
+        found = results.attributes() | {
             "_fold_in_seed_": fold_in_seed,
             "_settings_": settings_of(self),
             "_learning_": None if on_cluster or learning is None else astuple(learning),
