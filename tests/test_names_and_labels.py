@@ -412,7 +412,7 @@ def test_a_number_that_is_a_class_is_this_class():
     shown = [inspection.label_words(lda, labels=labels, n_words=1)["label"].tolist() for labels in ([1], [3], ["2"])]
     assert shown == [["1"], ["3"], ["2"]]
     assert inspection.label_words(lda, labels=lda.classes_, n_words=1)["label"].tolist() == ["1", "2", "3"]
-    with pytest.raises(ValueError, match="labels has 0, which is no class of the fit"):
+    with pytest.raises(ValueError, match="labels has 0, which is not a class of the fit"):
         inspection.label_words(lda, labels=[0])
     columns = LabeledLDA(max_iter=4, n_draws=1, random_state=0).fit(X, np.eye(3, dtype=int)[np.arange(D) % 3])
     assert inspection.label_words(columns, labels=[1], n_words=1)["label"].tolist() == ["1"]

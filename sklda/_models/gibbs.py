@@ -49,7 +49,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     fixed afterwards, so the draws come from an exact sampler of the posterior at these priors.
 
     If X is a Dask array and there is a client of a Dask cluster, one chain runs on its workers, as the user guide
-    describes ("One chain on a cluster"). Then some parameters have another meaning, which is said with each of them.
+    describes ("One chain on a cluster"). Some parameters then have another meaning, as each of them says.
 
     Parameters
     ----------
@@ -131,8 +131,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Number of chains at a time; with a single chain and a sampler other than ``"collapsed"``, of workers or blocks
         of documents. In `transform`: number of blocks of 64 documents. Results do not depend on it.
     verbose : int, default=0
-        1 shows one line that is updated in a terminal or a notebook, and else prints ten lines; 2 prints a line for
-        every sweep. Both say when one chain of a large corpus uses one core only.
+        1 shows one line that is updated in a terminal or a notebook, and otherwise prints ten lines; 2 prints a line
+        for every sweep. Both say when one chain of a large corpus uses one core only.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the results of `fit` and of `transform` after it are reproducible.
 
@@ -148,10 +148,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Posterior standard deviations of the proportions, within the chain, computed at the first access: the variance
         between draws of their mean given the topics of all tokens, plus the mean of their variance given these.
     topic_share_, topic_share_std_ : ndarray of shape (n_components,)
-        Share of the tokens in each topic, and its posterior standard deviation. This contains that there are few draws,
-        and that they depend on each other. With several chains it contains the differences between matched topics of
-        the chains. That of one chain is often far too small, because a chain stays in one mode. That of a single draw
-        is NaN.
+        Share of the tokens in each topic, and its posterior standard deviation. It allows for the small number of draws
+        and for their dependence. With several chains it contains the differences between matched topics of the chains.
+        That of one chain is often far too small, because a chain stays in one mode. That of a single draw is NaN.
     n_draws_ : int
         Number of draws that were averaged. It is smaller than `n_draws` if a chain had fewer draws, if there are many
         topics for the number of sweeps, or if topics exchanged their names: then only the draws after that are used.
@@ -165,11 +164,10 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         ``doc_topic_prior``, ``topic_word_prior``, ``n_draws``, and ``matched``: the topic of this chain that belongs to
         each topic of the chain that was kept.
     topic_stability_ : ndarray of shape (n_components,)
-        Mean over the other chains of one less the Jensen-Shannon distance of the nearest topic, from 0 to 1. NaN for a
-        topic without words of its own. Either its counts do not exceed its prior mass, the sum of its eta. Or they and
-        the counts of the other topics are more probable as draws from one distribution than from two. Such topics are
-        alike in all chains, because they look like their prior. So they are no nearest topics either. Only with several
-        chains.
+        Mean over the other chains of one less the Jensen-Shannon distance of the nearest topic, from 0 to 1. Only with
+        several chains. NaN for a topic without words of its own. This is a topic whose counts do not exceed its prior
+        mass, the sum of its eta, or are as probable as draws from one distribution with those of the other topics.
+        Because such topics look like their prior, they are alike in all chains and do not count as nearest.
     topic_prevalence_ : ndarray of shape (n_components,)
         Part of the chains that have the topic: their nearest topic is at a distance of at most 0.5. NaN where
         `topic_stability_` is NaN. Only with several chains.

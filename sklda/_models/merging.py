@@ -86,7 +86,8 @@ def merge_topics(model: Model, groups: Any) -> Model:
     prior included: the sums of rows of ``components_``. For `ConsensusTopics` it is the centre of the fits, in each of
     which the parts are weighted by their shares.
 
-    The merged topic is one distribution over words. So held-out likelihood falls when topics that differ are merged.
+    Because the merged topic is one distribution over words, held-out likelihood falls when topics that differ are
+    merged.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def read_texts(
         next to equal parts, so most pieces differ from `chunk` by half a paragraph. A paragraph of more than `chunk`
         words is cut at ends of sentences, and a sentence of more than `chunk` words between words. None: a text is one
         row.
-    pattern : str
+    pattern : str, optional
         Which files, as in `pathlib.Path.glob`. The default, ``"**/*.txt"``, has also those in folders of this folder,
         and ``"*.txt"`` only those in this one. Names that begin with a dot, such as ``".notes.txt"``, are left out.
     encoding : str, default=None

@@ -51,7 +51,7 @@ def compare_topic_counts(
     """Fit a model with several numbers of topics, and compare them: what users of stm know as searchK.
 
     Each number of topics has a fit to all folds but one, for every fold. Held-out score and coherence are those of the
-    fold that was left out. Topics that other fits have too are found again.
+    fold that was left out. A topic counts as found again if another fit has it too.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ def compare_topic_counts(
     Returns
     -------
     pandas.DataFrame
-        A row for each number of topics, in the order of `n_components`. Each column but the first and the last has one
-        with the ending ``_std`` behind it: standard errors, from the differences between folds.
+        A row for each number of topics, in the order of `n_components`. Each column except the first and the last is
+        followed by one with the ending ``_std``: its standard errors, from the differences between folds.
 
         - ``n_components``
         - ``score``: held-out log-likelihood per token, in nats, see `make_held_out_scorer`; absent if the model has no
@@ -103,12 +103,12 @@ def compare_topic_counts(
         If a number of topics is not positive or occurs twice, there are fewer than two folds, or the estimator refuses
         X. If an entry of `params` does not belong to the documents, or the estimator has a `Checkpoint`.
     TypeError
-        If the estimator has no parameter ``n_components`` or needs labels, or `params` is no dict.
+        If the estimator has no parameter ``n_components`` or needs labels, or `params` is not a dict.
 
     Notes
     -----
     None of these chooses a number by itself. The held-out score often rises up to hundreds of topics. Coherence and
-    exclusivity are highest with few topics. The number of topics found again has no maximum either: there are always
+    exclusivity are highest with few topics. The number of topics found again has no maximum, because there are always
     narrow topics that other fits have, but their part of the tokens falls. See :ref:`how_many_topics`.
 
     The cost is that of a fit for every number of topics and every fold, and of the held-out scores.
