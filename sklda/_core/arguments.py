@@ -114,6 +114,23 @@ def check_level(value):
     return level
 
 
+def check_document_weights(values, name, n_documents):
+    """Weights of documents, (n_documents,) float64; a ValueError if one is negative or not finite.
+
+    None: all are one.
+    """
+    if values is None:
+        return np.ones(n_documents)
+    weights = real_numbers(values, name)
+    if weights.shape != (n_documents,):
+        raise ValueError(f"{name} has shape {weights.shape}; X has {n_documents} documents.")
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        d = int(np.argmax(bad))
+        raise ValueError(f"{name}[{d}] = {weights[d]:g}: a weight must be finite and not negative.")
+    return weights
+
+
 def check_choice(value, name, allowed):
     """Return `value`, or raise a ValueError if it is not one of the strings `allowed`."""
     if not (isinstance(value, str) and value in allowed):
