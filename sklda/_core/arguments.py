@@ -131,6 +131,13 @@ def check_document_weights(values, name, n_documents):
     return weights
 
 
+def check_bool(value, name):
+    """`value` as a bool, or a TypeError."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
 def check_choice(value, name, allowed):
     """Return `value`, or raise a ValueError if it is not one of the strings `allowed`."""
     if not (isinstance(value, str) and value in allowed):

@@ -277,10 +277,14 @@ def draw_parameters(chain, rng):
     theta : ndarray of shape (n_documents, n_components)
     phi : ndarray of shape (n_components, n_features)
     """
-    K, priors = chain.priors.n_components, chain.priors
     theta = draw_doc_topic(chain, rng)
-    phi = np.exp(random.log_dirichlet(rng, chain.word_topic_counts[:, :K].T + priors.topic_word()))
-    return theta, phi
+    return theta, draw_topic_word(chain, rng)
+
+
+def draw_topic_word(chain, rng):
+    """Draw phi given the present z of a chain, (n_components, n_features)."""
+    counts = chain.word_topic_counts[:, : chain.priors.n_components].T
+    return np.exp(random.log_dirichlet(rng, counts + chain.priors.topic_word()))
 
 
 def draw_doc_topic(chain, rng, rows=slice(None)):
