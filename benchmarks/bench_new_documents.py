@@ -30,7 +30,7 @@ K, V = 8, 600
 ALPHA = np.array([0.9, 0.6, 0.4, 0.3, 0.2, 0.15, 0.1, 0.08])
 
 
-def training(rng, n_documents=600):
+def training(rng, n_documents=2000):
     return make_lda_corpus(
         n_documents,
         V,

@@ -15,7 +15,9 @@ then UU'W, and residuals of independent and equally spread documents have the co
 whose part of a cluster takes the place of I - H_gg. Without weights S is I, and B is I - H.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -38,8 +40,8 @@ class LinearModels:
     ----------
     centres, scales : ndarray of shape (n_draws, n_combinations, n_topics)
         Estimates by least squares and their errors. NaN: this draw has no such topic.
-    freedom : ndarray of shape (n_combinations,)
-        Degrees of freedom.
+    freedom : ndarray of shape (n_combinations,) or (n_draws, n_combinations)
+        Degrees of freedom, of all draws or of each.
     determined : ndarray of shape (n_combinations,)
         The part of the variance, if documents are independent and equally spread, of which residuals tell. The rest is
         that of clusters each of which determines a coefficient alone, and `scales` takes it in proportion.
@@ -82,6 +84,16 @@ class LinearModels:
         scales = np.sqrt(np.array(variances) * inflation[:, None]) * basis.size[:, None]
         return cls(np.array(centres) * basis.size[:, None], scales, np.where(known, freedom, np.nan), determined)
 
+    @classmethod
+    def together(cls, models: Sequence[Self]) -> Self:
+        """The draws of several linear models, which have the same combinations and may have different terms."""
+        return cls(
+            np.concatenate([each.centres for each in models]),
+            np.concatenate([each.scales for each in models]),
+            np.concatenate([np.broadcast_to(each.freedom, each.scales.shape[:2]) for each in models]),
+            np.min([each.determined for each in models], axis=0),
+        )
+
     def summary(self, level):
         """Posterior of the combinations.
 
@@ -103,7 +115,7 @@ class LinearModels:
         found[0] = _mean(self.centres)
         if known.any():
             c, k = np.nonzero(known)
-            mixtures = _Mixtures(self.centres[:, c, k], self.scales[:, c, k], self.freedom[c])
+            mixtures = _Mixtures(self.centres[:, c, k], self.scales[:, c, k], self.freedom[..., c])
             found[1:, c, k] = mixtures.error(), *mixtures.interval(level), mixtures.p_value()
         return tuple(found)
 
@@ -137,6 +149,10 @@ class Basis:
         size = _nonzero(np.abs(wanted).max(axis=0, initial=0))
         squares = np.eye(len(r)) if weights is None else (roots * q).T @ (roots * q)
         return cls(q / roots, roots * q, squares, wanted / size, size)
+
+    def forms(self):
+        """What the outcomes of documents are multiplied by in each combination, (n_combinations, n_documents)."""
+        return self.size[:, None] * (self.weighted @ self.wanted).T
 
     def errors(self, clusters):
         return _Documents(self) if clusters is None else _Clusters(self, clusters)

@@ -235,11 +235,11 @@ class Effects:
         if draws.view.n_topics == 0:
             raise ValueError("the model has no topics: there are no effects to estimate.")
         if clusters is not None:
-            clusters = _cluster_numbers(clusters, draws.view, draws.used)
+            clusters = cluster_numbers(clusters, draws.view, draws.used)
         if weights is not None:
             weights = check_document_weights(weights, "weights", draws.view.n_documents)[draws.used]
         draws.view.say_what_is_left_out()
-        covariates = _of_used(covariates, draws.view.n_documents, draws.used)
+        covariates = of_used(covariates, draws.view.n_documents, draws.used)
         n_documents = len(draws.used)
         design = design_of(covariates, n_documents, formula, transformer)
         _check_number(n_documents, len(design.terms))
@@ -268,7 +268,7 @@ class Effects:
         """
         sums = map(topics.sums, self.draws.theta)
         models = LinearModels.fit(self.matrix, sums, combinations, self.clusters, self.weights)
-        _warn_of_undetermined(models.determined, "cluster" if self.clusters is not None else "document")
+        warn_of_undetermined(models.determined, "cluster" if self.clusters is not None else "document")
         names = "estimate", "standard_error", "low", "high", "p_value"
         found = dict(zip(names, models.summary(self.level), strict=True))
         attenuation = np.ones(1) if self.is_known else _attenuation(self.draws, topics)
@@ -293,7 +293,7 @@ def _attenuation(draws, topics):
     return np.where(known, np.clip(products / np.where(known, squares, 1), 0, 1), draws.tokens_count)
 
 
-def _of_used(covariates, n_documents, used):
+def of_used(covariates, n_documents, used):
     """The covariates of the documents that take part."""
     if len(used) == n_documents:
         return covariates
@@ -304,7 +304,7 @@ def _of_used(covariates, n_documents, used):
     return frame.iloc[:, 0] if frame.shape[1] == 1 else frame.to_numpy()
 
 
-def _cluster_numbers(clusters, found, used):
+def cluster_numbers(clusters, found, used):
     """The clusters of the documents that take part, as numbers from zero."""
     labels = read_labels(clusters, "clusters", found.n_documents, may_be_missing=True)
     for d in used:
@@ -316,7 +316,7 @@ def _cluster_numbers(clusters, found, used):
     return index
 
 
-def _warn_of_undetermined(determined, unit):
+def warn_of_undetermined(determined, unit):
     """Warn if single documents or clusters determine a coefficient."""
     n_bad = int((determined < 0.5).sum())
     if n_bad:

@@ -9,12 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from sklda import (
+    HDPLDA,
     CollapsedVariationalLDA,
     CompoundLDA,
     CovariateLDA,
     EmpiricalBayesLDA,
     GibbsLDA,
-    HDPLDA,
     LabeledLDA,
     TopicCountLDA,
     merge_topics,
@@ -109,7 +109,7 @@ def test_an_interval_has_the_next_draw_with_its_probability():
     assert_allclose(high[0], posterior.draws[:, 0].max(axis=0))
     inner = posterior.interval(0.5)
     assert ((low < inner[0]) & (inner[1] < high)).all()
-    with pytest.raises(ValueError, match="39 draws have no interval of 0.99: give n_samples=199 or more"):
+    with pytest.raises(ValueError, match=r"39 draws have no interval of 0\.99: give n_samples=199 or more"):
         posterior.interval(0.99)
     with pytest.raises(ValueError, match="level must lie between 0 and 1"):
         posterior.interval(1.0)
