@@ -122,7 +122,7 @@ def fitted(X, topics, rng):
 
 def linear(options):
     records = Records()
-    for length in (10, 30, 100, 200):
+    for length in options.lengths:
         for seed in range(options.corpora):
             rng = np.random.default_rng([seed, length, 1])
             X, topics, theta = draw_corpus(rng, length)
@@ -312,6 +312,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--corpora", type=int, default=100)
+    parser.add_argument("--lengths", nargs="+", type=int, default=[10, 30, 100, 200], help="of the part linear")
     parser.add_argument("--figure", type=Path, default=Path("outcome_effects.svg"))
     options = parser.parse_args()
     # Words have no names here, and some fits are too short on purpose.

@@ -151,7 +151,7 @@ class Basis:
         return cls(q / roots, roots * q, squares, wanted / size, size)
 
     def forms(self):
-        """What the outcomes of documents are multiplied by in each combination, (n_combinations, n_documents)."""
+        """The factors of the outcomes of documents in each combination, (n_combinations, n_documents)."""
         return self.size[:, None] * (self.weighted @ self.wanted).T
 
     def errors(self, clusters):

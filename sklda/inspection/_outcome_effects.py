@@ -299,7 +299,7 @@ def _regression(moments, matrix, terms, rows, outcome, model, clusters, weights)
         response = scaled @ coefficients + (outcome - mean) / spread
     models = LinearModels.fit(scaled, [response[:, None]], combinations, clusters, weights)
     forms = Basis.of(scaled, combinations, weights).forms() * factor
-    common = moments.common_variance(forms, shares_of_topics(coefficients))
+    common, common_freedom = moments.common_variance(forms, shares_of_topics(coefficients))
 
     found = []
     for theta in moments.theta:
@@ -310,7 +310,7 @@ def _regression(moments, matrix, terms, rows, outcome, model, clusters, weights)
 
     variances = models.scales[0, :, 0] ** 2
     total = variances + common
-    freedom = total**2 / (variances**2 / models.freedom + common**2 / max(len(moments.given) - 1, 1))
+    freedom = total**2 / (variances**2 / models.freedom + common**2 / common_freedom)
     scales, centres = np.sqrt(total), models.centres[0, :, 0].copy()
     for values in (scales, centres, from_draws, common):
         values[: len(unknown)][unknown] = np.nan
@@ -415,7 +415,7 @@ def _table(fits, rows, moments, terms, bases, level, has_clusters):
             "high": high,
             "t": estimate / error,
             "p_value": p_value,
-            "df": np.nanmin(np.where(np.isnan(models.scales[:, :, 0]), np.nan, models.freedom), axis=0),
+            "df": np.fmin.reduce(np.where(np.isnan(models.scales[:, :, 0]), np.nan, models.freedom)),
             "found_in": [*rows.shown.found_in(has_topics), *[len(fits)] * len(terms)],
             "topic_error": topic_error,
             "from_draws": from_draws,

@@ -1,4 +1,4 @@
-"""What a fit knows of the shares of topics in documents: posterior means and draws, and errors that documents share."""
+"""Shares of topics in documents under a fit: posterior means and draws, and errors that documents have in common."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sklda._models.consensus.estimator import ConsensusTopics
 from sklda._models.empirical_bayes.estimator import EmpiricalBayesLDA
 from sklda._models.gibbs import GibbsLDA
 from sklda._models.results import ChainResults
-from sklda._sampling.draws import at_draws
+from sklda._sampling.draws import FEWEST_EFFECTIVE, at_draws, effective_number
 from sklda.inspection._view import View, view
 from sklda.metrics._models import Description, corpus_and_model, inner_model, topics_with_words
 
@@ -96,7 +96,7 @@ class ShareMoments:
 
     def known(self) -> np.ndarray:
         """Which topics this fit has, (n_topics,) bool."""
-        return self.columns.any(axis=0)
+        return np.asarray(self.columns.any(axis=0))
 
     def groups(self) -> np.ndarray:
         """(n_own, n_groups): the own topics of each known topic, and of the rest if there is one."""
@@ -108,18 +108,22 @@ class ShareMoments:
         """Var(b . theta | w) of each document, (n_documents,)."""
         return (self.theta @ b).var(axis=0, ddof=1)
 
-    def common_variance(self, forms: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def common_variance(self, forms: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, float]:
         """Variances of linear forms of b . E(theta | w) by errors that documents have in common, (n_forms,).
 
         Draws of z change a form for two reasons. The changes of documents are independent given the topics, and these
-        are in the residuals of a regression anyway. The rest is due to the topics. The error of alpha is added.
+        are in the residuals of a regression anyway. The rest is due to the topics. The mean over the draws has such an
+        error, too. The error of alpha is added. The second result is the degrees of freedom.
         """
         apart = self.given @ b
         apart -= apart.mean(axis=0)
-        found = np.zeros(len(forms))
+        found, n = np.zeros(len(forms)), np.inf
         if len(apart) > 1:
-            found += np.maximum((apart @ forms.T).var(axis=0, ddof=1) - forms**2 @ apart.var(axis=0, ddof=1), 0)
-        return found if self.prior is None else found + self.prior.variance(forms, self.given, b)
+            together = apart @ forms.T
+            n = max(effective_number(together), FEWEST_EFFECTIVE)
+            alone = forms**2 @ apart.var(axis=0)
+            found = np.maximum(together.var(axis=0) - alone, 0) * (n + 1) / (n - 1)
+        return found if self.prior is None else found + self.prior.variance(forms, self.given, b), n - 1
 
 
 def share_moments(model: Any, X: Any, used_of: Any, seed: np.random.SeedSequence) -> tuple[View, list[ShareMoments]]:

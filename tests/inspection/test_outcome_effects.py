@@ -243,7 +243,12 @@ def test_errors_of_topics_are_what_documents_have_in_common():
     given[:, :, 1] = 1 - given[:, :, 0]
     moments = ShareMoments(given.mean(axis=0), given, given, np.eye(2, dtype=bool))
     forms = np.full((1, 50), 1 / 50)
-    assert_allclose(moments.common_variance(forms, np.array([1.0, 0.0])), 1e-4, rtol=0.3)
+    found, freedom = moments.common_variance(forms, np.array([1.0, 0.0]))
+    assert_allclose(found, 1e-4, rtol=0.3)
+    assert freedom > 1000
+    # Draws that depend on each other count as fewer, and say less of the spread.
+    few = ShareMoments(moments.mean, given[:15], given, np.eye(2, dtype=bool))
+    assert 4 <= few.common_variance(forms, np.array([1.0, 0.0]))[1] <= 14
 
 
 def test_the_same_seed_gives_the_same_table():
