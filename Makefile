@@ -34,7 +34,7 @@ $(VENV)/installed-%: $(VENV)/wheel
 	touch $@
 
 demo: $(VENV)/installed-plot
-	@echo "Fitting topics: about a minute on two cores."
+	@echo "Fitting topics: about twenty seconds."
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/installed-test

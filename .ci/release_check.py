@@ -72,7 +72,7 @@ def of_the_paper(text):
     known = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper.bib").read_text(encoding="utf-8"), re.MULTILINE)
     if wrong := set(re.findall(r"@(\w+)", body)) ^ set(known):
         yield f"these are only in one of paper.md and paper.bib: {', '.join(sorted(wrong))}."
-    pages = [*(ROOT / "doc" / "method").glob("benchmarks*.rst"), ROOT / "doc" / "start" / "trust_errors.rst"]
+    pages = [page for name in ("benchmarks*", "calibration*") for page in (ROOT / "doc" / "method").glob(f"{name}.rst")]
     figures = {each for page in pages for each in numbers(page.read_text(encoding="utf-8"))}
     if missing := numbers(body.partition("# Research impact statement")[2]) - figures:
         yield f"no page of benchmarks or errors has these figures of paper.md: {', '.join(sorted(missing))}."

@@ -60,8 +60,8 @@ def main():
         lda = GibbsLDA(100, max_iter=options.sweeps, random_state=0)
         measure(f"GibbsLDA, {options.tokens:.1e} tokens", lda, X, every)
     X = load_docstrings().data[:200]
-    for method in ("scan", "pmmh"):
-        lda = TopicCountLDA(2, 12, method=method, n_temperatures=30, n_proposals=100, max_sweeps=6000, random_state=0)
+    for method, most in (("scan", 6000), ("pmmh", 100)):
+        lda = TopicCountLDA(2, 12, method=method, evidence_params={"n_temperatures": 30}, max_iter=most, random_state=0)
         measure(f"TopicCountLDA {method}, {X.sum()} tokens", lda, X, 60)
 
 

@@ -3,6 +3,10 @@
     python benchmarks/bench_hdp.py                           with the bundled corpus
     python benchmarks/bench_hdp.py --ldac corpus.ldac.gz --json figures.json
     python benchmarks/bench_hdp.py --parts sweep
+    python benchmarks/bench_hdp.py --parts settings --setting "eta at least 0.1" "half of the topics"
+
+`settings` fits with other bounds of eta and other truncations: corpora of the model, corpora with a fixed number of
+topics, and a real corpus. `bench_truth.py` has more corpora of the first two kinds.
 
 Costs are CPU seconds of the process, with one thread. `compare` needs tomotopy. All scores of held-out documents are by
 `sklda.metrics.held_out_log_likelihood`; for tomotopy with its topics and the expected shares of its tables.
@@ -12,17 +16,21 @@ import argparse
 import json
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 from peers import describe, read_ldac, stopwatch
-from report import say, table
+from report import fitted, say, table
 from scipy.special import digamma
 from threadpoolctl import threadpool_limits
+from truth_hdp import common_share, hdp, hdp_of_others
 
 from sklda import HDPLDA, TopicCountLDA
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
+from sklda._models.compound import chains as chains_module
 from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.compound.model import CompoundModel, Concentration, Concentrations
 from sklda._sampling.choice import chain_class
@@ -30,7 +38,7 @@ from sklda._sampling.steps import advance
 from sklda.datasets import load_docstrings, make_lda_corpus
 from sklda.metrics import held_out_log_likelihood
 
-PARTS = ("sweep", "compare")
+PARTS = ("sweep", "compare", "settings")
 
 
 # --- seconds per sweep ------------------------------------------------------------------------------------------------
@@ -152,6 +160,70 @@ def compare(X, options):
     return found
 
 
+# --- other settings than the defaults ---------------------------------------------------------------------------------
+
+# The smallest eta that is learnt, and the truncation.
+SETTINGS = {
+    "default": (0.05, 500),
+    "eta at least 1e-5": (1e-5, 500),
+    "eta at least 0.025": (0.025, 500),
+    "eta at least 0.1": (0.1, 500),
+    "eta at least 0.2": (0.2, 500),
+    "half of the topics": (0.05, 250),
+    "twice the topics": (0.05, 1000),
+}
+
+
+def settings(X, options):
+    """What the bound of eta and the truncation change."""
+    found, rows = {}, []
+    for name in options.setting:
+        smallest, n_components = SETTINGS[name]
+        given = SimpleNamespace(parameters={"n_components": n_components})
+        with patch.object(chains_module, "SMALLEST_HDP_ETA", smallest):
+            model = [hdp(seed, given) for seed in range(options.corpora)]
+            others = [hdp_of_others(seed, given) for seed in range(options.corpora)]
+            lda, seconds = fitted(HDPLDA(n_components, random_state=0), X)
+        real = {
+            "seconds": seconds,
+            "eta": float(lda.topic_word_prior_),
+            "topics": lda.topic_count_interval_,
+            "large": lda.large_topic_count_interval_,
+            "chains": [float(each.mean()) for each in np.split(lda.large_topic_count_draws_, lda.n_chains)],
+            "common": common_share(lda),
+        }
+        found[name] = {"model": model, "others": others, "real": real}
+        inside = [sum(low <= each["true"] <= high for each in model for low, high in [each["interval"]])]
+        inside += [sum(low <= each["large"] <= high for each in own for low, high in [each["large_interval"]])
+                   for own in (model, others)]  # fmt: skip
+        rows.append([name, *map(str, inside),
+                     f"{np.median([each['seconds'] for each in model + others]):.1f}",
+                     f"{seconds:.1f}", f"{real['eta']:.3f}",
+                     *("{}-{}".format(*real[key]) for key in ("topics", "large")),
+                     "{:.0f}-{:.0f}".format(min(real["chains"]), max(real["chains"])),
+                     f"{real['common']:.2f}"])  # fmt: skip
+        say(*rows[-1])
+        say([(each["shape"][:12], each["large"], each["large_interval"]) for each in others])
+    table(
+        f"{options.corpora} corpora of the model, {options.corpora} with a fixed number, and the real corpus",
+        [
+            "setting",
+            "inside",
+            "99 %",
+            "99 %, fixed",
+            "CPU s",
+            "real: CPU s",
+            "eta",
+            "topics",
+            "99 %",
+            "chains",
+            "common",
+        ],
+        rows,
+    )
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ldac", type=Path)
@@ -164,6 +236,8 @@ def main():
     parser.add_argument("--sweeps", type=int, default=500)
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--warm-up", type=int, default=200)
+    parser.add_argument("--setting", nargs="+", choices=SETTINGS, default=list(SETTINGS))
+    parser.add_argument("--corpora", type=int, default=10, help="of each kind, in the part settings")
     parser.add_argument("--topic-count", action="store_true", help="also fit TopicCountLDA, which takes minutes")
     options = parser.parse_args()
     X = load_docstrings().data if options.ldac is None else read_ldac(options.ldac)

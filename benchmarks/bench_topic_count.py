@@ -67,7 +67,7 @@ def fitted(name, X, *arguments, **options):
         lda = TopicCountLDA(*arguments, **options).fit(X)
     low, high = lda.topic_count_interval_
     seconds = f"{taken['cpu']:.1f} CPU s"
-    say(f"{name}: mode {lda.n_components_}, interval {low} to {high}; {lda.n_sweeps_:,} sweeps, {seconds}")
+    say(f"{name}: mode {lda.n_components_}, interval {low} to {high}; {lda.n_iter_:,} sweeps, {seconds}")
     for each in said:
         if not issubclass(each.category, ConvergenceWarning | UserWarning):
             raise each.message
@@ -124,7 +124,7 @@ def diffuse(options):
     fits = [fitted(f"scan, seed {seed}", X, 2, 12, random_state=seed, **common)[0] for seed in seeds]
     others = {
         "paper, scan": {"evidence": "cgs_transition"},
-        "paper, pmmh": {"evidence": "cgs_transition", "method": "pmmh", "n_runs": 1},
+        "paper, pmmh": {"evidence": "cgs_transition", "method": "pmmh", "evidence_params": {"n_runs": 1}},
     }
     found = {name: fitted(name, X, 2, 12, random_state=0, **common, **each)[0] for name, each in others.items()}
     long = long_runs(X, given, counts, 20_000, options, method="ais")

@@ -23,9 +23,18 @@ from truth_effects import (
     fits_and_common_topics,
     group_effects,
     mode_effects,
+    periods,
     rare_category,
 )
-from truth_hdp import hdp, hdp_one_topic, hdp_table, new_hdp
+from truth_hdp import (
+    hdp,
+    hdp_of_collections,
+    hdp_of_others,
+    hdp_of_others_table,
+    hdp_one_topic,
+    hdp_table,
+    new_hdp,
+)
 from truth_topic_count import topic_count, topic_count_table
 from truth_words import (
     check_of_the_model,
@@ -279,11 +288,14 @@ PARTS = {
     "hdp": (hdp, hdp_table),
     "new_hdp": (new_hdp, hdp_table),
     "hdp_one_topic": (hdp_one_topic, hdp_table),
+    "hdp_of_others": (hdp_of_others, hdp_of_others_table),
+    "hdp_of_collections": (hdp_of_collections, hdp_of_others_table),
     "empty_topics": (empty_topics, empty_topics_table),
     "found_again": (found_again, found_again_table),
     "cluster_effects": (cluster_effects, effects_table("intervals of no effect of a property of sources")),
     "group_effects": (group_effects, effects_table("intervals of no difference of a group")),
     "rare_category": (rare_category, effects_table("intervals of coefficients of a category")),
+    "periods": (periods, effects_table("intervals of mean proportions by period")),
     "mode_effects": (mode_effects, effects_table("intervals of effects of a number")),
     "fits_and_common_topics": (fits_and_common_topics, effects_table("errors of effects by those of single fits")),
     "topic_correlation": (topic_correlations, topic_correlations_table),

@@ -1,4 +1,4 @@
-"""The parts of `bench_truth` on effects of covariates: clusters, rare categories, and modes.
+"""The parts of `bench_truth` on effects of covariates: clusters, rare categories, periods, and modes.
 
 `cluster_effects` and `group_effects` test the linear models alone: theta is drawn, words are topics, and the posterior
 of theta given the words is known. The others fit models.
@@ -9,12 +9,13 @@ import warnings
 import numpy as np
 from report import table
 from scipy.sparse import csr_matrix
+from scipy.special import stdtrit
 
 from sklda import ConsensusTopics, CovariateLDA, GibbsLDA
 from sklda._core.composition import LinearModels
 from sklda._core.consensus import SAME_TOPIC
 from sklda.datasets import load_docstrings
-from sklda.inspection import topic_effects
+from sklda.inspection import topic_effects, topics_over_time
 from sklda.metrics import match_topics
 
 N_DRAWS = 20
@@ -22,6 +23,14 @@ N_DRAWS = 20
 SOURCES = {"6 equal": (6, True), "6 unequal": (6, False), "20 equal": (20, True), "20 unequal": (20, False)}
 # Documents of a group among 400, and the sum of the Dirichlet parameters of its proportions. That of the others is 20.
 GROUPS = {"3, same spread": (3, 20), "20, twice the spread": (20, 4), "20, half of the spread": (20, 80)}
+# Documents of a period and their tokens, and the sum of the Dirichlet parameters of their proportions. With 0.5, most
+# documents have one topic.
+PERIODS = {
+    "50 documents of 80 words": (50, 80, 2.0),
+    "10 documents of 80 words": (10, 80, 2.0),
+    "10 documents of 80 words, with one topic": (10, 80, 0.5),
+    "50 documents of 15 words": (50, 15, 2.0),
+}
 
 
 def drawn(rng, means, totals, length):
@@ -103,6 +112,32 @@ def rare_category(seed, options, D=600, K=5):
         found[name] = float((np.abs(error) < 1.96 * lda.coef_std_[order, 0]).mean())
         found[f"{name}, RMS error"] = float(np.sqrt((error**2).mean()))
         found[f"{name}, mean error bar"] = float(lda.coef_std_[:, 0].mean())
+    return found
+
+
+def periods(seed, options, n_periods=8, K=5):
+    """Intervals of mean proportions of topics that grow and shrink over eight years."""
+    found = {}
+    for name, (n, length, total) in PERIODS.items():
+        rng, year = np.random.default_rng([50, seed]), np.repeat(np.arange(n_periods), n)
+        means = np.exp(0.5 * rng.standard_normal(K) + np.linspace(-1, 1, n_periods)[:, None] * rng.standard_normal(K))
+        means /= means.sum(axis=1, keepdims=True)
+        phi = rng.dirichlet(np.full(200, 0.1), size=K)
+        theta = np.array([rng.dirichlet(total * means[t]) for t in year])
+        X = csr_matrix([rng.multinomial(max(rng.poisson(length), 1), each) for each in theta @ phi])
+        lda = GibbsLDA(K, random_state=seed).set_params(**options.parameters)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rows = topics_over_time(lda.fit(X), X, 2000 + year, period="year", random_state=seed)
+        order = match_topics(phi, lda.topic_word_).one_to_one
+        columns = "estimate", "standard_error", "df", "low", "high"
+        estimate, error, df, low, high = (rows[key].to_numpy().reshape(K, n_periods)[order] for key in columns)
+        reach = stdtrit(df, 0.975) * error
+        sample = np.array([theta[year == t].mean(axis=0) for t in range(n_periods)])
+        found[name] = float(((low <= means.T) & (means.T <= high)).mean())
+        found[f"{name}, symmetric"] = float((np.abs(estimate - means.T) <= reach).mean())
+        found[f"{name}, mean of these documents"] = float(((low <= sample.T) & (sample.T <= high)).mean())
+        found[f"{name}, attenuation"] = float(rows["attenuation"].mean())
     return found
 
 

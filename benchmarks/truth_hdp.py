@@ -2,10 +2,11 @@
 
 import numpy as np
 from report import fitted, table
+from truth_topic_count import KINDS
 
 from sklda import HDPLDA
 from sklda._core import random
-from sklda.datasets import make_lda_corpus
+from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
 
 # Documents, words, tokens of a document, eta.
 HDP_SHAPES = (
@@ -67,8 +68,34 @@ def hdp_one_topic(seed, options):
     return {"shape": "one topic", "eta": eta, **_hdp_found(X, np.array([X.sum()]), seed, options)}
 
 
-def _hdp_found(X, sizes, seed, options):
-    lda, seconds = fitted(HDPLDA(**options.parameters, random_state=seed), X)
+def hdp_of_others(seed, options):
+    """A corpus with a fixed number of topics that the HDP did not make: of LDA, with bursts, of one distribution."""
+    kind = KINDS[seed % len(KINDS)]
+    X, sizes = kind(np.random.default_rng([2028, seed]))
+    return {"shape": kind.__doc__.rstrip("."), **_hdp_found(X, np.sort(sizes)[::-1], seed, options)}
+
+
+def hdp_of_collections(seed, options):
+    """A corpus of compound LDA, of two to four collections that have 3 to 20 topics with independent mixtures."""
+    rng = np.random.default_rng([2029, seed])
+    J, T, V = (int(rng.integers(*ends)) for ends in ((2, 5), (3, 21), (200, 1001)))
+    corpus = make_compound_lda_corpus(
+        rng.integers(50, 151, J),
+        V,
+        T,
+        doc_length=int(rng.integers(30, 91)),
+        collection_topic_prior=0.5,
+        doc_concentration=float(np.exp(rng.uniform(np.log(0.5), np.log(5)))),
+        topic_word_prior=float(np.exp(rng.uniform(np.log(0.02), np.log(0.2)))),
+        random_state=seed,
+    )
+    sizes = np.sort(np.bincount(corpus.topic_assignments, minlength=T))[::-1]
+    found = _hdp_found(corpus.data, sizes, seed, options, collections=corpus.collections)
+    return {"shape": "compound LDA", **found}
+
+
+def _hdp_found(X, sizes, seed, options, **data):
+    lda, seconds = fitted(HDPLDA(**options.parameters, random_state=seed), X, **data)
     large = int(np.searchsorted(np.cumsum(sizes.ravel()), 0.99 * sizes.sum())) + 1
     return {
         "tokens": int(X.sum()),
@@ -79,12 +106,20 @@ def _hdp_found(X, sizes, seed, options):
         "large_interval": lda.large_topic_count_interval_,
         "large_mean": lda.large_topic_count_mean_,
         "eta_found": float(lda.topic_word_prior_),
-        "r_hat": max(lda.diagnostics_[name].r_hat for name in ("topic_count", "log_joint")),
+        "n_components": lda.n_components,
+        "chain_means": [float(each.mean()) for each in np.split(lda.large_topic_count_draws_, lda.n_chains)],
+        "common": common_share(lda),
+        "r_hat": lda.diagnostics_["topic_count"].r_hat,
         "concentrations": {
             name: np.quantile(each, [0.025, 0.975]).tolist() for name, each in lda.concentration_draws_.items()
         },
         "seconds": seconds,
     }
+
+
+def common_share(lda, prevalence=0.75):
+    """The share of the tokens that are in topics which most of the chains have."""
+    return float(lda.topic_share_[lda.topic_prevalence_ >= prevalence].sum())
 
 
 def hdp_table(found):
@@ -130,3 +165,48 @@ def hdp_table(found):
 
 
 _INTERVALS = {"true": "interval", "large": "large_interval"}
+
+
+def hdp_of_others_table(found):
+    """How the numbers compare with a number of topics that the model does not have."""
+    rows = []
+    for shape in [*dict.fromkeys(each["shape"] for each in found), None]:
+        own = [each for each in found if shape in (None, each["shape"])]
+        inside = [
+            sum(low <= each[name] <= high for each in own for low, high in [each[_INTERVALS[name]]])
+            for name in ("true", "large")
+        ]
+        above = sum(each["interval"][0] > each["true"] for each in own)
+        ratio = np.exp(np.mean([np.log(each["large_mean"] / each["large"]) for each in own]))
+        cut = sum(each["interval"][1] > each["n_components"] / 2 for each in own)
+        rows.append(
+            [
+                "all" if shape is None else shape,
+                str(len(own)),
+                f"{np.median([each['true'] for each in own]):.0f}",
+                f"{np.median([each['mean'] for each in own]):.0f}",
+                str(inside[0]),
+                str(above),
+                str(inside[1]),
+                f"{ratio:.2f}",
+                f"{np.median([each['eta_found'] for each in own]):.3f}",
+                str(sum(each["r_hat"] > 1.5 for each in own)),
+                str(cut),
+                f"{np.median([each['seconds'] for each in own]):.1f}",
+            ]
+        )
+    header = [
+        "corpora",
+        "number",
+        "topics",
+        "found",
+        "inside",
+        "above",
+        "99 % inside",
+        "99 % : true",
+        "eta",
+        "R-hat > 1.5",
+        "cut",
+        "median CPU s",
+    ]
+    table("intervals of 95 % for a number of topics that is fixed", header, rows)

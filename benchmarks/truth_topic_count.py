@@ -21,7 +21,7 @@ def _log_uniform(rng, low, high):
 
 
 def _counts(rng, theta, phi, lengths, burst=None):
-    """Counts of words, and how many topics have tokens. With `burst`, phi of a document is Dir(burst phi_k)."""
+    """Counts of words, and the tokens of each topic. With `burst`, phi of a document is Dir(burst phi_k)."""
     X, tokens = np.zeros((len(theta), phi.shape[1]), int), np.zeros(len(phi), int)
     for d, (proportions, length) in enumerate(zip(theta, lengths, strict=True)):
         of_topics = rng.multinomial(length, proportions)
@@ -29,7 +29,7 @@ def _counts(rng, theta, phi, lengths, burst=None):
         for k in np.flatnonzero(of_topics):
             words = phi[k] if burst is None else _dirichlet(rng, burst * phi[[k]])[0]
             X[d] += rng.multinomial(of_topics[k], words)
-    return X, int(np.count_nonzero(tokens))
+    return X, tokens
 
 
 def _plain(rng):
@@ -83,7 +83,8 @@ KINDS = (_plain, _many, _one_each, _plain, _none, _plain, _bursts, _many, _plain
 def topic_count(seed, options):
     """A corpus of the kind with number `seed` modulo ten, and the interval of T by defaults."""
     rng, kind = np.random.default_rng([2027, seed]), KINDS[seed % len(KINDS)]
-    X, T = kind(rng)
+    X, tokens = kind(rng)
+    T = int(np.count_nonzero(tokens))
     lda, seconds = fitted(TopicCountLDA(**options.parameters, random_state=seed), X)
     low, high = lda.topic_count_interval_
     # The rank of T, uniform between 0 and 1 if T is drawn from its prior.
@@ -97,7 +98,7 @@ def topic_count(seed, options):
         "high": high,
         "rank": float(posterior[counts < T].sum() + rng.random() * posterior[counts == T].sum()),
         "seconds": seconds,
-        "sweeps": int(lda.n_sweeps_),
+        "sweeps": int(lda.n_iter_),
     }
 
 

@@ -2,12 +2,16 @@
 
 import os
 import re
+import sys
+from pathlib import Path
 
 # On matrices as small as the examples', threads of linear algebra wait for one another most of the time.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import sklda
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "sklda"
 author = "The sklda developers"
@@ -43,7 +47,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"^(?!plot_)",
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "gallery_order.OrderOfUse",
     "abort_on_example_error": True,
     "reference_url": {"sklda": None},
     "doc_module": "sklda",
@@ -51,6 +55,9 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "plot_gallery": "True",
     "image_srcset": ["2x"],
+    "thumbnail_size": (640, 448),
+    "remove_config_comments": True,
+    "write_computation_times": False,
 }
 
 # Addresses that do not exist before the first release, and the target of a picture in the site itself.

@@ -1,38 +1,32 @@
-"""Topics of the docstrings of NumPy, SciPy and scikit-learn: topics, new documents, priors, a classifier."""
+"""Topics of the docstrings of NumPy, SciPy and scikit-learn: topics, packages, years, new texts, a classifier."""
 
 import textwrap
 import time
 import warnings
+from importlib.metadata import version
 
 import numpy as np
-from joblib import Parallel, delayed
-from scipy.stats import t
-from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import (
     CountVectorizer,
     TfidfTransformer,
 )
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import (
-    StratifiedKFold,
-    cross_val_score,
-    train_test_split,
-)
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA
-from sklda.datasets import load_docstrings
+from sklda.datasets import read_docstrings
 from sklda.inspection import (
     TopicExplorer,
-    describe,
+    document_table,
     top_documents,
     top_words,
+    topic_effects,
 )
-from sklda.metrics import compare_topic_models, held_out_log_likelihood
 
-K, N_CHAINS, N_FITS, PAGE = 25, 4, 3, "topics.html"
-CLEAR = t.ppf(0.975, N_FITS - 1)
+K, N_CHAINS, PAGE = 25, 4, "topics.html"
+PACKAGES = {"numpy": "NumPy", "scipy": "SciPy", "sklearn": "scikit-learn"}
 
 NEW_TEXTS = [
     "Fit a regression with an L1 penalty, so that many coefficients are zero.",
@@ -42,157 +36,145 @@ NEW_TEXTS = [
 ]
 
 
-def show_topics(corpus):
-    """Fit topics with the defaults, print them, and write the page of all topics."""
+def fit(texts):
+    """A pipeline of a vectorizer and topics with default priors, and whether its chains found the same topics."""
+    words = CountVectorizer(
+        stop_words="english",
+        min_df=5,
+        max_df=0.2,
+        token_pattern=r"(?u)\b[^\W\d_]{3,}\b",
+    )
+    lda = GibbsLDA(
+        K, n_chains=N_CHAINS, max_iter=200, n_jobs=2, random_state=0
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        model = GibbsLDA(
-            K, n_chains=N_CHAINS, n_jobs=2, random_state=0
-        ).fit(corpus.data)
-    named = describe(
-        model,
-        corpus.data,
-        feature_names=corpus.feature_names,
-        document_names=corpus.document_names,
-    )
-    words = top_words(named, n_words=6)
-    documents = top_documents(named, n_documents=1)
+        model = make_pipeline(words, lda).fit(texts)
+    return model, not caught
+
+
+def show_topics(model, agree, docstrings):
+    """Print the topics, and write the page of topics, words and texts."""
+    texts, lda = docstrings["text"], model[-1]
+    words = top_words(model, n_words=6)["words"]
+    closest = top_documents(model, texts, n_documents=1)["documents"]
     print(
-        "   share  agreement  words, and the document with the largest part of the topic"
+        "   share  agreement  words, and the beginning of the text with most of the topic"
     )
-    for k in np.argsort(-model.topic_share_):
+    for k in np.argsort(-lda.topic_share_):
         print(
-            f"   {model.topic_share_[k]:5.1%}     {model.topic_stability_[k]:.2f}    {' '.join(words['words'][k])}"
+            f"   {lda.topic_share_[k]:5.1%}     {lda.topic_stability_[k]:.2f}    {' '.join(words[k])}"
         )
-        print(f"{'':21}({documents['documents'][k][0]})")
+        name = closest[k][0]
+        passage = textwrap.shorten(texts[name], 66, placeholder=" ...")
+        print(f"{'':21}“{passage}” ({name})")
     say(
         f"Agreement: {N_CHAINS} chains looked for topics independently. 1 means that all of them found this topic, 0 "
         "that only this chain did."
     )
-    if caught:
+    if not agree:
         say(
             "The chains found different sets of topics, which is usual. Rely on topics with high agreement. Regard "
             "the others as one of several ways to divide these documents."
         )
     explorer = TopicExplorer.from_estimator(
-        named,
-        groups=corpus.collection,
+        model,
+        texts,
+        groups=docstrings["package"].map(PACKAGES),
         title="Topics of the docstrings of NumPy, SciPy and scikit-learn",
     )
     explorer.to_html(PAGE)
-    say(f"All topics, words and documents, to open in a browser: {PAGE}")
-    return model, words
+    say(f"All topics, words and texts, to open in a browser: {PAGE}")
+    return words
 
 
-def show_new_documents(model, words, corpus):
-    """Print the two largest topics of texts that are not in the corpus."""
-    counts = CountVectorizer(vocabulary=corpus.feature_names).transform(
-        NEW_TEXTS
+def show_packages(model, words, docstrings):
+    """Print the largest topics of each package, and the clearest difference between two packages."""
+    proportions = document_table(model, docstrings["text"]).set_index(
+        "document"
     )
-    for text, theta in zip(NEW_TEXTS, model.transform(counts), strict=True):
+    columns = [f"topic_{k}" for k in range(K)]
+    means = (
+        proportions[columns]
+        .groupby(docstrings["package"], observed=True)
+        .mean()
+    )
+    for package, row in means.iterrows():
+        print(f"   {PACKAGES[package]}")
+        for k in np.argsort(-row.to_numpy())[:3]:
+            print(f"      {row.iloc[k]:4.0%}  {' '.join(words[k])}")
+    effects = topic_effects(
+        model,
+        docstrings["text"],
+        docstrings[["package"]],
+        clusters=docstrings["module"],
+        random_state=0,
+    )
+    effects = effects[effects["term"] != "intercept"]
+    clearest = effects.loc[effects["p_value"].idxmin()]
+    package = clearest["term"].removeprefix("package[").rstrip("]")
+    say(
+        f"The clearest difference from NumPy: {clearest['estimate']:+.0%} ± {clearest['standard_error']:.0%} in "
+        f"{PACKAGES[package]} for “{' '.join(words[clearest['topic']][:3])}”. Functions of one module resemble each "
+        "other, so the error is that between modules."
+    )
+
+
+def show_years(model, words, docstrings):
+    """Print by how much topics change with the year in which functions were added."""
+    dated = docstrings.dropna(subset=["year"])
+    years = dated["year"]
+    effects = topic_effects(
+        model,
+        dated["text"],
+        years.to_frame(),
+        clusters=dated["module"],
+        random_state=0,
+    )
+    trends = effects[effects["term"] == "year"].sort_values("p_value")
+    print(
+        f"   {len(dated):,} docstrings say when their function was added, {years.min()} to {years.max()}. "
+        "Change in ten years:\n"
+    )
+    for row in trends[:3].itertuples():
+        print(
+            f"   {10 * row.estimate:+4.0%} ± {10 * row.standard_error:.0%}  p = {row.p_value:.2f}  {' '.join(words[row.topic])}"
+        )
+    n_clear = int((trends["p_value"] < 0.05 / K).sum())
+    say(
+        f"These are the clearest of {K} trends. {n_clear or 'None'} of them would be clear among so many (p below "
+        f"0.05 / {K})."
+    )
+
+
+def show_new_texts(model, words):
+    """Print the two largest topics of texts that are not in the corpus."""
+    for text, theta in zip(
+        NEW_TEXTS, model.transform(NEW_TEXTS), strict=True
+    ):
         print(f"   {text}")
         for k in np.argsort(-theta)[:2]:
-            print(f"      {theta[k]:4.0%}  {' '.join(words['words'][k])}")
+            print(f"      {theta[k]:4.0%}  {' '.join(words[k])}")
 
 
-def show_priors(model, X):
-    """Print differences of held-out log-likelihood between learnt priors and others."""
-    train, test = train_test_split(X, test_size=0.2, random_state=0)
-    usual = {"doc_topic_prior": 0.1, "topic_word_prior": 0.01}
-    settings = {
-        "learnt": {},
-        "0.1, 0.01": usual,
-        f"1/K = {1 / K}": {"learn_priors": False},
-    }
-    alpha = model.doc_topic_prior_
-    print(
-        f"   Learnt from the corpus: alpha {alpha.min():.3f} to {alpha.max():.3f}, eta {model.topic_word_prior_:.3f}."
-    )
-    models = {
-        name: [
-            GibbsLDA(K, **priors, random_state=seed)
-            for seed in range(N_FITS)
-        ]
-        for name, priors in settings.items()
-    }
-    in_threads = Parallel(n_jobs=2, prefer="threads")
-    fits = {
-        name: in_threads(delayed(each.fit)(train) for each in unfitted)
-        for name, unfitted in models.items()
-    }
-    level = (
-        held_out_log_likelihood(
-            fits["learnt"][0], test, random_state=0
-        ).sum()
-        / test.sum()
-    )
-    print(
-        f"   With learnt priors: {level:.3f} nats per token of {test.shape[0]} new documents. Differences:\n"
-    )
-    for name in list(settings)[1:]:
-        pairs = zip(fits["learnt"], fits[name], strict=True)
-        ratios = np.array(
-            [
-                compare_topic_models(*pair, test, random_state=0).log_ratio
-                for pair in pairs
-            ]
-        )
-        mean, error = paired_difference(
-            ratios, np.asarray(test.sum(axis=1)).ravel()
-        )
-        verdict = (
-            "no clear difference"
-            if abs(mean) < CLEAR * error
-            else f"{'learnt' if mean > 0 else name} is better"
-        )
-        print(
-            f"   learnt minus {name:<10}  {mean:+.3f} ± {error:.3f}   {verdict}"
-        )
-    say(
-        f"Means of {N_FITS} fits of each, document by document, ± standard errors over documents and fits. Less than "
-        f"{CLEAR:.1f} errors, by Student's t of so few fits, is no clear difference."
-    )
-
-
-def paired_difference(ratios, lengths):
-    """Difference per token, and its standard error over documents (columns) and fits (rows)."""
-    by_fit = ratios.sum(axis=1) / lengths.sum()
-    residuals = ratios.mean(axis=0) - by_fit.mean() * lengths
-    over_documents = np.sqrt((residuals**2).sum()) / lengths.sum()
-    return by_fit.mean(), np.hypot(
-        over_documents, by_fit.std(ddof=1) / np.sqrt(len(by_fit))
-    )
-
-
-def show_accuracy(corpus):
-    """Print the accuracy of a classifier for several features; all are fitted to the training part of each fold."""
+def show_accuracy(X, packages):
+    """Print the accuracy of a classifier for two kinds of features, which are fitted to the training documents."""
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     features = {
-        "topics, sklda": GibbsLDA(K, random_state=0),
-        "topics, scikit-learn": LatentDirichletAllocation(
-            K, random_state=0
-        ),
+        "topics": GibbsLDA(K, max_iter=100, random_state=0),
         "words (tf-idf)": TfidfTransformer(sublinear_tf=True),
     }
-    accuracy = {}
     for name, step in features.items():
         pipeline = make_pipeline(
             step, LogisticRegression(C=10, max_iter=1000)
         )
-        scores = cross_val_score(
-            pipeline, corpus.data, corpus.target, cv=folds, n_jobs=2
-        )
-        accuracy[name] = scores.mean()
-        n_columns = K if "topics" in name else corpus.data.shape[1]
+        scores = cross_val_score(pipeline, X, packages, cv=folds)
+        n_columns = K if name == "topics" else X.shape[1]
         print(
-            f"   {name:<20}  {n_columns:5,} columns   {scores.mean():.3f} ± {scores.std():.3f}"
+            f"   {name:<16} {n_columns:5,} columns   {scores.mean():.3f} ± {scores.std():.3f}"
         )
-    largest = np.bincount(corpus.target).max() / len(corpus.target)
-    part = accuracy["topics, sklda"] / accuracy["words (tf-idf)"]
-    say(
-        f"Always the largest group: {largest:.3f}. With {K} topics in place of {corpus.data.shape[1]:,} words, the "
-        f"classifier has {part:.0%} of the accuracy."
-    )
+    largest = packages.value_counts(normalize=True).max()
+    say(f"Always the largest package: {largest:.3f}.")
 
 
 def say(text):
@@ -206,25 +188,36 @@ def say(text):
 
 
 def main():
-    start = time.perf_counter()
-    corpus = load_docstrings()
-    D, V = corpus.data.shape
+    start, start_cpu = time.perf_counter(), time.process_time()
+    docstrings = read_docstrings()
+    model, agree = fit(docstrings["text"])
+    X = model[0].transform(docstrings["text"])
+    installed = ", ".join(
+        f"{title} {version(name)}"
+        for name, title in (
+            ("numpy", "NumPy"),
+            ("scipy", "SciPy"),
+            ("scikit-learn", "scikit-learn"),
+        )
+    )
     print(
-        f"\n{D:,} docstrings of NumPy, SciPy and scikit-learn, {V:,} words, {corpus.data.sum():,} tokens; {K} topics"
+        f"\n{len(docstrings):,} docstrings of {installed}: {X.shape[1]:,} words, {X.sum():,} tokens; {K} topics"
     )
     print("\n1. Topics\n")
-    model, words = show_topics(corpus)
-    print("\n2. Topics of new documents\n")
-    show_new_documents(model, words, corpus)
+    words = show_topics(model, agree, docstrings)
+    print("\n2. Packages: their largest topics\n")
+    show_packages(model, words, docstrings)
+    print("\n3. Years\n")
+    show_years(model, words, docstrings)
+    print("\n4. Topics of new texts\n")
+    show_new_texts(model, words)
     print(
-        "\n3. Are learnt priors better? Held-out log-likelihood, greater is better\n"
+        "\n5. Topics as features: accuracy of a classifier of packages, 3 folds\n"
     )
-    show_priors(model, corpus.data)
+    show_accuracy(X, docstrings["package"])
     print(
-        f"\n4. Topics as features: accuracy of a classifier of {len(corpus.target_names)} subject groups, 3 folds\n"
+        f"\n{time.perf_counter() - start:.0f} s in total, {time.process_time() - start_cpu:.0f} CPU seconds\n"
     )
-    show_accuracy(corpus)
-    print(f"\n{time.perf_counter() - start:.0f} s in total\n")
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ docstrings, and then their subject groups.
 # Packages
 # --------
 #
-# The mixtures are averages over the sweeps after the burn-in. Error bars
-# are posterior standard deviations. gamma and eta are learnt in the
-# burn-in.
+# The mixtures are averages over the sweeps after the burn-in. Intervals
+# have two posterior standard deviations in both directions. gamma and eta
+# are learnt in the burn-in.
 
 import csv
 import gzip

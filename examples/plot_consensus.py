@@ -1,6 +1,6 @@
 """
-Which topics can I report?
-==========================
+Topics that several fits have in common
+=======================================
 
 Eight fits with different seeds have different topics. The topics that
 six of them have, and fits to halves of the documents too, are found
@@ -60,20 +60,23 @@ print(f"topics of one fit: {np.median(single):.2f}")
 print(f"consensus topics:  {np.median(together):.2f}")
 
 # %%
-# Left: matches of topics of single fits, and of consensus topics. Right:
-# the shares of the consensus topics, with their posterior standard
-# deviations.
+# Topics of single fits are seldom found again by another set of fits.
+# Consensus topics are:
 
-fig, (left, right) = plt.subplots(
-    1, 2, figsize=(11, 4), layout="constrained", width_ratios=(1, 1)
-)
 bins = np.linspace(0, 1, 21)
-left.hist(single, bins, density=True, alpha=0.6, label="topics of one fit")
-left.hist(together, bins, density=True, alpha=0.6, label="consensus topics")
-left.set(xlabel="match in the other set", ylabel="density")
-left.legend(frameon=False)
-left.spines[["top", "right"]].set_visible(False)
-TopicSharesDisplay.from_estimator(named, ax=right)
+fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+ax.hist(single, bins, density=True, alpha=0.6, label="topics of one fit")
+ax.hist(together, bins, density=True, alpha=0.6, label="consensus topics")
+ax.set(xlabel="match in the other set", ylabel="density")
+ax.legend(frameon=False)
+ax.spines[["top", "right"]].set_visible(False)
+plt.show()
+
+# %%
+# The shares of the consensus topics, with their posterior standard
+# deviations:
+
+TopicSharesDisplay.from_estimator(named)
 plt.show()
 
 # %%

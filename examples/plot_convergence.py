@@ -1,6 +1,6 @@
 """
-Chains and their convergence
-============================
+Traces and topics of several chains
+===================================
 
 Traces of several chains show how many sweeps a chain needs, and that chains
 end in different modes. Topics that all chains have are more reliable than

@@ -57,10 +57,10 @@ for name, own, std in zip(
 # here are the topics that five fits have in common. A linear model of the
 # proportion of each topic has the uncertainty of the proportions, and the
 # differences between the fits. Functions of one module resemble each other,
-# so they are no independent cases of a package: the modules are clusters.
+# so they are not independent cases of a package: the modules are clusters.
 # ``df`` is about their number, and ``found_in`` the number of fits that
 # have the topic. For categories, the display has points with intervals of
-# 95 %.
+# 95 %, in a panel for each topic.
 
 fits = ConsensusTopics(
     CovariateLDA(10, max_iter=200), n_fits=5, random_state=0
@@ -89,16 +89,17 @@ TopicEffectsDisplay.from_estimator(
 plt.show()
 
 # %%
-# A number has a curve with its band. Splines need no formula: the columns
-# of scikit-learn's ``SplineTransformer`` are the terms of the linear model.
+# A number has a curve with its band. The lines below the axis are the
+# documents. Splines need no formula: the columns of scikit-learn's
+# ``SplineTransformer`` are the terms of the linear model.
 
 TopicEffectsDisplay.from_estimator(
     named,
-    covariates=log_length,
+    covariates={"log2 length": log_length},
     clusters=modules,
     transformer=SplineTransformer(4, knots="quantile", include_bias=False),
     random_state=0,
-).ax_.set_xlabel("log2 length")
+)
 plt.show()
 
 # %%

@@ -1,20 +1,24 @@
 """
-Look at topics
-==============
+The explorer, tables and plots of one fit
+=========================================
 
 This example looks at the topics of a fit: as tables, as plots, and as an
 interactive page.
 """
 
+# sphinx_gallery_thumbnail_path = '_static/explorer.png'
+
 # %%
-# The model is fitted to the docstrings of NumPy, SciPy and scikit-learn.
-# The functions of this page also take pipelines, models of scikit-learn,
-# and arrays.
+# The texts are the docstrings of NumPy, SciPy and scikit-learn, as they are
+# installed. The functions of this page also take matrices of counts, models
+# of scikit-learn, and arrays.
 
 import matplotlib.pyplot as plt
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA
-from sklda.datasets import load_docstrings
+from sklda.datasets import read_docstrings
 from sklda.inspection import (
     TopicDocumentsDisplay,
     TopicExplorer,
@@ -26,29 +30,33 @@ from sklda.inspection import (
     top_words,
 )
 
-docstrings = load_docstrings()
-X, names = docstrings.data, docstrings.document_names
-lda = GibbsLDA(20, random_state=0).fit(X)
+docstrings = read_docstrings()
+texts = docstrings["text"]
+vectorizer = CountVectorizer(
+    stop_words="english",
+    min_df=5,
+    max_df=0.2,
+    token_pattern=r"(?u)\b[^\W\d_]{3,}\b",
+)
+model = make_pipeline(vectorizer, GibbsLDA(20, random_state=0)).fit(texts)
 
 # %%
-# The matrix of counts has no names of words and documents. All functions
-# take the description, which has them, in place of the model.
+# All functions take the description, which has the model and its documents.
+# The vectorizer has the words, and the index of the texts their names.
 
-named = describe(
-    lda, X, feature_names=docstrings.feature_names, document_names=names
-)
+named = describe(model, texts)
 
 # %%
 # The page
 # --------
 #
 # ``explorer.to_html("topics.html")`` writes this page to a file. Choose a
-# topic, a document or a cell of the map; move the slider to change the
-# order of the words; search for a word such as *eigenvalues*.
+# topic on the map or in the list, a word or a document; move the slider to
+# change the order of the words; search for a word such as *eigenvalues*.
 
 explorer = TopicExplorer.from_estimator(
     named,
-    groups=docstrings.collection,
+    groups=docstrings["package"],
     title="Topics of docstrings",
 )
 explorer
@@ -81,7 +89,7 @@ plt.show()
 # For one document, the table has the topic of every token in the last draw,
 # and the probability of each topic given the topics of all other tokens:
 
-butter = names.tolist().index("scipy.signal.butter")
+butter = texts.index.get_loc("scipy.signal.butter")
 token_topics(named, document=butter).round(2).iloc[:8, 1:]
 
 # %%

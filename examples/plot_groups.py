@@ -8,6 +8,8 @@ and scikit-learn differ within one topic. :ref:`topic_check` explains the
 functions.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # The check
 # ---------
@@ -16,10 +18,11 @@ functions.
 # says how far they do, and ``excess`` how much, in bits for each token.
 
 import matplotlib.pyplot as plt
-from scipy.stats import gaussian_kde
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA
-from sklda.datasets import load_docstrings
+from sklda.datasets import read_docstrings
 from sklda.inspection import (
     DocumentTopicsDisplay,
     TopicContrastDisplay,
@@ -29,16 +32,18 @@ from sklda.inspection import (
     topic_check,
 )
 
-docstrings = load_docstrings()
-X, packages = docstrings.data, docstrings.collection
-lda = GibbsLDA(12, random_state=0).fit(X)
-
-named = describe(
-    lda,
-    X,
-    feature_names=docstrings.feature_names,
-    document_names=docstrings.document_names,
+docstrings = read_docstrings()
+texts, packages = docstrings["text"], docstrings["package"]
+vectorizer = CountVectorizer(
+    stop_words="english",
+    min_df=5,
+    max_df=0.2,
+    token_pattern=r"(?u)\b[^\W\d_]{3,}\b",
 )
+lda = GibbsLDA(12, random_state=0)
+model = make_pipeline(vectorizer, lda).fit(texts)
+
+named = describe(model, texts)
 check = topic_check(named, groups=packages, random_state=0)
 check.round(2)
 
@@ -94,12 +99,10 @@ plt.show()
 #
 # Words of the vocabulary have the colours of their topics:
 
-names = docstrings.document_names.tolist()
-document = names.index("scipy.stats.gaussian_kde")
 DocumentTopicsDisplay.from_estimator(
     named,
-    document=document,
-    text=gaussian_kde.__doc__,
+    document=texts.index.get_loc("scipy.stats.gaussian_kde"),
+    text=texts["scipy.stats.gaussian_kde"],
     n_characters=900,
 )
 plt.show()

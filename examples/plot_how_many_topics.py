@@ -1,6 +1,6 @@
 """
-How many topics
-===============
+Four scores for the number of topics
+====================================
 
 Four scores of the same texts, for 5 to 160 topics: held-out likelihood,
 evidence, coherence, and the stability of the topics between chains. The
@@ -49,7 +49,7 @@ stability = [np.nanmean(fit.topic_stability_) for fit in fits]
 # sweeps, to save time. The most likely number is therefore not precise, but
 # it is above 100.
 
-evidence = TopicCountLDA(max_sweeps=3000, random_state=0).fit(train)
+evidence = TopicCountLDA(max_iter=3000, random_state=0).fit(train)
 print("most likely number of topics:", evidence.n_components_)
 seen = np.isfinite(evidence.log_evidence_) & (evidence.topic_counts_ >= 5)
 

@@ -79,7 +79,7 @@ print("with a Poisson prior of mean 3:", most_likely, "topics")
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    few = TopicCountLDA(max_sweeps=20_000, random_state=0).fit(X[:15])
+    few = TopicCountLDA(max_iter=20_000, random_state=0).fit(X[:15])
 for each in caught:
     print(each.message)
 

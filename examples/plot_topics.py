@@ -1,31 +1,52 @@
 """
-The topics of a corpus
-======================
+Words and documents of topics
+=============================
 
 This example shows the topics of the docstrings of NumPy, SciPy and
 scikit-learn: their words, their shares of the corpus, and their shares in
-the subject groups of the documents.
+the modules of the packages.
 """
 
 # %%
-# The corpus that comes with the package has one document for each of 1,638
-# public functions and classes. The fit uses only word counts, and not the
-# module of a function.
+# Each public function or class is a document. The fit uses only word
+# counts, and not the module of a function.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA
-from sklda.datasets import load_docstrings
+from sklda.datasets import read_docstrings
 from sklda.inspection import (
+    TopicMapDisplay,
     TopicWordsDisplay,
     describe,
+    document_table,
     top_documents,
     top_words,
 )
 
-docstrings = load_docstrings()
-lda = GibbsLDA(12, random_state=0).fit(docstrings.data)
+docstrings = read_docstrings()
+texts = docstrings["text"]
+vectorizer = CountVectorizer(
+    stop_words="english",
+    min_df=5,
+    max_df=0.2,
+    token_pattern=r"(?u)\b[^\W\d_]{3,}\b",
+)
+model = make_pipeline(vectorizer, GibbsLDA(12, random_state=0)).fit(texts)
+
+# %%
+# A map
+# -----
+#
+# Topics with similar words are near each other. Their areas are the shares
+# of the tokens.
+
+named = describe(model, texts)
+TopicMapDisplay.from_estimator(named)
+plt.show()
 
 # %%
 # Words
@@ -37,12 +58,6 @@ lda = GibbsLDA(12, random_state=0).fit(docstrings.data)
 # topics in a fit has no meaning, so they are ordered here by their share of
 # the tokens.
 
-named = describe(
-    lda,
-    docstrings.data,
-    feature_names=docstrings.feature_names,
-    document_names=docstrings.document_names,
-)
 TopicWordsDisplay.from_estimator(named, n_words=8)
 plt.show()
 
@@ -56,24 +71,23 @@ words
 # Documents
 # ---------
 #
-# The plot has the mean topic proportions of each subject group. Some topics
-# belong to one group; others, such as the topic of algorithms, occur in
-# many. Groups come from the modules of the packages, which the fit does not
-# use.
+# The plot has the mean topic proportions of each module of 30 documents or
+# more. Some topics belong to one module; others, such as the topic of
+# algorithms, occur in many.
 
-groups = np.array(
-    [
-        lda.doc_topic_[docstrings.target == g].mean(axis=0)
-        for g in range(len(docstrings.target_names))
-    ]
-)
+proportions = document_table(named).set_index("document")
+columns = [f"topic_{k}" for k in range(12)]
+modules = docstrings["module"]
+sizes = modules.value_counts()
+large = modules[modules.map(sizes) >= 30]
 order = sorted(range(12), key=lambda k: -words["share"][k])
-groups = groups[:, order]
-rows = np.argsort(groups.argmax(axis=1), kind="stable")
+groups = proportions.loc[large.index, columns].groupby(large).mean()
+groups = groups.iloc[:, order]
+rows = np.argsort(groups.to_numpy().argmax(axis=1), kind="stable")
 
 fig, ax = plt.subplots(figsize=(8, 5.5), layout="constrained")
-image = ax.imshow(groups[rows], cmap="Blues", vmin=0, aspect="auto")
-ax.set_yticks(range(len(rows)), docstrings.target_names[rows])
+image = ax.imshow(groups.iloc[rows], cmap="Blues", vmin=0, aspect="auto")
+ax.set_yticks(range(len(rows)), groups.index[rows])
 ax.set_xticks(range(len(order)), order)
 ax.set_xlabel("topic")
 ax.tick_params(length=0)

@@ -49,6 +49,7 @@ from sklda._models.empirical_bayes.estimator import EmpiricalBayesLDA
 from sklda._models.gibbs import GibbsLDA
 from sklda._models.labels.estimator import LabeledLDA
 from sklda._models.merging import merge_topics
+from sklda._models.persistence import trusted_types
 from sklda._models.topic_count.estimator import TopicCountLDA
 from sklda._models.variational.estimator import CollapsedVariationalLDA
 from sklda._sampling.point_estimates import point_estimates
@@ -70,4 +71,5 @@ __all__ = [
     "merge_topics",
     "metrics",
     "point_estimates",
+    "trusted_types",
 ]

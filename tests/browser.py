@@ -24,6 +24,8 @@ frame.onload = async () => {{
   const one = (selector) => doc.querySelector(selector);
   const text = (selector) => all(selector).map((element) => element.textContent);
   const press = (element, key) => element.dispatchEvent(new win.KeyboardEvent("keydown", {{key, bubbles: true}}));
+  // A page that says so while it works.
+  const settled = async () => {{ do await pause(); while (one("[aria-busy=true]")); }};
   const type = (element, value) => {{ element.value = value; element.dispatchEvent(new win.Event("input")); }};
   let found;
   try {{

@@ -23,7 +23,7 @@ from joblib import Parallel, delayed
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "calibration" / "results.json"
-PAGE = HERE.parent / "doc" / "start" / "trust_errors.rst"
+PAGE = HERE.parent / "doc" / "method" / "calibration.rst"
 PICTURE = HERE.parent / "doc" / "_static" / "calibration.svg"
 LEVEL = 1e-4
 

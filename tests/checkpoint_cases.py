@@ -14,7 +14,14 @@ def gibbs(**parameters):
 
 
 def empirical_bayes(**parameters):
-    parameters = {"n_chains": 2, "max_iter": 60, "n_tuning": 8, "n_draws": 2, "grid_shape": (3, 3), **parameters}
+    parameters = {
+        "n_chains": 2,
+        "max_iter": 60,
+        "n_tuning": 8,
+        "n_draws": 2,
+        "tempering": {"grid_shape": (3, 3)},
+        **parameters,
+    }
     return lambda: EmpiricalBayesLDA(3, random_state=0, **parameters)
 
 
@@ -32,7 +39,7 @@ def labeled(**parameters):
 
 
 def topic_count(**parameters):
-    parameters = {"n_temperatures": 8, "max_sweeps": 400, **parameters}
+    parameters = {"evidence_params": {"n_temperatures": 8}, "max_iter": 400, **parameters}
     return lambda: TopicCountLDA(2, 5, random_state=0, **parameters)
 
 
@@ -42,7 +49,7 @@ KILLED = {
     "partitioned": gibbs(max_iter=150, sampler="partitioned", n_jobs=2),
     "covariates": covariate(),
     "empirical Bayes": empirical_bayes(),
-    "number of topics": topic_count(max_sweeps=1500),
+    "number of topics": topic_count(max_iter=1500),
 }
 
 

@@ -1,5 +1,9 @@
 """Helpers for tests of pages: the expected shares of topics, and a page in which all names are hostile."""
 
+import base64
+import json
+import zlib
+
 import numpy as np
 from scipy import sparse
 
@@ -21,6 +25,22 @@ HOSTILE = [
     "\\u003cscript>",
     "\ud800",
 ]
+
+
+def documents_of(data):
+    """The words of the documents on a page, unpacked: a list."""
+    found = []
+    for first, block in data["documents"]["blocks"]:
+        assert first == len(found)
+        found += json.loads(zlib.decompress(base64.b64decode(block)))
+    return found
+
+
+def words_of(part):
+    """Triples of a document with a text: what is before a word, the word, and its topic; the end has no word."""
+    text, topics = part["text"], part["topics"]
+    assert len(text) == 2 * len(topics) + 1
+    return [*zip(text[::2], text[1::2], topics, strict=False), (text[-1], "", -1)]
 
 
 def shares(model, X):

@@ -57,7 +57,7 @@ AFTERWARDS = []
 # The interrupts that have arrived, and those of them that Python dropped.
 ARRIVED, DROPPED = [], []
 # PMMH, which needs priors.
-PMMH = {"method": "pmmh", "n_proposals": 10**6, "doc_topic_prior": "1/T", "topic_word_prior": "1/T"}
+PMMH = {"method": "pmmh", "max_iter": 10**6, "doc_topic_prior": "1/T", "topic_word_prior": "1/T"}
 
 
 class StopAtLook(Stop):
@@ -211,13 +211,17 @@ CASES = {
     "CollapsedVariationalLDA, chunks": fit(
         lambda n_jobs: _Stream(CollapsedVariationalLDA(20, batch_size=20, n_jobs=n_jobs))
     ),
-    "TopicCountLDA": fit(lambda n_jobs: TopicCountLDA(2, 30, n_temperatures=1000, n_jobs=n_jobs)),
+    "TopicCountLDA": fit(lambda n_jobs: TopicCountLDA(2, 30, evidence_params={"n_temperatures": 1000}, n_jobs=n_jobs)),
     "TopicCountLDA scan, few tokens": fit(
-        lambda n_jobs: _SoFar(TopicCountLDA(2, 9, n_temperatures=10, max_sweeps=10**6, n_jobs=n_jobs))
+        lambda n_jobs: _SoFar(
+            TopicCountLDA(2, 9, evidence_params={"n_temperatures": 10}, max_iter=10**6, n_jobs=n_jobs)
+        )
     ),
-    "TopicCountLDA pmmh": fit(lambda n_jobs: TopicCountLDA(2, 30, **PMMH, n_temperatures=1000, n_jobs=n_jobs)),
+    "TopicCountLDA pmmh": fit(
+        lambda n_jobs: TopicCountLDA(2, 30, **PMMH, evidence_params={"n_temperatures": 1000}, n_jobs=n_jobs)
+    ),
     "TopicCountLDA pmmh, few tokens": fit(
-        lambda n_jobs: _SoFar(TopicCountLDA(2, 3, **PMMH, n_temperatures=10, n_jobs=n_jobs))
+        lambda n_jobs: _SoFar(TopicCountLDA(2, 3, **PMMH, evidence_params={"n_temperatures": 10}, n_jobs=n_jobs))
     ),
     # In one process: joblib prints an error of its own when it ends processes that have hardly begun.
     "ConsensusTopics": fit(

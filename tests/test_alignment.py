@@ -158,7 +158,7 @@ CALLS = {
     "state": lambda: GibbsLDA(K, init=unaligned(TOPICS), **GIBBS).fit(X),
     "model": lambda: GibbsLDA(K, init=Fitted(), **GIBBS).fit(X),
     "assignments": lambda: GibbsLDA.from_assignments(X, unaligned(TOPICS), **PRIORS).transform(X),
-    "several chains": lambda: GibbsLDA(K, n_chains=2, snapshot_every=1, **PRIORS, **GIBBS).fit(X).doc_topic_std_,
+    "several chains": lambda: GibbsLDA(K, n_chains=2, **PRIORS, **GIBBS).fit(X).doc_topic_std_,
     "estimates": lambda: point_estimates(
         X, unaligned(TOPICS), doc_topic_prior=unaligned(ALPHAS), topic_word_prior=unaligned(ETAS)
     ),
@@ -187,7 +187,7 @@ CALLS = {
     "comparison": lambda: metrics.compare_topic_models(
         (unaligned(PHI), unaligned(ALPHA)), (unaligned(PHI[::-1]), unaligned(ALPHA)), X, random_state=0
     ),
-    "held-out curve": lambda: metrics.held_out_curve((unaligned(PHI[None]), unaligned(ALPHA)), X, random_state=0),
+    "held-out curve": lambda: metrics.held_out_curve([(unaligned(PHI), unaligned(ALPHA))], X, random_state=0),
     "leave one out": lambda: metrics.leave_one_out_score(
         (unaligned(TOPICS), unaligned(ALPHA), unaligned(ETAS)),
         X,

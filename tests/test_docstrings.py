@@ -31,5 +31,5 @@ def test_examples_run(name):
 @pytest.mark.parametrize("thing", [t for t in PUBLIC if inspect.isfunction(t) or inspect.isclass(t)])
 def test_public_names_have_an_example(thing):
     doc = inspect.getdoc(thing)
-    assert "Parameters\n" in doc
+    assert "Parameters\n" in doc or not inspect.signature(thing).parameters
     assert ">>> " in doc

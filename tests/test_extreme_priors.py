@@ -29,7 +29,7 @@ def test_differences_of_log_gammas(a):
     counts = [0, 1, 2, 3, 15, 16, 17, 18, 100, 1000, 50_000]
     exact = [log_rising_by_factors(a, n) for n in counts]
     np.testing.assert_allclose(log_gamma_ratio(a, counts), exact, rtol=1e-14, atol=2e-13)
-    # any n >= 0: two steps are one
+    # any n >= 0: two steps make one step
     for n in (1e-6, 0.5, 3.25, 40.5, 1e9):
         two = log_gamma_ratio(a, n) + log_gamma_ratio(a + n, 7)
         np.testing.assert_allclose(log_gamma_ratio(a, n + 7), two, rtol=1e-14, atol=2e-13)
@@ -98,7 +98,7 @@ def test_log_joint_of_extreme_priors(kind, alpha, eta):
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_log_joint_of_topics_whose_priors_are_equal_in_single_precision(sampler):
-    """Those of sixteen topics, which fill the rows of single precision, as with a tiny `seed_strength`."""
+    """Those of sixteen topics, which fill the rows of single precision, as with a tiny strength of seed words."""
     K, V = 16, 60
     corpus = Corpus.from_counts(np.random.default_rng(0).poisson(0.3, (40, V)))
     priors = Priors.make(0.3, 0.7 + 1e-12 * np.eye(K, V), K, V)
@@ -160,7 +160,9 @@ def test_words_that_all_topics_have_alike_factor_out():
 def test_an_impossible_word_has_no_curve():
     phi = np.array([[0.5, 0.5, 0], [0.25, 0.75, 0]])
     curve = held_out_curve(
-        ([phi, np.full((2, 3), 1 / 3), phi], np.array([0.1, 0.1])), np.array([[3, 2, 1], [1, 1, 0]]), random_state=0
+        [(topics, 0.1) for topics in (phi, np.full((2, 3), 1 / 3), phi)],
+        np.array([[3, 2, 1], [1, 1, 0]]),
+        random_state=0,
     )
     assert np.isneginf(curve.log_likelihood[[0, 2], 0]).all()
     assert np.isneginf(curve.score[[0, 2]]).all()

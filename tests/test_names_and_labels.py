@@ -36,7 +36,7 @@ from sklda._core.names import (
     read_vocabulary,
     read_words,
 )
-from sklda.inspection._axes import Display
+from sklda.inspection._axes import Display, PanelsDisplay
 
 pytest.importorskip("matplotlib.pyplot")
 D, V, K = 24, 12, 3
@@ -60,6 +60,7 @@ GOOD = {
     "covariates": SOURCES,
     "groups": SOURCES,
     "clusters": SOURCES,
+    "dates": [str(1990 + d) for d in range(D)],
     "document_names": [f"document {d}" for d in range(D)],
     "documents": [f"{WORDS[d % V]} {WORDS[0]}" for d in range(D)],
     "topic_names": ["x", "z", "y"],
@@ -142,6 +143,7 @@ def call(public, method, argument, value, folder):
         "X_seen": X,
         "X_hidden": X,
         "covariates": np.arange(D),
+        "dates": np.arange(D) % 3 + 2000,
         "groups": SOURCES,
         "document": 0,
         "topic": 0,
@@ -172,6 +174,8 @@ NEEDED = {
     (inspection.group_words, "groups"),
     (inspection.topic_effects, "covariates"),
     (inspection.TopicEffectsDisplay, "covariates"),
+    (inspection.topics_over_time, "dates"),
+    (inspection.TopicsOverTimeDisplay, "dates"),
 }
 ESTIMATORS = {
     "CompoundLDA": lambda: COMPOUND,
@@ -187,7 +191,8 @@ ESTIMATORS = {
 @pytest.fixture(autouse=True)
 def without_pictures(monkeypatch):
     """Displays have their values before they are drawn, which takes most of the time."""
-    monkeypatch.setattr(Display, "_plot_on", lambda self, *args, **options: self)
+    for each in (Display, PanelsDisplay):
+        monkeypatch.setattr(each, "_plot_on", lambda self, *args, **options: self)
 
 
 def plain(result):
@@ -407,7 +412,7 @@ def test_a_number_that_is_a_class_is_this_class():
     shown = [inspection.label_words(lda, labels=labels, n_words=1)["label"].tolist() for labels in ([1], [3], ["2"])]
     assert shown == [["1"], ["3"], ["2"]]
     assert inspection.label_words(lda, labels=lda.classes_, n_words=1)["label"].tolist() == ["1", "2", "3"]
-    with pytest.raises(ValueError, match="labels has 0, which is no class of the fit"):
+    with pytest.raises(ValueError, match="labels has 0, which is not a class of the fit"):
         inspection.label_words(lda, labels=[0])
     columns = LabeledLDA(max_iter=4, n_draws=1, random_state=0).fit(X, np.eye(3, dtype=int)[np.arange(D) % 3])
     assert inspection.label_words(columns, labels=[1], n_words=1)["label"].tolist() == ["1"]

@@ -1,6 +1,6 @@
 """One table of what functions and estimators refuse: the call, the error, and the parts of its message.
 
-Tables of one function's own options are beside its other tests; counts that are none are in `test_bad_counts.py`.
+Tables of one function's own options are beside its other tests; counts that are not counts are in `test_bad_counts.py`.
 """
 
 import re
@@ -70,7 +70,7 @@ REFUSED = [
     (lambda: compare_topic_models((PHI, 1), (PHI, 1), X, path=PHI), ValueError, "path must be one of ('auto', 'conv"),
     (lambda: held_out_log_likelihood((PHI, 0.1), X, n_jobs=1.5), TypeError, "n_jobs must be an int or None, got 1.5"),
     (lambda: held_out_log_likelihood((PHI, 0.1), X, n_jobs="2"), TypeError, "n_jobs must be an int or None, got '2'"),
-    (lambda: held_out_curve((None, 0.1), X), TypeError, "the snapshots must be a sequence of matrices"),
+    (lambda: held_out_curve((PHI, 0.1), X), TypeError, "models must be a list of fitted models"),
     (
         lambda: predictive_perplexity(Flat(), X, X),
         ValueError,
@@ -144,7 +144,7 @@ REFUSED = [
         for call in (
             lambda topics: held_out_log_likelihood((topics, 0.5), GOOD),
             lambda topics: compare_topic_models((topics, 0.5), (THREE, 0.5), GOOD),
-            lambda topics: held_out_curve(([topics], 0.5), GOOD),
+            lambda topics: held_out_curve([(topics, 0.5)], GOOD),
         )
     ),
 ]
@@ -207,11 +207,10 @@ BAD_PARAMETERS = [
     *(
         (name, value, f"'{name}' parameter of GibbsLDA must be")
         for name, values in {
-            "learn_priors": (None, "x", 1),
+            "learn_priors": (None, "x", 1, True),
             "tol": (-1.0, np.nan, np.inf, "x"),
             "n_draws": (0, None, 1.5),
             "draw_every": (0, np.nan, None),
-            "seed_strength": (0, np.nan, np.inf, None),
             "vocabulary": (3,),
             "init": (None, "x", 3.5),
         }.items()
@@ -281,7 +280,7 @@ def test_models_that_are_not_fitted(cls):
         lambda model: metrics.predictive_perplexity(model, GOOD, GOOD),
         lambda model: metrics.compare_topic_models(model, FITTED, GOOD),
         lambda model: metrics.compare_topic_models(FITTED, model, GOOD),
-        lambda model: metrics.held_out_curve(model, GOOD),
+        lambda model: metrics.held_out_curve([model], GOOD),
         lambda model: metrics.leave_one_out_score(model, GOOD),
         lambda model: metrics.neg_ais_perplexity_scorer(model, GOOD),
         lambda model: metrics.make_diversity_scorer(n_words=1)(model, GOOD),

@@ -18,7 +18,7 @@ CLASSES = {name: getattr(sklda, name) for name in sklda.__all__ if isinstance(ge
 COLUMNS = {name: name.removesuffix("LDA") for name in CLASSES} | {"CollapsedVariationalLDA": "Variational"}
 # Attributes that some fits do not have.
 SOMETIMES = {
-    *("snapshots_", "snapshot_sweeps_", "prior_trace_", "acceptance_rate_", "feature_names_in_", "topic_names_"),
+    *("prior_trace_", "acceptance_rate_", "feature_names_in_", "topic_names_"),
     *("label_topics_", "label_count_regressor_", "topic_concentration_", "collection_concentration_"),
     *(f"{size}topic_count_{what}_" for size in ("", "large_") for what in ("draws", "mean", "interval")),
     "concentration_draws_",
@@ -85,7 +85,6 @@ def test_the_page_of_the_api_has_each_public_name_once():
 # Defaults that differ between estimators, with the page that says why.
 DIFFERENT = {
     "n_components": "hdp",
-    "tol": "empirical_bayes",
     "topic_word_prior": "labeled_lda",
     "max_iter": "labeled_lda",
     "n_chains": "labeled_lda",

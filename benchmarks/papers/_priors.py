@@ -22,7 +22,10 @@ SECTION_3 = [(0.25, 0.25), (4.0, 0.25), (0.25, 4.0), (4.0, 4.0)]
 SECTION_5 = {"doc_topic_prior": 0.2, "topic_word_prior": 0.8}
 # The single chain of the paper: sweeps of each tuning run and of the last run, and its grid of 63 points.
 PAPER_TUNING, PAPER_SWEEPS = 51_000, 101_000
-PAPER_GRID = {"region": ((0.1, 0.3), (0.6, 0.9)), "grid_shape": (9, 7)}
+PAPER_GRID = {
+    "region": ((0.1, 0.3), (0.6, 0.9)),
+    "tempering": {"ratio": "augmented", "index": "neighbours", "tuning": "restarts", "grid_shape": (9, 7)},
+}
 EM_BOUNDS = ((1e-3, 1e2), (1e-3, 1e2))
 
 

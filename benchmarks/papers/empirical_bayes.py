@@ -87,7 +87,7 @@ def measure_em(options):
     given = settings(options)
     figures = em(given)
     share = min(1.0, 2 * given.share)
-    paper = {"method": "serial_tempering", "tempering": "paper", "n_chains": 1, **PAPER_GRID}
+    paper = {"method": "serial_tempering", "n_chains": 1, **PAPER_GRID}
     paper |= {"n_tuning": round(share * PAPER_TUNING), "max_iter": round(share * PAPER_SWEEPS)}
     for (K, D), own in zip(MINUTES, figures.values(), strict=True):
         X = make_lda_corpus(D, 20, K, doc_length=80, **SECTION_5, random_state=options.seed).data
@@ -168,7 +168,7 @@ def measure_rate(options):
     corpus = Corpus.from_counts(make_lda_corpus(40, 20, 8, doc_length=80, **SECTION_5, random_state=options.seed).data)
     X = corpus.to_counts()
     # The errors of a default fit are too large to judge Gibbs-EM by it.
-    precise, default = fit(X, 8, options.seed, tol=0.03, max_iter=20_000)[0], fit(X, 8, options.seed)[0]
+    precise, default = fit(X, 8, options.seed, error_ratio=0.03, max_iter=20_000)[0], fit(X, 8, options.seed)[0]
     h, covariance = np.log(found(precise)), precise.confidence_region(0.95, "statistical").covariance
     em = {"every": 1, "n_draws": 110}
     chains = [initial_chain(corpus, 8, options.seed + 1 + i) for i in range(4)]

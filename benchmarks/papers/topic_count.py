@@ -45,7 +45,7 @@ def simulated(options):
 
 def limit(options):
     """The quick form of the scan has fewer sweeps than its default."""
-    return {"max_sweeps": 6000} if options.quick else {}
+    return {"max_iter": 6000} if options.quick else {}
 
 
 def quiet(function, *arguments, **given):
@@ -103,7 +103,12 @@ def synthetic_values(found):
 
 def pmmh(X, given, options, n_proposals, largest, m=50):
     """Share of T, acceptance, running means and autocorrelation of PMMH with the estimator of the paper."""
-    common = {"method": "pmmh", "evidence": "cgs_transition", "n_runs": 1, "n_inner": m, "n_proposals": n_proposals}
+    common = {
+        "method": "pmmh",
+        "evidence": "cgs_transition",
+        "evidence_params": {"n_runs": 1, "n_inner": m},
+        "max_iter": n_proposals,
+    }
     model, seconds = quiet(TopicCountLDA(2, largest, **given, **common, random_state=options.seed).fit, X)
     trace = np.asarray(model.topic_count_trace_, float)
     running = np.cumsum(trace) / np.arange(1, len(trace) + 1)

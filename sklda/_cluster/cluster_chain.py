@@ -2,8 +2,6 @@
 
 import os
 
-import numpy as np
-
 from sklda._checkpoints.files import Damaged
 from sklda._cluster.actors import WorkerLost
 from sklda._cluster.shard import packed
@@ -40,7 +38,7 @@ class ClusterChain:
     def __init__(self, corpus, priors, seed):
         self.corpus, self.priors = corpus, priors
         self.n_sweeps = self.n_burn_in = self.n_annealed = 0
-        self.trace, self.label_free, self.draws, self.snapshots, self.steps = [], [], [], [], []
+        self.trace, self.label_free, self.draws, self.steps = [], [], [], []
         key, stream = random.key(random.child(seed, 0)), random.stream(random.child(seed, 1))
         # The state from which the workers begin, and what they have done since then.
         self._beginning, self._done, self._sent = ("begin", (packed(priors), key, stream)), [], priors
@@ -147,11 +145,6 @@ class ClusterChain:
 
     def _of_first(self, method):
         return self.corpus.call_first(method)
-
-    def topic_word(self):
-        """See `GibbsChain.topic_word`."""
-        phi = self.word_topic_counts[:, : self.priors.n_components].T + self.priors.topic_word()
-        return (phi / phi.sum(axis=1, keepdims=True)).astype(np.float32)
 
     def keep_draw(self, n_draws):
         """Keep the present topics on the workers."""

@@ -2,17 +2,38 @@
 
 import os
 from contextlib import suppress
+from functools import wraps
+from inspect import signature
 from numbers import Integral
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from sklearn.utils.validation import check_scalar
+
+from sklda._core.types import Method
 
 try:
     import resource
 except ImportError:
     # Windows.
     resource = None  # type: ignore[assignment]
+
+
+def lists_parameters(function: Method) -> Method:
+    """Decorator: the error for a keyword that a function does not have lists those that it has."""
+    known = list(signature(function).parameters)
+
+    @wraps(function)
+    def checked(*args, **kwargs):
+        for name in kwargs:
+            if name not in known:
+                raise TypeError(
+                    f"{function.__name__} has no parameter {name!r}; its parameters are {', '.join(known)}."
+                )
+        return function(*args, **kwargs)
+
+    return cast(Method, checked)
 
 
 def real_numbers(values, name):
@@ -79,7 +100,7 @@ def distributions(values, name):
     Raises
     ------
     ValueError, TypeError
-        If it is no matrix of real numbers, or a row cannot be a distribution.
+        If it is not a matrix of real numbers, or a row cannot be a distribution.
     """
     values = real_numbers(values, name)
     if values.ndim == 2 and values.shape[1] and not len(values):
@@ -95,7 +116,7 @@ def distributions(values, name):
 
 
 def check_int(value, name, least=None, most=None):
-    """`value` as an int; a TypeError if it is no whole number, a ValueError if it is not from `least` to `most`."""
+    """`value` as an int; a TypeError if it is not a whole number, a ValueError if it is not from `least` to `most`."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name} must be an int, got {value!r}.")
     if most is not None and not least <= value <= most:
@@ -117,7 +138,7 @@ def check_level(value):
 def check_document_weights(values, name, n_documents):
     """Weights of documents, (n_documents,) float64; a ValueError if one is negative or not finite.
 
-    None: all are one.
+    With None, all documents count alike.
     """
     if values is None:
         return np.ones(n_documents)
@@ -161,7 +182,7 @@ def check_components(components, owner, n_features=None):
     Raises
     ------
     ValueError, TypeError
-        If it is no matrix of real numbers, or does not have these features.
+        If it is not a matrix of real numbers, or does not have these features.
     """
     in_place = isinstance(components, np.ndarray) and components.dtype in (np.float32, np.float64)
     name = f"components_ of the {owner}"

@@ -5,7 +5,7 @@ residuals are multiplied by (I - H_gg)^(-1/2), where H_gg is the part of the hat
 combination of coefficients is then unbiased if the documents are independent and equally spread, and nearly so if they
 are not. Its degrees of freedom are those of Satterthwaite under the same assumption. The posterior given this draw is
 the t-distribution with these, and the posterior given the words is the mean of these distributions over the draws.
-Without clusters each document is one: these are the errors HC2.
+Without clusters, documents are independent, and the errors are HC2.
 
 Documents may have weights W. With the columns X, let U = X R^-1 such that U'WU = I, and S = U'W^2U. The hat matrix is
 then UU'W, and residuals of independent and equally spread documents have the covariance
@@ -66,23 +66,48 @@ class LinearModels:
         clusters : ndarray of shape (n_documents,), int, optional
             The cluster of every document, from zero. None: documents are independent.
         weights : ndarray of shape (n_documents,), optional
-            Positive weights of the documents. None: all are one.
+            Positive weights of the documents. With None, all documents count alike.
         """
-        basis = Basis.of(matrix, combinations, weights)
-        errors = basis.errors(clusters)
-        expected, freedom = errors.moments()
-        determined = expected / basis.true_variance()
+        model = _Model(matrix, combinations, clusters, weights)
+        return cls._pooled([model], ([model.of_draw(theta)] for theta in draws))
+
+    @classmethod
+    def means(cls, groups, draws, clusters=None):
+        """The means of groups of documents, each by a model of its own with a column of ones.
+
+        They are those of one model with a column for each group, which would take more time and memory.
+
+        Parameters
+        ----------
+        groups : ndarray of shape (n_documents,), int
+            The group of every document, from zero. Every group has documents.
+        draws : iterable of ndarray of shape (n_documents, n_topics)
+        clusters : ndarray of shape (n_documents,), int, optional
+        """
+        order = np.argsort(groups, kind="stable")
+        members = np.split(order, np.cumsum(np.bincount(groups))[:-1])
+        models = [
+            _Model(np.ones((len(own), 1)), np.eye(1), None if clusters is None else _renumbered(clusters[own]))
+            for own in members
+        ]
+        return cls._pooled(
+            models, ([model.of_draw(theta[own]) for model, own in zip(models, members, strict=True)] for theta in draws)
+        )
+
+    @classmethod
+    def _pooled(cls, models, draws):
+        """The combinations of all models, of draws each of which has centres and variances by each model."""
         centres, variances = [], []
-        for theta in draws:
-            projected = basis.weighted.T @ theta
-            centres.append(basis.wanted.T @ projected)
-            residuals = theta - basis.columns @ projected
-            residuals[np.abs(residuals) <= rounding(theta, axis=0)] = 0
-            variances.append(errors.variances(residuals))
+        for each in draws:
+            centres.append(np.concatenate([centre for centre, _ in each]))
+            variances.append(np.concatenate([variance for _, variance in each]))
+        size, determined, freedom = (
+            np.concatenate([getattr(model, name) for model in models]) for name in ("size", "determined", "freedom")
+        )
         known = determined > _ROUNDING
         inflation = 1 / np.where(known, determined, np.nan)
-        scales = np.sqrt(np.array(variances) * inflation[:, None]) * basis.size[:, None]
-        return cls(np.array(centres) * basis.size[:, None], scales, np.where(known, freedom, np.nan), determined)
+        scales = np.sqrt(np.array(variances) * inflation[:, None]) * size[:, None]
+        return cls(np.array(centres) * size[:, None], scales, np.where(known, freedom, np.nan), determined)
 
     @classmethod
     def together(cls, models: Sequence[Self]) -> Self:
@@ -118,6 +143,29 @@ class LinearModels:
             mixtures = _Mixtures(self.centres[:, c, k], self.scales[:, c, k], self.freedom[..., c])
             found[1:, c, k] = mixtures.error(), *mixtures.interval(level), mixtures.p_value()
         return tuple(found)
+
+
+class _Model:
+    """Combinations of the coefficients of a linear model, divided by `size`. Arguments as those of `LinearModels.fit`.
+
+    Attributes
+    ----------
+    size, determined, freedom : ndarray of shape (n_combinations,)
+    """
+
+    def __init__(self, matrix, combinations, clusters, weights=None):
+        self.basis = Basis.of(matrix, combinations, weights)
+        self.size = self.basis.size
+        self.errors = _Documents(self.basis) if clusters is None else _Clusters(self.basis, clusters)
+        expected, self.freedom = self.errors.moments()
+        self.determined = expected / self.basis.true_variance()
+
+    def of_draw(self, theta):
+        """Estimates for proportions (n_documents, n_topics), and their squared errors, (n_combinations, n_topics)."""
+        projected = self.basis.weighted.T @ theta
+        residuals = theta - self.basis.columns @ projected
+        residuals[np.abs(residuals) <= rounding(theta, axis=0)] = 0
+        return self.basis.wanted.T @ projected, self.errors.variances(residuals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,6 +330,10 @@ class _Mixtures:
     def p_value(self):
         # The two sides apart: one less a probability near one would be rounding.
         return np.minimum(2 * np.minimum(self.below(0.0), self.below(0.0, side=-1)), 1)
+
+
+def _renumbered(clusters):
+    return np.unique(clusters, return_inverse=True)[1]
 
 
 def _mean(values):

@@ -255,7 +255,7 @@ class BaseLDA(
         The draws come from the Gibbs chain of `transform`, two sweeps apart, after CVB0 and twenty sweeps. As
         there, the random stream of a document depends only on the seed of the fit and on its words. So rows depend
         neither on the other rows nor on `n_jobs`, and documents with the same words have the same draws. The means are
-        those of `transform` but for the share of CVB0 in these. The standard deviations are computed from z, and have
+        near those of `transform`, of which CVB0 is a part. The standard deviations are computed from z, and have
         less noise than those of the draws. Intervals of 95% contain the proportions of documents that the model
         describes; see the user guide.
 

@@ -54,7 +54,7 @@ class ClusterResults(RunResults):
     def __init__(self, chains):
         (self.chain,) = chains
         super().__init__(chains, self.chain.n_burn_in)
-        self.priors, self.snapshots = [self.chain.priors], self.chain.snapshots
+        self.priors = [self.chain.priors]
 
     def estimate(self, method, n_jobs):
         most = most_draws(method, self.chain.n_sweeps, self.chain.priors.n_components)

@@ -3,6 +3,7 @@
 import copy
 import reprlib
 from functools import wraps
+from inspect import Parameter, signature
 from typing import cast
 
 import numpy as np
@@ -13,15 +14,29 @@ from sklda._core.types import Method
 from sklda._models.checkpoints import resumed_seed, saver_of, take
 from sklda._models.persistence import without_dask
 from sklda._models.progress import progress_of
-from sklda._sampling.prior_learning import kind_of_learning
 from sklda._sampling.run_chains import Run
+
+# Which models take an argument of `fit`.
+_TAKEN_BY = {
+    "covariates": "; CovariateLDA does. After any fit, sklda.inspection.topic_effects has effects of covariates",
+    "collections": "; CompoundLDA and HDPLDA do",
+    "labels": "; LabeledLDA takes labels as y",
+}
 
 
 def all_or_nothing(fit: Method) -> Method:
-    """Decorator: if an error or Ctrl-C ends the fit, the estimator is as it was before."""
+    """Decorator: if an error or Ctrl-C ends the fit, the estimator is as it was before.
+
+    An argument that another model would take is refused with the name of this model.
+    """
+    known = signature(fit).parameters
+    takes_all = any(each.kind is Parameter.VAR_KEYWORD for each in known.values())
 
     @wraps(fit)
     def guarded(self, *args, **kwargs):
+        for name in kwargs:
+            if name not in known and not takes_all:
+                raise TypeError(f"{type(self).__name__}.fit does not take {name!r}{_TAKEN_BY.get(name, '')}.")
         before = dict(vars(self))
         try:
             return fit(self, *args, **kwargs)
@@ -134,7 +149,7 @@ def settings_of(estimator):
     if "doc_topic_prior" in values:
         # Its value at this number of topics: a copy of a function need not be equal to it.
         values["doc_topic_prior"] = estimator._alpha
-    return copy.deepcopy(values | {"learn_priors": kind_of_learning(estimator.learn_priors)})
+    return copy.deepcopy(values | {"learn_priors": estimator.learn_priors})
 
 
 def check_same_parameters(now, before, way="warm_start=True", instead="Fit with warm_start=False"):

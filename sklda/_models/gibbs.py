@@ -8,7 +8,6 @@ from functools import partial
 from numbers import Real
 from typing import Any, Literal, Self
 
-import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -30,7 +29,7 @@ from sklda._models.dask_fits import (
     with_features,
 )
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
-from sklda._models.parameters import POSITIVE, shared
+from sklda._models.parameters import shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults, prior_attributes
 from sklda._sampling.annealed_start import NOT_ANNEALED
@@ -38,7 +37,7 @@ from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda._sampling.partitioned import TOKENS_PER_WORKER
 from sklda._sampling.point_estimates import check_assignments, check_memory_of_results
-from sklda._sampling.prior_learning import continued_priors, kind_of_learning, prior_settings
+from sklda._sampling.prior_learning import continued_priors, prior_settings
 from sklda._sampling.run_chains import Schedule, check_burn_in
 from sklda._sampling.seed_words import pseudo_counts
 
@@ -50,29 +49,28 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     fixed afterwards, so the draws come from an exact sampler of the posterior at these priors.
 
     If X is a Dask array and there is a client of a Dask cluster, one chain runs on its workers, as the user guide
-    describes ("One chain on a cluster"). Then some parameters have another meaning, which is said with each of them.
+    describes ("One chain on a cluster"). Some parameters then have another meaning, as each of them says.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics, K.
-    learn_priors : {"asymmetric", "symmetric"} or bool, default="asymmetric"
+    learn_priors : {"asymmetric", "symmetric"} or False, default="asymmetric"
         Which priors are learnt if they are None. ``"asymmetric"``: one alpha for each topic, and one eta.
         ``"symmetric"``: one alpha and one eta. The method is Gibbs-EM (Wallach 2006) in the burn-in of each chain,
         after its annealed sweeps, with an M-step every ten sweeps. Fewer than 15 sweeps learn nothing. If X has fewer
-        than 1,000 tokens, priors that are None are 0.1, because so few tokens do not determine them. True is the same
-        as ``"asymmetric"``. False: priors that are None are ``1 / n_components``.
+        than 1,000 tokens, priors that are None are 0.1, because so few tokens do not determine them. False: priors that
+        are None are ``1 / n_components``.
     doc_topic_prior : float, array-like of shape (n_components,), str or callable, default=None
         alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed. A text such as
         ``"50/K"`` and a function such as ``lambda K: 50 / K`` follow the number of topics.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
         eta, the Dirichlet parameter per word of the topics. It is not changed. Both priors: from 1e-12 to 1e12.
-    seed_words : dict of {int: sequence of str or int}, default=None
+    seed_words : dict of {int: sequence of words, or dict of {word: float}}, default=None
         Seed words of topics, as words or as columns of X. A seed word has a pseudo-count, which is added to the eta of
-        its topic: `seed_strength` times the count of the word in X, or times one if X does not have it. Words need
-        names: those of `vocabulary`, or the column names of X.
-    seed_strength : float, default=1.0
-        Pseudo-count of a seed word, relative to the count of the word in X.
+        its topic: its strength times the count of the word in X, or times one if X does not have it. Words of a
+        sequence have a strength of 1; a dict has the strength of each word. Words need names: those of `vocabulary`,
+        or the column names of X.
     vocabulary : array-like of n_features str, or dict of {str: int}, default=None
         Words of the columns of X, for `seed_words`, and for all tables and plots: ``get_feature_names_out()`` or
         ``vocabulary_`` of a vectorizer.
@@ -129,15 +127,12 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Whether `fit` continues from the last state of the previous fit, which must have had the same X. The draws are
         then those of one longer fit with as many annealed sweeps as the first. Learnt priors and their burn-in stay.
         Given priors and seed words may change. A fit on a Dask cluster cannot be continued.
-    snapshot_every : int, default=None
-        Number of sweeps between two copies of the topics, for `sklda.metrics.held_out_curve`. None: no copies. A copy
-        takes ``4 * n_components * n_features`` bytes in every chain. `verbose` prints their total size at the start.
     n_jobs : int, default=None
         Number of chains at a time; with a single chain and a sampler other than ``"collapsed"``, of workers or blocks
         of documents. In `transform`: number of blocks of 64 documents. Results do not depend on it.
     verbose : int, default=0
-        1 shows one line that is updated in a terminal or a notebook, and else prints ten lines; 2 prints a line for
-        every sweep. Both say when one chain of a large corpus uses one core only.
+        1 shows one line that is updated in a terminal or a notebook, and otherwise prints ten lines; 2 prints a line
+        for every sweep. Both say when one chain of a large corpus uses one core only.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the results of `fit` and of `transform` after it are reproducible.
 
@@ -153,10 +148,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Posterior standard deviations of the proportions, within the chain, computed at the first access: the variance
         between draws of their mean given the topics of all tokens, plus the mean of their variance given these.
     topic_share_, topic_share_std_ : ndarray of shape (n_components,)
-        Share of the tokens in each topic, and its posterior standard deviation. This contains that there are few draws,
-        and that they depend on each other. With several chains it contains the differences between matched topics of
-        the chains. That of one chain is often far too small, because a chain stays in one mode. That of a single draw
-        is NaN.
+        Share of the tokens in each topic, and its posterior standard deviation. It allows for the small number of draws
+        and for their dependence. With several chains it contains the differences between matched topics of the chains.
+        That of one chain is often far too small, because a chain stays in one mode. That of a single draw is NaN.
     n_draws_ : int
         Number of draws that were averaged. It is smaller than `n_draws` if a chain had fewer draws, if there are many
         topics for the number of sweeps, or if topics exchanged their names: then only the draws after that are used.
@@ -170,11 +164,10 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         ``doc_topic_prior``, ``topic_word_prior``, ``n_draws``, and ``matched``: the topic of this chain that belongs to
         each topic of the chain that was kept.
     topic_stability_ : ndarray of shape (n_components,)
-        Mean over the other chains of one less the Jensen-Shannon distance of the nearest topic, from 0 to 1. NaN for a
-        topic without words of its own. Either its counts do not exceed its prior mass, the sum of its eta. Or they and
-        the counts of the other topics are more probable as draws from one distribution than from two. Such topics are
-        alike in all chains, because they look like their prior. So they are no nearest topics either. Only with several
-        chains.
+        Mean over the other chains of one less the Jensen-Shannon distance of the nearest topic, from 0 to 1. Only with
+        several chains. NaN for a topic without words of its own. This is a topic whose counts do not exceed its prior
+        mass, the sum of its eta, or are as probable as draws from one distribution with those of the other topics.
+        Because such topics look like their prior, they are alike in all chains and do not count as nearest.
     topic_prevalence_ : ndarray of shape (n_components,)
         Part of the chains that have the topic: their nearest topic is at a distance of at most 0.5. NaN where
         `topic_stability_` is NaN. Only with several chains.
@@ -191,10 +184,6 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
         log p(w, z | alpha, eta) after every sweep, in nats. If a callback ended a chain early, its remaining entries
         are NaN.
-    snapshots_ : ndarray of shape (n_snapshots, n_components, n_features), float32
-        Topics during the sweeps of the best chain, computed from the counts. Only with `snapshot_every`.
-    snapshot_sweeps_ : ndarray of shape (n_snapshots,), int
-        The numbers of the sweeps after which the snapshots were taken. Only with `snapshot_every`.
     n_iter_ : int
         Number of sweeps of the longest chain, including those before a warm start.
     best_chain_ : int
@@ -270,23 +259,20 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             "random_state",
         ),
         "seed_words": [None, dict],
-        "seed_strength": [Interval(Real, 0, None, closed="neither")],
         "vocabulary": [None, dict, "array-like"],
         "sampler": [StrOptions(set(SAMPLERS))],
         "init": [StrOptions(set(INITS)), HasMethods("transform"), "array-like"],
         "tol": [None, Interval(Real, 0, None, closed="left")],
-        "snapshot_every": [None, POSITIVE],
     }
 
     def __init__(
         self,
         n_components: int = 10,
         *,
-        learn_priors: Literal["asymmetric", "symmetric"] | bool = "asymmetric",
+        learn_priors: Literal["asymmetric", "symmetric", False] = "asymmetric",
         doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
-        seed_words: dict[int, Sequence[str | int]] | None = None,
-        seed_strength: float = 1.0,
+        seed_words: dict[int, Sequence[str | int] | dict[str | int, float]] | None = None,
         vocabulary: ArrayLike | dict[str, int] | None = None,
         sampler: Literal["collapsed", "partitioned", "grouped", "partially_collapsed"] = "collapsed",
         init: Literal["anneal", "random", "sequential", "prune", "search"] | ArrayLike | Model = "anneal",
@@ -299,7 +285,6 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         n_chains: int = 1,
         fold_in_iter: int = 6,
         warm_start: bool = False,
-        snapshot_every: int | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Seed = None,
@@ -309,7 +294,6 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.seed_words = seed_words
-        self.seed_strength = seed_strength
         self.vocabulary = vocabulary
         self.sampler = sampler
         self.init = init
@@ -322,7 +306,6 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         self.n_chains = n_chains
         self.fold_in_iter = fold_in_iter
         self.warm_start = warm_start
-        self.snapshot_every = snapshot_every
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -368,10 +351,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             else:
                 init, annealing = start_of(self.init, X, corpus, self.n_components, self.max_iter, self.burn_in)
             if not on_cluster:
-                n_snapshots = self.max_iter // self.snapshot_every if self.snapshot_every else 0
-                check_memory_of_results(corpus, self.n_components, n_snapshots, self.n_chains, self.n_draws)
+                check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws)
                 if self.verbose:
-                    self._advise(corpus, n_snapshots)
+                    self._advise(corpus)
 
             run.begin(
                 partial(self._fitted_attributes, run.fold_in_seed, learning),
@@ -390,7 +372,6 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             schedule = Schedule(
                 self.n_draws,
                 self.draw_every,
-                snapshot_every=self.snapshot_every,
                 tol=self.tol,
                 learning=learning,
                 annealing=annealing,
@@ -414,9 +395,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             known = getattr(self, "feature_names_in_", None)
             names = known if self.vocabulary is None else self.vocabulary
             names = None if names is None else read_vocabulary(names, "vocabulary", corpus.n_features, known)
-            added = pseudo_counts(self.seed_words, self.seed_strength, self.n_components, corpus, names)
+            added = pseudo_counts(self.seed_words, self.n_components, corpus, names)
             added = added if added.nnz else None
-        kind = kind_of_learning(self.learn_priors)
+        kind = self.learn_priors
         return prior_settings(kind, self._alpha, self.topic_word_prior, added, self.n_components, corpus)
 
     def _continued_chains(self, corpus, priors, learning, former):
@@ -433,7 +414,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
 
     def _results_of(self, chains):
         results = ClusterResults(chains) if isinstance(chains[0], ClusterChain) else ChainResults(chains)
-        kind = kind_of_learning(self.learn_priors)
+        kind = self.learn_priors
         results.records = [prior_attributes(self, priors, kind) for priors in results.priors]
         return results
 
@@ -441,17 +422,11 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         """The fitted attributes, a dict. The means are computed here, which takes the time of some sweeps."""
         results.estimate(self.point_estimate, self.n_jobs)
         on_cluster = isinstance(results, ClusterResults)
-        found = results.attributes() | {
+        return results.attributes() | {
             "_fold_in_seed_": fold_in_seed,
             "_settings_": settings_of(self),
             "_learning_": None if on_cluster or learning is None else astuple(learning),
         }
-        if self.snapshot_every is not None:
-            shape = -1, *found["components_"].shape
-            topics = [phi for _, phi in results.snapshots]
-            found["snapshots_"] = np.array(topics, dtype=np.float32).reshape(shape)
-            found["snapshot_sweeps_"] = np.array([sweep for sweep, _ in results.snapshots], dtype=int)
-        return found
 
     def _fitted_attributes(self, fold_in_seed, learning, chains):
         """The fitted attributes of chains as they are now, for callbacks."""
@@ -527,10 +502,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         check_tokens(corpus)
         return corpus
 
-    def _advise(self, corpus, n_snapshots):
-        if n_snapshots:
-            size = self.n_chains * n_snapshots * 4 * self.n_components * corpus.n_features
-            print(f"[{type(self).__name__}] snapshots of the topics will take {size / 1e6:.1f} MB")
+    def _advise(self, corpus):
         large = corpus.n_tokens >= 2 * TOKENS_PER_WORKER
         if self.n_chains == 1 and effective_n_jobs(self.n_jobs) > 1 and self.sampler == "collapsed" and large:
             print(f'[{type(self).__name__}] one chain uses one core here; sampler="partitioned" uses several')

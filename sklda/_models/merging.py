@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,6 +32,7 @@ from sklda._models.variational.estimator import CollapsedVariationalLDA
 from sklda._sampling.chain import ChainState, compact_topics
 from sklda._sampling.draws import variance_of_draws
 from sklda._sampling.matching import nearest_distances
+from sklda.metrics._models import up_to_topics
 
 
 def merge_topics(model: Model, groups: Any) -> Model:
@@ -41,7 +43,7 @@ def merge_topics(model: Model, groups: Any) -> Model:
 
     Parameters
     ----------
-    model : estimator, or pipeline or search that ends in one
+    model : estimator, or pipeline or search that has one
         Fitted: `GibbsLDA`, `EmpiricalBayesLDA`, `TopicCountLDA`, `CompoundLDA`, `CollapsedVariationalLDA` or
         `ConsensusTopics`. It does not change.
     groups : list of groups, or dict of {str: group}
@@ -54,10 +56,11 @@ def merge_topics(model: Model, groups: Any) -> Model:
         The merged topic has the place of the first topic of its group; the others move up. An estimator keeps its
         class, but `EmpiricalBayesLDA` and `TopicCountLDA` become a `GibbsLDA` with their priors, and with its defaults
         of `max_iter` and `tol`. Names stay, and a merged topic without a name in `groups` has the names of its parts,
-        such as "sport + football".
+        such as "sport + football". Steps of a pipeline behind the topics, such as a classifier, are left out, because
+        they were fitted to topics that are merged now.
 
         A fitted attribute that has no meaning for merged topics is absent, and its error says so: posteriors of the
-        priors and of the number of topics, traces and diagnostics of the chains, snapshots. From `ConsensusTopics`,
+        priors and of the number of topics, traces and diagnostics of the chains. From `ConsensusTopics`,
         `doc_topic_std_` and `split_half_agreement_` are absent.
 
     Raises
@@ -83,7 +86,8 @@ def merge_topics(model: Model, groups: Any) -> Model:
     prior included: the sums of rows of ``components_``. For `ConsensusTopics` it is the centre of the fits, in each of
     which the parts are weighted by their shares.
 
-    The merged topic is one distribution over words. So held-out likelihood falls when topics that differ are merged.
+    Because the merged topic is one distribution over words, held-out likelihood falls when topics that differ are
+    merged.
 
     Examples
     --------
@@ -95,12 +99,15 @@ def merge_topics(model: Model, groups: Any) -> Model:
     >>> merged.components_.shape, bool((merged.doc_topic_[:, 1] == lda.doc_topic_[:, [1, 3]].sum(axis=1)).all())
     ((3, 30), True)
     """
-    if isinstance(model, Pipeline):
-        merged = copy.copy(model)
-        merged.steps = [*model.steps[:-1], (model.steps[-1][0], merge_topics(model[-1], groups))]
-        return merged
+    if isinstance(model, FrozenEstimator):
+        return merge_topics(model.estimator, groups)
     if hasattr(model, "best_estimator_"):
         return merge_topics(model.best_estimator_, groups)
+    if isinstance(model, Pipeline):
+        merged = copy.copy(up_to_topics(model))
+        name, topics = merged.steps[-1]
+        merged.steps = [*merged.steps[:-1], (name, merge_topics(topics, groups))]
+        return merged
     merge = next((own for kind, own in _WAYS.items() if isinstance(model, kind)), None)
     if merge is None:
         advice = next((own for kind, own in _ADVICE.items() if isinstance(model, kind)), "")
@@ -241,7 +248,7 @@ def _merged_gibbs(model, sums):
     eta = sums.eta(np.asarray(model.topic_word_prior_), V)
     own = signature(GibbsLDA).parameters
     # Seed words are in eta, and a first state that was given has other topics.
-    left_out = {"seed_words", "seed_strength"}
+    left_out = {"seed_words"}
     if not isinstance(model, GibbsLDA):
         # They have another meaning there.
         left_out |= {"max_iter", "tol"}
@@ -256,7 +263,6 @@ def _merged_gibbs(model, sums):
             "doc_topic_prior": alpha,
             "topic_word_prior": eta,
             "warm_start": False,
-            "snapshot_every": None,
         }
     )
     settings = {name: getattr(merged, name) for name in GibbsLDA._continued}

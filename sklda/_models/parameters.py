@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from sklda._core.priors import at_topics
 from sklda._sampling.point_estimates import METHODS
@@ -17,7 +17,7 @@ POSITIVE = Interval(Integral, 1, None, closed="left")
 _PRIOR = [None, Interval(Real, 0, None, closed="neither"), "array-like"]
 _SHARED = {
     "n_components": [POSITIVE],
-    "learn_priors": [StrOptions(set(KINDS)), "boolean"],
+    "learn_priors": [StrOptions(set(KINDS)), Options(bool, {False})],
     "doc_topic_prior": [*_PRIOR, str, callable],
     "topic_word_prior": _PRIOR,
     "max_iter": [POSITIVE],

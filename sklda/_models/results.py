@@ -172,7 +172,7 @@ class ChainResults(RunResults):
         if missing > MUCH_MISSING:
             warn(
                 "The learnt alpha may be far from its most likely value, and is usually too small: words have only "
-                f"{1 - min(missing, 1):.0%} of the information about it that the topics of all tokens would have, and "
+                f"{1 - min(missing, 1):.0%} of the information about it that the topics of all tokens would have. "
                 "Gibbs-EM then takes thousands of sweeps. Give doc_topic_prior, use fewer topics, or use "
                 "EmpiricalBayesLDA, which states the errors of its priors.",
                 ConvergenceWarning,
@@ -245,11 +245,6 @@ class ChainResults(RunResults):
         for name in ("traces", "diagnostics", "stability"):
             vars(stored).pop(name, None)
         return stored
-
-    @property
-    def snapshots(self):
-        """Those of the chain that is kept, as in `ChainState`."""
-        return self.states[self.best].snapshots
 
     @property
     def continues(self):
@@ -398,7 +393,7 @@ def normalised(components):
 def prior_attributes(estimator, priors, learnt="symmetric"):
     """The attributes of priors: alpha, a float if all topics have the same; eta as given, or a float if it was learnt.
 
-    `learnt` is the kind of priors that the estimator has learnt, see `kind_of_learning`.
+    `learnt` is the kind of priors that the estimator has learnt, its `learn_priors`.
     """
     alpha = at_topics(estimator.doc_topic_prior, "doc_topic_prior", priors.n_components)
     eta = estimator.topic_word_prior

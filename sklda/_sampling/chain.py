@@ -25,8 +25,6 @@ class ChainState:
         Number of sweeps so far.
     trace : tuple of float
         ``log_joint()`` after every sweep made with `run_chains`.
-    snapshots : tuple of (int, ndarray of shape (n_components, n_features), float32)
-        Numbers of sweeps, and the topics phi after them.
     draws : tuple of Draw
         Those that `run_chains` kept. The last one has the present z.
     label_free : tuple of (float, float)
@@ -43,7 +41,6 @@ class ChainState:
     stream: np.ndarray
     n_sweeps: int = 0
     trace: tuple = ()
-    snapshots: tuple = ()
     draws: tuple = ()
     label_free: tuple = ()
     n_burn_in: int = 0
@@ -62,7 +59,7 @@ class KeptDraws:
     Attributes
     ----------
     priors : Priors
-        The priors of all draws, but for an alpha that a step draws.
+        The priors of all draws, except an alpha that a step draws.
     draws : list of Draw
     steps : tuple of Step
         Those of the chain.
@@ -121,7 +118,7 @@ class Chain:
 
     Attributes
     ----------
-    trace, snapshots, draws, label_free, steps : list
+    trace, draws, label_free, steps : list
         See `ChainState`.
     """
 
@@ -129,8 +126,7 @@ class Chain:
         self.corpus, self.priors = corpus, priors
         self.stream = np.array(state.stream, np.uint64)
         self.n_sweeps = state.n_sweeps
-        self.trace, self.snapshots, self.draws = list(state.trace), list(state.snapshots), list(state.draws)
-        self.label_free = list(state.label_free)
+        self.trace, self.draws, self.label_free = list(state.trace), list(state.draws), list(state.label_free)
         self.n_burn_in, self.n_annealed = state.n_burn_in, state.n_annealed
         self.steps = [step.state() for step in state.steps]
         self._set_up(state.topics)
@@ -190,7 +186,7 @@ class Chain:
 
     def state(self):
         """A copy of the state. A chain of the same class made from it makes the same draws as this chain."""
-        records = (tuple(each) for each in (self.trace, self.snapshots, self.draws, self.label_free))
+        records = (tuple(each) for each in (self.trace, self.draws, self.label_free))
         steps = tuple(step.state() for step in self.steps)
         return ChainState(
             self.topics.copy(), self.stream.copy(), self.n_sweeps, *records, self.n_burn_in, self.n_annealed, steps

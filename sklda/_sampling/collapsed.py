@@ -237,9 +237,3 @@ class GibbsChain(Chain):
     def word_histogram(self):
         """How often each count m_kv > 0 occurs, int64 (largest m_kv + 1,)."""
         return self.rows.histogram()
-
-    def topic_word(self):
-        """The mean of phi given the present z, float32 (n_components, n_features)."""
-        K = self.priors.n_components
-        phi = self.word_topic_counts[:, :K].T + self.priors.topic_word()
-        return (phi / phi.sum(axis=1, keepdims=True)).astype(np.float32)

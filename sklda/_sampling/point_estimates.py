@@ -166,15 +166,13 @@ def word_blocks(corpus, n_components):
         first = last
 
 
-def check_memory_of_results(corpus, n_components, n_snapshots=0, n_chains=1, n_draws=1, n_rows=0):
+def check_memory_of_results(corpus, n_components, n_chains=1, n_draws=1, n_rows=0):
     """Refuse a fit whose results certainly do not fit into the memory, before its first sweep.
 
     Parameters
     ----------
     corpus : Corpus
     n_components : int
-    n_snapshots : int, default=0
-        Number of copies of the topics of each chain.
     n_chains, n_draws : int, default=1
         Each chain has its own estimates. The topics of several chains, and of successive draws, are matched.
     n_rows : int, default=0
@@ -187,8 +185,8 @@ def check_memory_of_results(corpus, n_components, n_snapshots=0, n_chains=1, n_d
     """
     D, V, K = corpus.n_documents, corpus.n_features, n_components
     n_matched = K if n_chains > 1 else min(K, corpus.n_tokens, MOST_DOUBTFUL) if n_draws > 1 else 0
-    # Estimates and snapshots are in single precision.
-    check_memory_of_topics(K, 4 * n_chains * (D + V + n_snapshots * V) + 8 * (n_rows + n_matched**2 // K))
+    # Estimates are in single precision.
+    check_memory_of_topics(K, 4 * n_chains * (D + V) + 8 * (n_rows + n_matched**2 // K))
 
 
 def point_estimates(

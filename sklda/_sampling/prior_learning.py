@@ -67,22 +67,12 @@ class PriorLearning:
         return MStep(bounds, per_topic)
 
 
-def kind_of_learning(learn_priors, never_symmetric=""):
-    """`learn_priors` as one of `KINDS`, or False.
-
-    Raises
-    ------
-    ValueError
-        If it is "symmetric" and `never_symmetric` says why a model cannot have this.
-    """
-    if never_symmetric and learn_priors == "symmetric":
+def refuse_symmetric(learn_priors: str | bool, reason: str) -> None:
+    """Raise a ValueError if `learn_priors` is "symmetric", which a model cannot have for this reason."""
+    if learn_priors == "symmetric":
         raise ValueError(
-            f"learn_priors='symmetric' is not possible: {never_symmetric}. Give learn_priors='asymmetric', True or "
-            "False."
+            f"learn_priors='symmetric' is not possible: {reason}. Give learn_priors='asymmetric' or False."
         )
-    if isinstance(learn_priors, str):
-        return learn_priors
-    return KINDS[0] if learn_priors else False
 
 
 def prior_settings(kind, alpha, eta, pseudo_counts, n_components, corpus):

@@ -10,7 +10,7 @@ from sklda._core.parallel import in_parallel
 from sklda._core.progress import SILENT
 from sklda._sampling.annealed_start import NOT_ANNEALED, AnnealedSweeps, Annealing
 from sklda._sampling.prior_learning import Learner, PriorLearning
-from sklda._sampling.steps import Ending, Snapshots, Thinning, Trace, advance
+from sklda._sampling.steps import Ending, Thinning, Trace, advance
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,6 @@ class Schedule:
         Number of the last draws of z that are kept in ``chain.draws``. The last one is the present z. 0: none.
     draw_every : int
         Number of sweeps between two of them.
-    snapshot_every : int or None
-        Number of sweeps between two snapshots of phi in ``chain.snapshots``. None: no snapshots.
     tol : float or None
         In nats per token. If the mean log joint of 20 sweeps is less than `tol` above that of the 20 sweeps before, the
         burn-in ends, but if priors are learnt not before 40 sweeps with M-steps. If this is so again and all draws are
@@ -43,7 +41,6 @@ class Schedule:
 
     n_draws: int = 1
     draw_every: int = 1
-    snapshot_every: int | None = None
     tol: float | None = None
     learning: PriorLearning | None = None
     annealing: Annealing = NOT_ANNEALED
@@ -62,8 +59,6 @@ class Schedule:
         learns = self.learning is not None and chain.n_sweeps < chain.n_burn_in
         learner = Learner(self.learning.m_step) if learns else None
         last = [Trace()] if learner is None else [learner, Trace()]
-        if self.snapshot_every:
-            last.append(Snapshots(self.snapshot_every))
         if self.n_draws:
             last.append(Thinning(self.n_draws, self.draw_every))
         if self.tol is not None:
@@ -159,7 +154,7 @@ class Run:
             self.saver.records = False
 
 
-# Of a function that is no fit.
+# Of a function that is not a fit.
 NO_RUN = Run()
 
 

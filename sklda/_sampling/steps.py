@@ -91,17 +91,6 @@ class Trace(Step):
         chain.record()
 
 
-class Snapshots(Step):
-    """Keeps phi after every sweep whose number is a multiple of `every`."""
-
-    def __init__(self, every):
-        self.every = every
-
-    def after(self, chain, stop):
-        if chain.n_sweeps % self.every == 0:
-            chain.snapshots.append((chain.n_sweeps, chain.topic_word()))
-
-
 class Thinning(Step):
     """Keeps z after every sweep behind the burn-in whose number is a multiple of `every`: the last `n_draws`."""
 

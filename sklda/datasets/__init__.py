@@ -1,9 +1,11 @@
-"""Corpora for examples and tests, drawn from a model or bundled with the package, and those of other samplers."""
+"""Texts and counts: read from files, bundled with the package, drawn from a model, or those of other samplers."""
 
 from sklda.datasets._counts import load_counts, save_counts
+from sklda.datasets._docstring_texts import read_docstrings
 from sklda.datasets._docstrings import load_docstrings
 from sklda.datasets._states import read_mallet_state
 from sklda.datasets._synthetic import make_compound_lda_corpus, make_lda_corpus
+from sklda.datasets._text_files import read_texts
 from sklda.datasets._tokens import count_tokens
 
 __all__ = [
@@ -12,6 +14,8 @@ __all__ = [
     "load_docstrings",
     "make_compound_lda_corpus",
     "make_lda_corpus",
+    "read_docstrings",
     "read_mallet_state",
+    "read_texts",
     "save_counts",
 ]

@@ -55,6 +55,10 @@ def load_docstrings(*, return_X_y: bool = False) -> Bunch | tuple[csr_matrix, np
     (data, target) : tuple
         ``data`` and ``target``, if ``return_X_y`` is True.
 
+    See Also
+    --------
+    read_docstrings : The texts of the versions that are installed, with years.
+
     Notes
     -----
     Subject groups come from the modules of the three packages. They are only a rough classification by subject: topics

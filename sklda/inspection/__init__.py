@@ -11,6 +11,7 @@ from sklda.inspection._describe import describe
 from sklda.inspection._document_topics import DocumentTopicsDisplay
 from sklda.inspection._documents import TopicDocumentsDisplay
 from sklda.inspection._explorer import TopicExplorer
+from sklda.inspection._export import export_results
 from sklda.inspection._group_words import group_words
 from sklda.inspection._hierarchy import topic_hierarchy
 from sklda.inspection._label_words import DocumentLabelsDisplay, label_words
@@ -29,8 +30,10 @@ from sklda.inspection._topic_count import TopicCountDisplay
 from sklda.inspection._topic_counts import TopicCountComparisonDisplay
 from sklda.inspection._topic_effects import TopicEffectsDisplay, topic_effects
 from sklda.inspection._topic_flows import TopicFlowDisplay, topic_flows
+from sklda.inspection._topic_map import TopicMapDisplay
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
+from sklda.inspection._topics_over_time import TopicsOverTimeDisplay, topics_over_time
 
 __all__ = [
     "CollectionTopicsDisplay",
@@ -48,13 +51,16 @@ __all__ = [
     "TopicExplorer",
     "TopicFlowDisplay",
     "TopicHierarchyDisplay",
+    "TopicMapDisplay",
     "TopicQualityDisplay",
     "TopicSharesDisplay",
     "TopicSimilarityDisplay",
     "TopicWordsDisplay",
+    "TopicsOverTimeDisplay",
     "contrast_topics",
     "describe",
     "document_table",
+    "export_results",
     "group_words",
     "label_words",
     "name_topics",
@@ -72,4 +78,5 @@ __all__ = [
     "topic_hierarchy",
     "topic_report",
     "topic_table",
+    "topics_over_time",
 ]

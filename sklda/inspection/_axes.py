@@ -12,8 +12,12 @@ ORANGE, SKY, GREEN, PURPLE = "#e69f00", "#56b4e9", "#009e73", "#cc79a7"
 BLUE, VERMILION, YELLOW = "#0072b2", "#d55e00", "#f0e442"
 # Of single topics, the first for that which is to be seen first.
 TOPIC_COLOURS = ORANGE, SKY, GREEN, PURPLE, BLUE, VERMILION, YELLOW
+# Of lines that are to be told apart.
+LINES = BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY
 # Lines and bars of estimates, what is to be seen first, and what is not.
 LINE, ACCENT, MUTED = "#1f5a91", "#c1440e", "#444444"
+# A field of a heatmap without a value.
+_NO_VALUE = "#dddddd"
 # Topics of a heatmap that has names.
 MOST_NAMES = 60
 
@@ -110,43 +114,38 @@ class HeatmapDisplay(Display):
     names: Sequence[str]
 
     def _figsize(self):
-        side = 3 + 0.2 * min(len(self.order), 40)
-        return side + 1.5, side
+        side = 0.27 * min(max(len(self.order), 8), 24)
+        return side + 3.8, side + 0.9
 
     def _show(self, ax, values, label, extend="neither", **colours):
-        """Draw a matrix (n_topics, n_topics) as `image_`, with a bar of its colours. `values` are in `order`."""
+        """Draw a matrix (n_topics, n_topics) as `image_`, with a bar of its colours. `values` are in `order`.
+
+        The diagonal, where each topic meets itself, has no colour of its own.
+        """
+        values = np.array(values, dtype=np.float64)
+        np.fill_diagonal(values, np.nan)
         self.image_ = ax.imshow(values, **colours)
+        ax.set_facecolor(_NO_VALUE)
         if len(self.order) <= MOST_NAMES:
             ax.set_yticks(range(len(self.order)), [self.names[k] for k in self.order], fontsize=8)
             ax.set_xticks(range(len(self.order)), self.order, fontsize=8, rotation=90)
         ax.tick_params(length=0)
-        ax.figure.colorbar(self.image_, ax=ax, label=label, extend=extend, shrink=0.7)
+        ax.figure.colorbar(self.image_, ax=ax, label=label, extend=extend, shrink=0.8)
 
 
 def distinct_colours(n):
     """A colour for each of n lines."""
-    return pyplot().get_cmap("tab10" if n <= 10 else "turbo")(np.linspace(0, 1, max(n, 10)))
+    if n <= len(LINES):
+        return list(LINES[:n])
+    return list(pyplot().get_cmap("tab10" if n <= 10 else "turbo")(np.linspace(0, 1, max(n, 10)))[:n])
 
 
 def style_bars(ax):
     """Horizontal bars from top to bottom, whose lengths are shares in percent."""
     ax.invert_yaxis()
-    from matplotlib.ticker import PercentFormatter
-
-    # As many decimals as the ticks need.
-    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=None))
+    percent_axis(ax.xaxis)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right"]].set_visible(False)
-
-
-def style_shares(ax):
-    """Heights are shares in percent, with a legend beside the axes."""
-    from matplotlib.ticker import PercentFormatter
-
-    # As many decimals as the ticks need.
-    ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
-    ax.spines[["top", "right"]].set_visible(False)
-    legend_beside(ax, fontsize=9)
 
 
 def legend_beside(ax, fontsize):
@@ -154,9 +153,14 @@ def legend_beside(ax, fontsize):
     ax.legend(frameon=False, fontsize=fontsize, loc="upper left", bbox_to_anchor=(1, 1))
 
 
-def legend_label(text):
-    """A label that a legend shows: matplotlib leaves out those with an underscore at the start."""
-    return f" {text}" if text.startswith("_") else text
+def legend_below(ax, ncols=2):
+    """Add a legend below the axes, where it covers no part of the plot."""
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=4, ncols=ncols, frameon=False)
+
+
+def percent_axis(axis):
+    """Ticks in percent, with as many decimals as they need."""
+    axis.set_major_formatter(lambda x, _: f"{100 * x:.3g}%")
 
 
 def plain_text(name, most=40):

@@ -4,23 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._core.names import label_array
 from sklda._core.types import Data, Model, Values
-from sklda.inspection._axes import Display, distinct_colours, legend_label, plain_text, pyplot, style_shares
+from sklda.inspection._axes import LINE, PanelsDisplay, percent_axis, plain_text
 from sklda.inspection._groups import group_shares
+from sklda.inspection._intervals import (
+    SHARES,
+    add_key,
+    date_axis,
+    draw_points,
+    interval_handle,
+    label_panels,
+    new_rows,
+    new_scales,
+    style_rows,
+    title_panel,
+)
 from sklda.inspection._parameters import described
+from sklda.inspection._periods import dates_of_labels
 from sklda.inspection._view import lacks, view
 
 
-@dataclass(eq=False, repr=False)
-class CollectionTopicsDisplay(Display):
-    """Topic shares of collections, or of other groups of documents, with their errors.
+@dataclass(eq=False, repr=False, kw_only=True)
+class CollectionTopicsDisplay(PanelsDisplay):
+    """Topic shares of collections, or of other groups of documents, with their errors, in a panel for each topic.
 
-    Use `from_estimator` to make one.
+    Collections that are years, dates or other numbers are on an axis of time or numbers. Others have a row each, or
+    follow each other from left to right if they are `ordered`. Intervals have two errors in both directions, and end at
+    0 and 100 %. A point without one is open: its error is unknown. Use `from_estimator` to make one.
 
     Parameters
     ----------
@@ -31,7 +48,20 @@ class CollectionTopicsDisplay(Display):
     names : list of str
         Names of the topics shown.
     deviations : str, default="standard errors"
-        What the error bars have, for the label of the axis.
+        What the errors are, for the label of the axis.
+    ordered : bool, default=None
+        Whether the collections have an order. None: if they are numbers or dates.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+        One for each topic.
+    legend_ : matplotlib Legend or None
+        Marks that need an explanation.
+
+    See Also
+    --------
+    TopicsOverTimeDisplay : Mean proportions by period, from dates, for any model.
 
     Examples
     --------
@@ -40,8 +70,8 @@ class CollectionTopicsDisplay(Display):
     >>> from sklda.inspection import CollectionTopicsDisplay
     >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
     >>> lda = CompoundLDA(3, max_iter=50, random_state=0).fit(corpus.data, collections=corpus.collections)
-    >>> CollectionTopicsDisplay.from_estimator(lda).ax_.get_ylabel()
-    'topic share, ± standard deviations within one chain'
+    >>> CollectionTopicsDisplay.from_estimator(lda).legend_.get_texts()[0].get_text()
+    '± two standard deviations within one chain'
     """
 
     mean: np.ndarray
@@ -49,6 +79,7 @@ class CollectionTopicsDisplay(Display):
     collections: Values
     names: Sequence[str]
     deviations: str = "standard errors"
+    ordered: bool | None = None
 
     @classmethod
     @described
@@ -59,7 +90,7 @@ class CollectionTopicsDisplay(Display):
         *,
         groups: ArrayLike | None = None,
         topics: Values | None = None,
-        ordered: bool = False,
+        ordered: bool | None = None,
         n_words: int = 3,
         ax: Any = None,
     ) -> Self:
@@ -78,9 +109,11 @@ class CollectionTopicsDisplay(Display):
             proportion.
         topics : sequence of int or str, default=None
             Topics to show; None: the eight largest.
-        ordered : bool, default=False
-            Whether the collections have an order, such as years. Each topic is then a line over the collections;
-            otherwise each topic is a group of bars.
+        ordered : bool, default=None
+            Whether the collections have an order, such as the volumes of a book, and are joined by a line. None: if all
+            labels are numbers or dates.
+        ax : sequence of matplotlib Axes, default=None
+            One for each topic. None: those of a new figure.
 
         Raises
         ------
@@ -95,48 +128,68 @@ class CollectionTopicsDisplay(Display):
             found.say_what_is_left_out()
         topics = found.chosen(topics, 8, shares.overall)
         errors = "standard errors" if shares.kind == "sample" else found.deviations.removeprefix("two ")
-        labels = np.array(shares.labels, dtype=object)
-        names = found.labels(topics, n_words)
-        return cls(shares.mean[:, topics], shares.std[:, topics], labels, names, errors).plot(ordered=ordered, ax=ax)
+        return cls(
+            mean=shares.mean[:, topics],
+            std=shares.std[:, topics],
+            collections=label_array(shares.labels),
+            names=found.labels(topics, n_words),
+            deviations=errors,
+            ordered=ordered,
+        ).plot(ax)
 
-    def plot(self, ax: Any = None, *, ordered: bool = False) -> Self:
-        """Draw the shares.
+    def _panels(self):
+        return len(self.names), f"one Axes for each of the {len(self.names)} topics"
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-        ordered : bool, default=False
-            True: a line for each topic over the collections; False: a group of bars for each topic.
+    def _places(self):
+        """Places of the collections on an axis of dates or numbers, or None if they are rows."""
+        if self.ordered is False:
+            return None
+        labels = list(self.collections)
+        dates = dates_of_labels(labels)
+        if dates is not None:
+            return dates
+        if all(isinstance(label, Real) and not isinstance(label, bool) and np.isfinite(label) for label in labels):
+            return np.array(labels, dtype=np.float64)
+        return np.arange(len(labels)) if self.ordered else None
 
-        Returns
-        -------
-        CollectionTopicsDisplay
-        """
-        return self._plot_on(ax, ordered=ordered)
+    def _new_axes(self):
+        if self._places() is None:
+            return new_rows(len(self.names), len(self.collections))
+        return new_scales(len(self.names))
 
-    def _figsize(self):
-        return 9, 5
+    def _draw(self, axes):
+        mean, std = np.asarray(self.mean, dtype=np.float64), np.asarray(self.std, dtype=np.float64)
+        low, high = np.clip(mean - 2 * std, *SHARES), np.clip(mean + 2 * std, *SHARES)
+        highest = max(np.nanmax(each, initial=0.01) for each in (mean, high))
+        labels, places, key = [plain_text(label) for label in self.collections], self._places(), {}
+        is_row = places is None
+        order = np.arange(len(labels)) if is_row else np.argsort(places)
+        style = {"colour": LINE, "bounds": SHARES, "key": key, "horizontal": is_row}
+        for k, ax in enumerate(axes):
+            own = order if is_row else places[order]
+            draw_points(ax, own, mean[order, k], low[order, k], high[order, k], **style)
+            title_panel(ax, self.names[k])
+            if is_row:
+                style_rows(ax, labels, SHARES)
+                ax.set_xlim(0, min(1.04 * highest, 1))
+            else:
+                ax.plot(own, mean[order, k], color=LINE, lw=1, alpha=0.6)
+                percent_axis(ax.yaxis)
+                ax.set_ylim(0, min(1.05 * highest, 1))
+                ax.spines[["top", "right"]].set_visible(False)
+                self._label_places(ax, places, labels)
+        label_panels(axes, "topic share" if is_row else "", "" if is_row else "topic share")
+        if np.isfinite(std).any():
+            key[f"± two {self.deviations}"] = interval_handle(horizontal=is_row)
+        self.legend_ = add_key(axes, key)
 
-    def _draw(self, ax, ordered):
-        n_collections, n_topics = self.mean.shape
-        labels = [plain_text(label) for label in self.collections]
-        if ordered:
-            places = np.arange(n_collections)
-            for k, colour in enumerate(distinct_colours(n_topics)[:n_topics]):
-                # A small shift for each topic keeps error bars apart.
-                shift = 0.02 * (k - (n_topics - 1) / 2)
-                style = {"color": colour, "marker": "o", "markersize": 4, "capsize": 2, "label": self.names[k]}
-                ax.errorbar(places + shift, self.mean[:, k], self.std[:, k], **style)
-            ax.set_xticks(places, labels)
+    def _label_places(self, ax, places, labels):
+        """Ticks at dates, at numbers, or at the labels of an order."""
+        from matplotlib.ticker import MaxNLocator
+
+        if places.dtype.kind == "M":
+            date_axis(ax)
+        elif places.dtype.kind == "f":
+            ax.xaxis.set_major_locator(MaxNLocator(6, integer=(places == np.floor(places)).all()))
         else:
-            width = 0.8 / n_collections
-            colours = pyplot().get_cmap("viridis")(np.linspace(0.05, 0.9, n_collections))
-            for j, colour in enumerate(colours):
-                places = np.arange(n_topics) + (j - (n_collections - 1) / 2) * width
-                style = {"color": colour, "error_kw": {"elinewidth": 1}, "label": legend_label(labels[j])}
-                ax.bar(places, self.mean[j], width, yerr=self.std[j], **style)
-            ax.set_xticks(np.arange(n_topics), self.names, rotation=30, ha="right", rotation_mode="anchor")
-        ax.set_ylim(bottom=0)
-        ax.set_ylabel(f"topic share, ± {self.deviations}")
-        style_shares(ax)
+            ax.set_xticks(places, labels, rotation=30, ha="right", rotation_mode="anchor")

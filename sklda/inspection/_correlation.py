@@ -49,8 +49,8 @@ def topic_correlation(
           only one possible correlation, -1 of two topics; NaN where the correlation is
         - ``uncorrected`` (n_components, n_components): posterior means, which the prior pulls towards its own
           correlations
-        - ``information`` (n_components, n_components): the part of the correlation that words tell, from 0.05 to 1. The
-          rest is the prior's. NaN without a correction
+        - ``information`` (n_components, n_components): the part of the correlation that comes from the words, from 0.05
+          to 1. The rest comes from the prior. NaN without a correction
         - ``neutral`` (n_components, n_components): the correlations of topics that do not depend on each other, see
           Notes
         - ``n_samples``: number of draws, 0 if there were none
@@ -58,7 +58,8 @@ def topic_correlation(
     Raises
     ------
     ValueError, TypeError
-        If the model is no topic model, or X or an option is wrong. If there are fewer than three documents with words.
+        If the model is not a topic model, or X or an option is wrong. If there are fewer than three documents with
+        words.
 
     Notes
     -----
@@ -67,20 +68,20 @@ def topic_correlation(
     ``-sqrt(m_k m_l / ((1 - m_k) (1 - m_l)))``. Topics above it occur together.
 
     **The prior.** Documents have Dirichlet priors, so posterior means are pulled towards the correlations r_0 of the
-    prior, most where words say least. Let U be the variance of a correlation over samples of documents whose theta
-    is known, and B its variance in the posterior. At the prior, B / U is the part of the information that is missing
+    prior, most where words say least. Let U be the variance of a correlation over samples of documents whose theta is
+    known, and B its variance in the posterior. At the prior, B / U is the part of the information that is missing
     (Louis 1982), and posterior means move only the part 1 - B / U of the way. So the estimate from the mean r is one
     step of Newton's method, ``r_0 + (r - r_0) / (1 - B / U)``. Its variance is ``U / (1 - B / U)``, plus those of r and
     of the information over parts of the chain. An uncertain information makes the step shorter and the error larger.
-    The step is exact near the prior, and approximate far from it: half of its length is an error, too. An alpha for
-    all documents counts as ``neutral``; if it was given with other means, the difference that they make is an error.
+    The step is exact near the prior, and approximate far from it: half of its length is an error too. An alpha for all
+    documents counts as ``neutral``; if it was given with other means, the difference that they make is an error.
 
     Where ``information`` is below 0.3, words hardly tell two topics apart. The estimate then lies between the truth and
     the prior, and only its error says how far.
 
-    The fit has learnt its topics with the prior, too. With few words and many documents, it mixes the words of topics
-    that occur together until they have the correlation of the prior. No error contains this. :ref:`trust_errors` has
-    measurements.
+    The fit has learnt its topics with the prior too. With few words and many documents, it mixes the words of topics
+    that occur together until they have the correlation of the prior. No error contains this.
+    :ref:`errors_of_correlations` has measurements.
 
     The draws are those of the chain that was kept, which goes on at the priors of its last draw. So differences between
     modes are not contained, and neither are errors of learnt priors. U comes from the influence function of a
@@ -266,10 +267,11 @@ def _pearson(theta):
 
 @dataclass(eq=False, repr=False)
 class TopicCorrelationDisplay(HeatmapDisplay):
-    """Correlations between the proportions of topics, as a heatmap ordered by clustering.
+    """Which topics occur together, and which apart, as a heatmap ordered by clustering.
 
-    Its colours end at the strongest correlation of two different topics. `from_estimator` plots a fitted model; the
-    constructor takes the values to plot.
+    Proportions sum to one, so correlations are negative even if topics do not depend on each other. The colours show
+    how far a correlation is above or below that of such topics, `neutral`: red topics occur together, blue ones apart.
+    `from_estimator` plots a fitted model; the constructor takes the values to plot.
 
     Parameters
     ----------
@@ -279,7 +281,7 @@ class TopicCorrelationDisplay(HeatmapDisplay):
     names : sequence of n_topics str
         Names of the topics, by number.
     std : array-like of shape (n_topics, n_topics), default=None
-        Standard errors. Correlations that differ from `neutral` by at least two of these have a dot.
+        Standard errors. Correlations that differ from `neutral` by more than two of these have a dot.
     neutral : array-like of shape (n_topics, n_topics), default=None
         Correlations of topics that do not depend on each other. None: 0.
 
@@ -332,16 +334,17 @@ class TopicCorrelationDisplay(HeatmapDisplay):
     def _draw(self, ax):
         order = np.asarray(self.order)
         place = np.ix_(order, order)
-        values = np.asarray(self.correlation, dtype=np.float64)[place].copy()
+        values = np.asarray(self.correlation, dtype=np.float64) - (0 if self.neutral is None else self.neutral)
+        values = values[place]
         np.fill_diagonal(values, np.nan)
         strongest = np.nanmax(np.abs(values)) if np.isfinite(values).any() else 1
         strongest = strongest if strongest > 0 else 1
-        self._show(ax, values, "correlation of proportions", cmap="RdBu_r", vmin=-strongest, vmax=strongest)
+        label = "correlation" if self.neutral is None else "correlation, less that of independent topics"
+        self._show(ax, values, label, cmap="RdBu_r", vmin=-strongest, vmax=strongest)
         self.dots_ = None
         if self.std is not None and len(order) <= MOST_NAMES:
-            self.dots_ = ax.scatter(*np.nonzero(self._clear()[place])[::-1], s=4, color="black")
-        reference = "0" if self.neutral is None else "topics that do not depend on each other"
-        marks = "" if self.dots_ is None else f"; dots: two standard errors from {reference}"
+            self.dots_ = ax.scatter(*np.nonzero(self._clear()[place])[::-1], s=6, color="black")
+        marks = "" if self.dots_ is None else "\ndot: more than two standard errors from white"
         ax.set_xlabel("topic" + marks, fontsize=9)
 
     def _clear(self):

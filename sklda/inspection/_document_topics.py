@@ -84,7 +84,7 @@ class DocumentTopicsDisplay(Display):
         ValueError
             If `document` is not a row of X or has no words, or an argument is out of range.
         TypeError
-            If the model is no topic model, or `text` is no str.
+            If the model is not a topic model, or `text` is not a str.
         """
         n_topics = check_int(n_topics, "n_topics", 1, len(TOPIC_COLOURS))
         n_characters = check_int(n_characters, "n_characters", 1)
@@ -96,15 +96,14 @@ class DocumentTopicsDisplay(Display):
             raise ValueError(f"document {document} has no words to show.")
         texts = None if text is None else [text if d == document else "" for d in range(found.n_documents)]
         reader = Texts(found, np.arange(found.n_features), texts)
-        # `_cut` makes one space of several, so the passage may be anywhere in the text.
-        longest = 0 if text is None else len(text)
-        ((_, pieces),) = reader.of([document], np.arange(found.n_topics), longest)
-        values = pieces["bag" if text is None else "text"]
-        triples = [tuple(values[i : i + 3]) for i in range(0, len(values), 3)]
+        (part,) = reader.parts([document], np.arange(found.n_topics))
         if text is None:
-            parts = [each for v, k, n in triples for each in ((_repeated(found.words[v], n), k), (" ", -1))]
+            rows = part["bag"].tolist()
+            parts = [each for v, k, n in rows for each in ((_repeated(found.words[v], n), k), (" ", -1))]
         else:
-            parts = [each for before, word, k in triples for each in ((before, -1), (word, k))]
+            # Between words there is no topic.
+            topics = [part["topics"][i // 2] if i % 2 else -1 for i in range(len(part["text"]))]
+            parts = list(zip(part["text"], topics, strict=True))
         parts = _cut(parts, n_characters)
         weights = np.bincount([k + 1 for _, k in parts], minlength=found.n_topics + 1)[1:]
         shown = largest(weights, n_topics)

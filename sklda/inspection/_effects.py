@@ -247,7 +247,7 @@ class Effects:
         frame = covariate_frame(covariates, n_documents)
         if clusters is None:
             warn_of_sources(frame, design.variables)
-        known = draws.groups is not None and _spans(draws.groups, matrix)
+        known = draws.groups is not None and spans(draws.groups, matrix)
         return cls(draws, design, frame, matrix, clusters, weights, known, level)
 
     @property
@@ -271,18 +271,23 @@ class Effects:
         warn_of_undetermined(models.determined, "cluster" if self.clusters is not None else "document")
         names = "estimate", "standard_error", "low", "high", "p_value"
         found = dict(zip(names, models.summary(self.level), strict=True))
-        attenuation = np.ones(1) if self.is_known else _attenuation(self.draws, topics)
-        for name, values in (("df", models.freedom[:, None]), ("attenuation", attenuation)):
+        shrunk = np.ones(1) if self.is_known else attenuation(self.draws, topics)
+        for name, values in (("df", models.freedom[:, None]), ("attenuation", shrunk)):
             found[name] = np.broadcast_to(values, found["estimate"].shape)
         return found
 
 
-def _attenuation(draws, topics):
+def attenuation(draws, topics=None):
     """Slopes of the proportions of simulated documents on those that they are simulated from, (n_rows,).
+
+    The rows are those of `TopicSums`, or all topics.
 
     They contain what the prior takes from an effect, and what is lost because words do not tell topics apart. The
     proportions of a topic that all documents have alike have no slope: it is that of documents whose topics are known.
     """
+    n_topics = draws.has_topics.shape[1]
+    if topics is None:
+        topics = TopicSums([np.array([k]) for k in range(n_topics)], [""] * n_topics, list(range(n_topics)))
     products, squares = np.zeros((2, len(topics.members)))
     for pair in draws.simulated:
         before, after = map(topics.sums, pair)
@@ -348,7 +353,7 @@ def _checked(matrix, terms):
     return matrix
 
 
-def _spans(groups, matrix):
+def spans(groups, matrix):
     """Whether every column of `matrix` is a combination of the columns `groups` and ones."""
     base = np.column_stack([np.ones(len(groups)), groups])
     scaled = matrix / np.sqrt((matrix**2).sum(axis=0))

@@ -6,33 +6,35 @@ from sklda._core.distances import jensen_shannon
 from sklda.inspection._fit_tree import finer_topics
 from sklda.inspection._groups import group_shares
 from sklda.inspection._hierarchy import cluster_tree, leaf_order
+from sklda.inspection._period_shares import period_shares
 from sklda.inspection._ranking import largest, relevance
+from sklda.inspection._scaling import classical_scaling
 from sklda.inspection._texts import Texts
 from sklda.inspection._view import NO_TOPIC
 
-# The limits of a page. With all of them at their limits it is about 10 MB and opens in less than two seconds.
+# The limits of a page; `Texts` has those of the words of documents.
 MAX_TOPICS, MAX_WORDS, MAX_DOCUMENTS = 300, 20_000, 20_000
 # Words listed for a topic, at every position of the slider; its steps are 0.05.
 N_WORDS, LAMBDAS = 30, np.linspace(0, 1, 21)
-# Documents listed for a topic, and documents whose words the page has.
-N_CLOSEST, MAX_TEXTS = 10, 2_000
+# Documents listed for a topic.
+N_CLOSEST = 10
 # Topics of a word or a document, and the smallest share of these that is stored.
 N_SHARES, SMALLEST_SHARE = 8, 0.01
 # Characters of a name.
 MAX_NAME = 200
 
 
-def page_data(view, documents=None):
+def page_data(view, documents=None, dates=None):
     """All that the page shows of a `View` with documents, a dict. `documents` are texts."""
     notes = []
     topics = _largest_of(view.share, MAX_TOPICS, "topics", "The largest are shown.", notes)
     words = _Words(view, topics, notes)
     kept, closest = _documents(view, topics, notes)
-    texts = Texts(view, words.index, documents)
-    stored = _with_text(view, kept, closest, notes)
     place = {int(d): i for i, d in enumerate(kept)}
-    parts = {str(place[d]): each for d, each in texts.of(stored, topics)}
-    similarity = 1 - jensen_shannon(view.topic_word[topics])
+    texts = Texts(view, words.index, documents)
+    blocks = [] if view.counts is None else texts.blocks(kept, topics)
+    periods = None if dates is None else period_shares(view, dates)
+    distances = jensen_shannon(view.topic_word[topics])
     return {
         "n_topics": view.n_topics,
         "n_words": view.n_features,
@@ -43,21 +45,22 @@ def page_data(view, documents=None):
         "n_listed": N_WORDS,
         "topics": {"id": topics.tolist(), **_topic_columns(view, topics)},
         "words": words.data(),
-        "similarity": {
-            "order": leaf_order(cluster_tree(1 - similarity)).tolist(),
-            "values": [[round(float(value), 3) for value in row[: i + 1]] for i, row in enumerate(similarity)],
-        },
+        "similarity": _similarity(distances),
         "documents": {
             "id": kept.tolist(),
             "name": [clip(str(view.document_names[d])) for d in kept],
+            "numbered": all(isinstance(name, int) for name in view.document_names),
+            "excerpt": texts.excerpts(kept),
+            "date": None if periods is None else [periods.dates[d] for d in kept],
             "tokens": None if view.counts is None else view.lengths[kept].tolist(),
             "topics": [_shares(view.doc_topic[d, topics]) if view.takes_part[d] else [] for d in kept],
             "closest": [[place[int(d)] for d in row] for row in closest],
             "std": _closest_std(view, topics, closest),
-            "text": parts,
+            "blocks": blocks,
             "topic_kind": texts.kind,
         },
         "groups": _groups(view, topics),
+        "periods": None if periods is None else _periods(periods, topics),
     }
 
 
@@ -136,15 +139,15 @@ def _documents(view, topics, notes):
     return np.sort(order), closest
 
 
-def _with_text(view, kept, closest, notes):
-    """Documents whose words the page has: the closest ones of every topic in turn, then the first ones."""
-    if view.counts is None:
-        return []
-    in_turn = dict.fromkeys(int(row[i]) for i in range(N_CLOSEST) for row in closest if i < len(row))
-    chosen = list(dict.fromkeys([*in_turn, *kept.tolist()]))[:MAX_TEXTS]
-    if len(chosen) < len(kept):
-        notes.append(f"This page has the words of {len(chosen):,} documents; of the others only the topics.")
-    return sorted(chosen)
+def _similarity(distances):
+    """Topics on a map, and all pairs of them."""
+    scaling = classical_scaling(distances)
+    return {
+        "order": leaf_order(cluster_tree(distances)).tolist(),
+        "values": [[round(float(1 - value), 3) for value in row[: i + 1]] for i, row in enumerate(distances)],
+        "points": scaling.points.round(4).tolist(),
+        "part": round(scaling.part, 3),
+    }
 
 
 def _topic_columns(view, topics):
@@ -182,6 +185,16 @@ def _groups(view, topics):
         "mean": [_known(_short(row)) for row in found.mean[:, topics]],
         "std": [_known(_short(row)) for row in found.std[:, topics]],
         "kind": found.kind,
+    }
+
+
+def _periods(found, topics):
+    return {
+        "length": found.length,
+        "name": found.labels,
+        **{name: [_known(_short(row)) for row in getattr(found, name)[:, topics]] for name in ("mean", "low", "high")},
+        "documents": found.n_documents.tolist(),
+        "undated": found.n_undated,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklda._core.arguments import check_int
+from sklda._core.arguments import check_int, lists_parameters
 from sklda._core.types import Data, Model
 from sklda._models.topic_names import distinct
 from sklda.inspection._parameters import described
@@ -13,6 +13,7 @@ from sklda.inspection._view import view
 
 
 @described
+@lists_parameters
 def name_topics(
     estimator: Model,
     X: Data | None = None,

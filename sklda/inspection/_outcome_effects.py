@@ -18,7 +18,8 @@ from sklda._core.covariates import read_covariates
 from sklda._core.design import design_of
 from sklda._core.names import check_same_order
 from sklda._core.types import Data, Model, Seed, Values
-from sklda.inspection._effects import TopicSums, cluster_numbers, of_used, warn_of_undetermined
+from sklda._core.warn import warn
+from sklda.inspection._effects import TopicSums, cluster_numbers, of_used, spans, warn_of_undetermined
 from sklda.inspection._parameters import described
 from sklda.inspection._share_moments import share_moments
 from sklda.metrics._models import Description
@@ -26,7 +27,7 @@ from sklda.metrics._models import Description
 # Newton's steps of a logistic regression, updates of the variance given the words, and changes of the log odds at which
 # these end.
 _MOST_STEPS, _MOST_UPDATES, _PRECISION = 50, 40, 1e-4
-# Columns that are nearer to the span of others, relative to their spread, are the same but for single precision.
+# Columns that are nearer to the span of others, relative to their spread, differ by rounding to single precision.
 _NEAREST = 1e-6
 # The logistic function is nearly the normal distribution function with this scale: (16 sqrt(3) / (15 pi))^2.
 _PROBIT = (16 * np.sqrt(3) / (15 * np.pi)) ** 2
@@ -109,7 +110,7 @@ def outcome_effects(
         If there are not more documents than terms, a term is a combination of others, a value is missing, or an
         argument is out of range.
     TypeError
-        If the model is no topic model, or an outcome is no number.
+        If the model is not a topic model, or an outcome is not a number.
     ImportError
         If a formula is given without formulaic.
 
@@ -118,6 +119,8 @@ def outcome_effects(
     UserWarning
         If an effect depends on one document or cluster alone.
         If documents have no words, or the fit left them out: they do not count.
+        If the effect of a covariate probably has a part of the effects of topics, because the prior of the shares does
+        not know the covariate. The part that is expected is larger than the standard error.
 
     See Also
     --------
@@ -257,6 +260,7 @@ class _Fitted:
     models: LinearModels
     topic_error: np.ndarray
     from_draws: np.ndarray
+    taken: np.ndarray  # expected parts of the effects of topics in those of the terms, (n_terms,)
 
 
 def _regression(moments, matrix, terms, rows, outcome, model, clusters, weights):
@@ -301,6 +305,13 @@ def _regression(moments, matrix, terms, rows, outcome, model, clusters, weights)
     forms = Basis.of(scaled, combinations, weights).forms() * factor
     common, common_freedom = moments.common_variance(forms, shares_of_topics(coefficients))
 
+    b, taken = shares_of_topics(coefficients), np.zeros(n_terms)
+    if moments.groups_of_prior is None or not spans(moments.groups_of_prior, matrix):
+        # If means move with a covariate, theta moves more, by the part of its variance that the means do not have.
+        centre = moments.mean @ b
+        reliability = centre.var() / (centre.var() + moments.variance_given_words(b).mean())
+        taken = _least_squares(matrix, centre, weights) * (1 / max(reliability, 0.01) - 1)
+
     found = []
     for theta in moments.theta:
         drawn = np.column_stack([matrix, (theta @ groups)[:, kept]])
@@ -315,7 +326,7 @@ def _regression(moments, matrix, terms, rows, outcome, model, clusters, weights)
     for values in (scales, centres, from_draws, common):
         values[: len(unknown)][unknown] = np.nan
     models = LinearModels(centres[None, :, None], scales[None, :, None], freedom[None], models.determined)
-    return _Fitted(models, np.sqrt(common), from_draws)
+    return _Fitted(models, np.sqrt(common), from_draws, taken)
 
 
 def _least_squares(columns, outcome, weights):
@@ -404,6 +415,14 @@ def _table(fits, rows, moments, terms, bases, level, has_clusters):
     estimate, error, low, high, p_value = (each[:, 0] for each in models.summary(level))
     topic_error, from_draws = (_mean([getattr(each, name) for each in fits]) for name in ("topic_error", "from_draws"))
     has_topics = np.array([each.known() for each in moments])
+    taken = np.mean([each.taken for each in fits], axis=0)
+    for term, part, own in zip(terms[1:], taken[1:], error[-len(terms) :][1:], strict=True):
+        if abs(part) > own:
+            warn(
+                f"{term!r} goes together with the topics, and the prior of their shares does not know it: its effect "
+                f"has about {part:.2g} of the effects of topics, with a standard error of {own:.2g}. Fit a "
+                "CovariateLDA with these covariates."
+            )
     return DataFrame(
         {
             "topic": [*rows.shown.numbers, *[None] * len(terms)],

@@ -9,6 +9,7 @@ import numpy as np
 from sklda._core.distances import jensen_shannon
 from sklda._core.types import Data, Model
 from sklda.inspection._parameters import described
+from sklda.inspection._scaling import classical_scaling
 from sklda.inspection._view import view
 
 
@@ -62,15 +63,11 @@ def to_pyldavis(estimator: Model, X: Data) -> dict[str, Any]:
         "doc_lengths": found.weights,
         "vocab": np.array([found.words[v] for v in kept]),
         "term_frequency": found.word_counts[kept],
-        "mds": classical_scaling,
+        "mds": _in_the_plane,
         "sort_topics": False,
         "start_index": 0,
     }
 
 
-def classical_scaling(distributions):
-    """Points in the plane whose distances approximate Jensen-Shannon distances, (n, 2); Torgerson (1952)."""
-    squares = jensen_shannon(np.asarray(distributions, dtype=np.float64)) ** 2
-    centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
-    values, vectors = np.linalg.eigh(-centred / 2)
-    return vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0))
+def _in_the_plane(distributions):
+    return classical_scaling(jensen_shannon(np.asarray(distributions, dtype=np.float64))).points

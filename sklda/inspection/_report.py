@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 from pandas import DataFrame
 
-from sklda._core.arguments import check_int
+from sklda._core.arguments import check_int, lists_parameters
 from sklda._core.types import Data, Model
 from sklda.inspection._fit_tree import finer_topics
 from sklda.inspection._name_topics import suggested_names
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking
-from sklda.inspection._view import view
+from sklda.inspection._view import View, view
 from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity
 
 
 @described
+@lists_parameters
 def topic_report(
     estimator: Model,
     X: Data | None = None,
@@ -54,7 +55,7 @@ def topic_report(
     Raises
     ------
     ValueError, TypeError
-        If the model is no topic model, X is None or has no words, or an option is wrong.
+        If the model is not a topic model, X is None or has no words, or an option is wrong.
 
     Notes
     -----
@@ -73,8 +74,12 @@ def topic_report(
     0      0         the, cat   0.42        1.0         0
     1      1  bank, rate, the   0.58        1.0         2
     """
-    check_int(n_words, "n_words", 1)
-    found = view(estimator, X, needs="counts")
+    return report_of(view(estimator, X, needs="counts"), check_int(n_words, "n_words", 1))
+
+
+def report_of(found: View, n_words: int) -> DataFrame:
+    """The report of a model that has been read, with documents."""
+    assert found.doc_topic is not None
     n, topics = min(n_words, found.topic_word.shape[1]), range(found.n_topics)
     if not len(found.used):
         raise ValueError("X has no words: all its documents are empty.")

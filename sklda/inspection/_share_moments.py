@@ -86,6 +86,8 @@ class ShareMoments:
     columns : ndarray of shape (n_own, n_topics), bool
         Which own topics are in which of the topics that are shown. Own topics that are in none are a rest.
     prior : LearntPrior or None
+    groups_of_prior : ndarray of shape (n_documents, n_groups) or None
+        Columns of a linear model of the shares that are in their prior.
     """
 
     mean: np.ndarray
@@ -93,6 +95,7 @@ class ShareMoments:
     theta: np.ndarray
     columns: np.ndarray
     prior: LearntPrior | None = None
+    groups_of_prior: np.ndarray | None = None
 
     def known(self) -> np.ndarray:
         """Which topics this fit has, (n_topics,) bool."""
@@ -170,6 +173,8 @@ def _of_chains(fitted, has_words, used, seed):
     results, has_topics = fitted._results_, fitted._has_topics()
     learns_alpha = isinstance(fitted, (GibbsLDA, EmpiricalBayesLDA)) and fitted.doc_topic_prior is None
     learns_alpha &= getattr(fitted, "learn_priors", True) is not False
+    groups = fitted._known_groups()
+    groups = None if groups is None else groups[used]
     found = []
     for c, order in enumerate(results.orders):
         means = results.means[c]
@@ -185,7 +190,7 @@ def _of_chains(fitted, has_words, used, seed):
             theta[i] = np.exp(random.log_dirichlet(rng, np.maximum(parameters, SMALLEST)))
         prior = LearntPrior.of(draws.priors.doc[0, order], given, sizes) if learns_alpha else None
         mean = mean[used][:, order].astype(np.float64)
-        found.append(ShareMoments(mean, given, theta, np.diag(has_topics[c] & has_words), prior))
+        found.append(ShareMoments(mean, given, theta, np.diag(has_topics[c] & has_words), prior, groups))
     return found
 
 

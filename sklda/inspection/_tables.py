@@ -7,16 +7,17 @@ from typing import Literal
 import numpy as np
 from pandas import DataFrame
 
-from sklda._core.arguments import check_int
+from sklda._core.arguments import check_int, lists_parameters
 from sklda._core.distances import jensen_shannon
 from sklda._core.types import Data, Model
 from sklda._models.topic_names import distinct
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking
-from sklda.inspection._view import view
+from sklda.inspection._view import View, view
 
 
 @described
+@lists_parameters
 def top_words(
     estimator: Model,
     X: Data | None = None,
@@ -64,6 +65,7 @@ def top_words(
 
 
 @described
+@lists_parameters
 def topic_table(
     estimator: Model,
     X: Data | None = None,
@@ -188,7 +190,12 @@ def document_table(estimator: Model, X: Data | None = None) -> DataFrame:
     >>> [int(k) for k in table["main_topic"]]
     [1, 0]
     """
-    found = view(estimator, X, needs="proportions")
+    return proportions_of(view(estimator, X, needs="proportions"))
+
+
+def proportions_of(found: View) -> DataFrame:
+    """The topic proportions of a model that has been read, with documents."""
+    assert found.doc_topic is not None
     columns = {"document": found.document_names}
     if found.counts is not None:
         columns["tokens"] = found.lengths.astype(np.int64) if found.has_counts else found.lengths

@@ -1,6 +1,9 @@
 """The words of documents with their topics, in the order of a text or, without texts, grouped by topic."""
 
+import base64
+import json
 import re
+import zlib
 from itertools import chain, repeat
 
 import numpy as np
@@ -10,14 +13,16 @@ from sklda.inspection._tokens import Tokens, likeliest
 
 # The pattern of CountVectorizer, with words of one letter.
 _PATTERN = r"(?u)\b\w+\b"
-# Characters of all texts of a page, and of one text.
-_ALL_CHARACTERS, _SHORTEST, _LONGEST = 5_000_000, 500, 5_000
-# Different words of a document without a text.
-_MOST_WORDS = 500
+# Characters of all texts of a page; pairs of a word and a topic of all documents without texts.
+ALL_CHARACTERS, ALL_PAIRS = 40_000_000, 6_000_000
+# Characters of a block before it is compressed. The page unpacks one to show a document, which takes milliseconds.
+_BLOCK = 250_000
+# Characters of the beginning of a text.
+_EXCERPT = 120
 
 
 class Texts:
-    """The parts of documents for the explorer.
+    """The words of documents for the explorer.
 
     `word_index` (n_features,) has the place of each word on the page; -1 for others. `kind` says where the topics of
     tokens come from, see `Tokens`, and `notes` what was cut.
@@ -31,33 +36,62 @@ class Texts:
         self.kind, self.notes = None, []
         self.pattern, self.normalise = _tokenizer(view.pipelines)
 
-    def of(self, rows, topics, longest=_LONGEST):
-        """Pairs (row, parts) of documents. Texts are cut after `longest` characters, or earlier if there are many.
+    def excerpts(self, rows):
+        """The beginnings of the texts; None without texts."""
+        if self.texts is None:
+            return None
+        beginnings = (" ".join(self.texts[d][: 5 * _EXCERPT].split()) for d in rows)
+        return [text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…" for text in beginnings]
 
-        ``parts`` is a dict. With texts, ``text`` is a list of three values for every word: what is before it, the word,
-        and its topic (place on the page, or -1). Without, ``bag`` is a list of three values for every different word
-        and topic: place of the word, topic and number of tokens.
+    def parts(self, rows, topics, longest=None):
+        """The words of documents in turn, a dict for each. Texts are cut after `longest` characters.
+
+        With texts, ``text`` is a list that alternates between what is before a word and the word, and ``topics`` has
+        the topics of these words: places in `topics`, or -1. Without, ``bag`` is an array with three columns and a row
+        for every different word and topic: place of the word on the page, topic, and number of tokens.
         """
-        if not len(rows):
-            return []
         place = np.full(self.view.n_topics + 1, -1)
         place[topics] = np.arange(len(topics))
-        rows = np.asarray(rows)
-        limit = int(np.clip(_ALL_CHARACTERS // len(rows), _SHORTEST, longest))
-        found, cut = [], 0
-        for d, words, token_topics, counts in self._entries(rows):
+        for d, words, token_topics, counts in self._entries(np.asarray(rows, int)):
             if self.texts is None:
-                entries = self._bag(words, place[token_topics], counts)
-                cut += len(entries) > 3 * _MOST_WORDS
-                found.append((int(d), {"bag": entries[: 3 * _MOST_WORDS]}))
+                yield {"bag": self._bag(words, place[token_topics], counts)}
             else:
-                cut += len(self.texts[d]) > limit
-                text = self.texts[d][:limit]
-                found.append((int(d), {"text": self._text(text, words, place[token_topics], counts)}))
+                yield self._text(self.texts[d][:longest], words, place[token_topics], counts)
+
+    def blocks(self, rows, topics):
+        """The words of documents in compressed blocks, for a page of limited size.
+
+        They are a list of pairs: the place in `rows` of the first document, and the base64 of the deflated JSON of a
+        list with a dict for each document. The dicts are those of `parts`, with a flat bag. ``whole`` is the number of
+        characters, or of rows of a bag, that a document has which is cut.
+        """
+        parts = self._bags(rows, topics) if self.texts is None else self._cut_texts(rows, topics)
+        return list(_packed(parts))
+
+    def _cut_texts(self, rows, topics):
+        sizes = [len(self.texts[d]) for d in rows]
+        limit = self._limit(sizes, ALL_CHARACTERS, "characters")
+        for size, part in zip(sizes, self.parts(rows, topics, limit), strict=True):
+            yield part | {"whole": size} if size > limit else part
+
+    def _bags(self, rows, topics):
+        bags = [part["bag"] for part in self.parts(rows, topics)]
+        limit = self._limit(list(map(len, bags)), ALL_PAIRS, "pairs of a word and a topic")
+        for bag in bags:
+            part = {"bag": bag[:limit].ravel().tolist()}
+            yield part | {"whole": len(bag)} if len(bag) > limit else part
+
+    def _limit(self, sizes, most, unit):
+        """The largest size at which documents are cut, so that all have `most` together; a note if some are cut."""
+        sizes = np.array(sizes, np.int64)
+        low, high = 0, int(sizes.max(initial=0))
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if np.minimum(sizes, middle).sum() <= most else (low, middle - 1)
+        cut = np.count_nonzero(sizes > low)
         if cut:
-            most = f"{limit:,} characters" if self.texts is not None else f"{_MOST_WORDS} different words"
-            self.notes.append(f"Documents with more than {most} are cut: {cut:,}.")
-        return found
+            self.notes.append(f"{cut:,} of {len(sizes):,} documents are cut: they have more than {low:,} {unit}.")
+        return low
 
     def _entries(self, rows):
         """For every row: words, topics and numbers of tokens, by word and topic."""
@@ -90,23 +124,46 @@ class Texts:
         totals = np.bincount(topics + 1, weights=counts, minlength=1)
         order = np.lexsort((words, -counts, topics, -totals[topics + 1]))
         order = order[self.word_index[words[order]] >= 0]
-        return np.stack([self.word_index[words], topics, counts], axis=1)[order].ravel().tolist()
+        return np.stack([self.word_index[words], topics, counts], axis=1)[order].astype(np.int32)
 
     def _text(self, text, words, topics, counts):
         left = {}
         for v, k, c in zip(words.tolist(), topics.tolist(), counts.tolist(), strict=True):
-            # Weights such as tf-idf are no counts: all occurrences of a word have one topic.
+            # Weights such as tf-idf are not counts: all occurrences of a word have one topic.
             occurrences = repeat(k, c) if self.view.has_counts else repeat(k)
             left.setdefault(self.view.words[v], []).append(occurrences)
         left = {name: chain.from_iterable(runs) for name, runs in left.items()}
-        parts, end = [], 0
+        nothing = iter(())
+        pieces, topic_of_word, end = [], [], 0
         for match in re.finditer(self.pattern, text):
             word = match.group()
-            topic = next(chain(*(left.get(name, ()) for name in (word, self.normalise(word)))), None)
+            topic = next(left.get(word, nothing), None)
+            if topic is None:
+                topic = next(left.get(self.normalise(word), nothing), None)
             if topic is not None:
-                parts += [text[end : match.start()], word, topic]
+                pieces += [text[end : match.start()], word]
+                topic_of_word.append(topic)
                 end = match.end()
-        return [*parts, text[end:], "", -1]
+        return {"text": [*pieces, text[end:]], "topics": topic_of_word}
+
+
+def _packed(parts):
+    """Blocks of documents, see `Texts.blocks`."""
+    first, block, size = 0, [], 0
+    for i, part in enumerate(parts):
+        written = json.dumps(part, ensure_ascii=False, separators=(",", ":"))
+        block.append(written)
+        size += len(written)
+        if size >= _BLOCK:
+            yield [first, _deflated(block)]
+            first, block, size = i + 1, [], 0
+    if block:
+        yield [first, _deflated(block)]
+
+
+def _deflated(block):
+    # Lone surrogates, which UTF-8 does not have, become question marks.
+    return base64.b64encode(zlib.compress(f"[{','.join(block)}]".encode("utf-8", "replace"))).decode()
 
 
 def _tokenizer(pipelines):

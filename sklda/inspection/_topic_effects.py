@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -12,8 +13,24 @@ from pandas import DataFrame
 
 from sklda._core.covariates import covariate_of
 from sklda._core.types import Data, Model, Seed, Values
-from sklda.inspection._axes import MUTED, Display, distinct_colours, legend_label, plain_text, style_shares
+from sklda.inspection._axes import LINE, MUTED, PanelsDisplay, distinct_colours, plain_text
 from sklda.inspection._effects import Effects, TopicSums
+from sklda.inspection._intervals import (
+    DIFFERENCES,
+    SHARES,
+    add_key,
+    bounds_axis,
+    draw_curve,
+    draw_points,
+    draw_rug,
+    group_handle,
+    label_panels,
+    new_rows,
+    new_scales,
+    note_shrinkage,
+    style_rows,
+    title_panel,
+)
 from sklda.inspection._parameters import described
 
 # --- Effects of covariates on topic proportions, by the method of composition: a table --------------------------------
@@ -94,7 +111,7 @@ def topic_effects(
         If there are not more documents than terms, a term is a combination of others, a value is missing, or an
         argument is out of range.
     TypeError
-        If the model is no topic model, or covariates are no array or data frame.
+        If the model is not a topic model, or covariates are neither an array nor a data frame.
     ImportError
         If a formula is given without formulaic.
 
@@ -189,16 +206,22 @@ def topic_effects(
 
 # Points of a curve.
 _POINTS = 41
+# The axis has the bands of this part of the documents, so that a few far ones do not set its range.
+_IN_RANGE = 0.98
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TopicEffectsDisplay(Display):
-    """Mean topic proportions as a function of one covariate, with intervals.
+class TopicEffectsDisplay(PanelsDisplay):
+    """Mean topic proportions as a function of one covariate, with intervals, in a panel for each topic.
 
-    A category is shown as points with intervals, a number as a curve with a band. All other covariates have the values
-    of the documents, or given ones: a proportion is the mean over all documents if they had this value of the
-    covariate. Curves can belong to groups, and differences can be shown. The models are linear, so intervals can go
-    beyond 0 and 100 %; the axis shows little of that. Use `from_estimator` to make one.
+    A category has a row for each level, with a point and its interval; a number with two values, such as a treatment,
+    is shown in the same way. Other numbers have a curve with a band, and lines below the axis at the values of the
+    documents. All other covariates have the values of the documents, or given ones: a proportion is the mean over all
+    documents if they had this value of the covariate. Curves can belong to groups, and differences can be shown.
+
+    A point without a line is open: its error is unknown, as that of a level that only one cluster has. The models are
+    linear, so intervals, and curves where there are few documents, can go beyond 0 and 100 %. They are cut there, with
+    a mark: proportions have no such values. Use `from_estimator` to make one.
 
     Parameters
     ----------
@@ -207,18 +230,31 @@ class TopicEffectsDisplay(Display):
     values : sequence of length n_values
         Values of the covariate: numbers of a curve, or levels. Numbers that are levels, as by ``C(name)`` in a formula,
         are an array of objects.
-    estimate, low, high : ndarray of shape (n_values, n_curves)
-        Mean proportions, or their differences, and their intervals. NaN: not shown.
-    topics : list of str of length n_curves
-        Names of the topics shown; with `by`, a name for each topic and level.
-    attenuation : float or ndarray of shape (n_curves,), default=1.0
+    estimate, low, high : ndarray of shape (n_values, n_topics * n_groups)
+        Mean proportions, or their differences, and their intervals; the groups of one topic are side by side. NaN: not
+        shown, and for an interval, unknown.
+    topics : list of str of length n_topics
+        Names of the topics shown.
+    groups : sequence of str of length n_groups, default=("",)
+        Names of the groups.
+    attenuation : float or ndarray of shape (n_topics * n_groups,), default=1.0
         See `topic_effects`.
     difference : str, default=""
         The two values whose difference is shown, if there is one.
+    documents : sequence of arrays, default=()
+        The values of the covariate of the documents, an array for each group.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+        One for each topic; a single one for the difference of two values of the covariate.
+    legend_ : matplotlib Legend or None
+        Groups, and marks that need an explanation.
 
     See Also
     --------
     topic_effects : The coefficients as a table, and what the intervals do not contain.
+    TopicsOverTimeDisplay : Shares of topics by year, month or day.
 
     Examples
     --------
@@ -228,7 +264,7 @@ class TopicEffectsDisplay(Display):
     >>> from sklda.inspection import TopicEffectsDisplay
     >>> X = make_lda_corpus(60, 30, 2, random_state=0).data
     >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
-    >>> TopicEffectsDisplay.from_estimator(lda, X, np.arange(60), random_state=0).ax_.get_xlabel()
+    >>> TopicEffectsDisplay.from_estimator(lda, X, np.arange(60), random_state=0).axes_[0].get_xlabel()
     'x0'
     """
 
@@ -238,8 +274,10 @@ class TopicEffectsDisplay(Display):
     low: np.ndarray
     high: np.ndarray
     topics: Sequence[str]
+    groups: Sequence[str] = ("",)
     attenuation: float | np.ndarray = 1.0
     difference: str = ""
+    documents: Sequence[np.ndarray] = ()
 
     @classmethod
     @described
@@ -277,11 +315,11 @@ class TopicEffectsDisplay(Display):
         covariate : str, default=None
             Name of the covariate of the horizontal axis, ``x0`` for the first column of an array. None: the first.
         topics : sequence of int or str, or dict of {str: sequence of int or str}, default=None
-            Topics to show, or sums of them; None: the five largest, and with `by` the largest.
+            Topics to show, or sums of them; None: the six largest.
         by : str, default=None
-            Name of a category. There is a curve for each of its levels, which differ in shape if the formula has the
-            product of both covariates, as in ``"rating * bs(day, df=5)"``. A curve ends where its level has no
-            documents.
+            Name of a category. Each of its levels has a colour, and a curve or points of its own. Curves differ in
+            shape if the formula has the product of both covariates, as in ``"rating * bs(day, df=5)"``. A curve ends
+            where its level has no documents.
         at : dict, default=None
             Values of other covariates, by name, that all documents are given.
         difference : pair of values, default=None
@@ -292,7 +330,7 @@ class TopicEffectsDisplay(Display):
         Raises
         ------
         ValueError, TypeError
-            As `topic_effects`; also if there is no covariate of this name, or `by` is no category.
+            As `topic_effects`; also if there is no covariate of this name, or `by` is not a category.
         """
         effects = Effects.of(
             X,
@@ -323,20 +361,21 @@ class TopicEffectsDisplay(Display):
         # With a difference of the covariate itself, `by` takes its place.
         own = [{by: group} for group in groups] if groups else [{}]
         rows = np.array([[effects.row({**at, name: value, **each}) for value in values] for each in own])
-        known = np.array([_in_range(values, columns, name, {**at, **each}) for each in own])
+        documents = [_of_documents(columns, name, {**at, **each}) for each in own]
+        known = np.array([_in_range(values, each) for each in documents])
         if difference is not None:
             rows, known, groups = rows[:1] - rows[1:], known[:1] & known[1:], []
+            documents = [np.concatenate(documents)]
         asked = TopicSums.of(found, topics, n_words)
         summary = effects.summary(np.concatenate(rows), asked)
         # A group without documents, or with one, has a curve over all values.
         known = np.where(known.any(axis=1, keepdims=True), known, True)
         for key in ("estimate", "low", "high"):
             summary[key] = np.where(known.reshape(-1, 1), summary[key], np.nan)
-        labels = [f", {by} = {group}" for group in groups] or [""]
         shown = np.arange(len(asked.members))
         if topics is None:
             share = found.share if difference is not None else np.nanmean(summary["estimate"], axis=0)
-            shown = np.argsort(-share, kind="stable")[: 1 if groups else 5]
+            shown = np.argsort(-share, kind="stable")[:6]
 
         def curves(each):
             """(n_values, n_topics * n_groups) of (n_groups * n_values, n_topics)."""
@@ -349,44 +388,124 @@ class TopicEffectsDisplay(Display):
             estimate=curves(summary["estimate"]),
             low=curves(summary["low"]),
             high=curves(summary["high"]),
-            topics=[topic + label for topic in (asked.labels[i] for i in shown) for label in labels],
+            topics=[asked.labels[i] for i in shown],
+            groups=[f"{by} = {group}" for group in groups] or [""],
             attenuation=curves(summary["attenuation"])[0],
-            difference="" if difference is None else _minus(difference),
+            difference="" if difference is None else f"{by}: {_minus(difference)}",
+            documents=documents if _is_scale(values) else (),
         ).plot(ax)
 
-    def _figsize(self):
-        return 9, 5
+    def _panels(self):
+        if self._is_one_panel():
+            return 1, "one Axes"
+        return len(self.topics), f"one Axes for each of the {len(self.topics)} topics"
 
-    def _draw(self, ax):
-        n_topics = len(self.topics)
-        colors = distinct_colours(n_topics)
-        is_number = np.asarray(self.values).dtype.kind in "iuf"
-        for k in range(n_topics):
-            label = legend_label(self.topics[k])
-            if is_number:
-                ax.plot(self.values, self.estimate[:, k], color=colors[k], label=label)
-                ax.fill_between(self.values, self.low[:, k], self.high[:, k], color=colors[k], alpha=0.2, linewidth=0)
-                continue
-            # A shift for each topic keeps the intervals apart.
-            places = np.arange(len(self.values)) + 0.6 * ((k + 0.5) / n_topics - 0.5)
-            errors = [self.estimate[:, k] - self.low[:, k], self.high[:, k] - self.estimate[:, k]]
-            ax.errorbar(
-                places, self.estimate[:, k], np.maximum(errors, 0), color=colors[k], fmt="o", capsize=3, label=label
+    def _is_one_panel(self):
+        """A single difference has a row for each topic."""
+        return bool(self.difference) and len(self.values) == 1
+
+    def _new_axes(self):
+        n = self._panels()[0]
+        if _is_scale(self.values):
+            return new_scales(n)
+        rows = len(self.topics) if self._is_one_panel() else len(self.values) * len(self.groups)
+        return new_rows(n, rows)
+
+    def _draw(self, axes):
+        self.bounds_ = DIFFERENCES if self.difference else SHARES
+        names = [plain_text(group) for group in self.groups]
+        key = dict(zip(names, map(group_handle, self._colours()), strict=True)) if len(names) > 1 else {}
+        if self._is_one_panel():
+            rows = [np.ravel(each).astype(np.float64) for each in (self.estimate, self.low, self.high)]
+            self._draw_rows(axes[0], [rows], self.topics, key)
+            axes[0].set_xlabel(
+                f"difference of the mean proportions in percentage points\n{plain_text(self.difference)}"
             )
-        if not is_number:
-            ax.set_xticks(np.arange(len(self.values)), [plain_text(value) for value in self.values])
-        ax.set_xlabel(plain_text(self.name))
-        parts = [f"{part:.0%}" for part in (np.min(self.attenuation), np.max(self.attenuation))]
-        shrunk = f",\neffects shrunk to about {' to '.join(dict.fromkeys(parts))}" if parts[0] != "100%" else ""
-        if self.difference:
-            ax.axhline(0, color=MUTED, linewidth=0.8)
-            ax.set_ylabel(f"difference of mean topic proportions,\n{plain_text(self.difference)}{shrunk}")
+        elif _is_scale(self.values):
+            self._draw_scale(axes, key)
         else:
-            ax.set_ylabel(f"mean topic proportion{shrunk}")
-        style_shares(ax)
-        # Bands of a linear model go far beyond all possible values where there are few documents.
-        bottom, top = ax.get_ylim()
-        ax.set_ylim(max(bottom, -1.05 if self.difference else -0.1), min(top, 1.05))
+            self._draw_levels(axes, key)
+        note_shrinkage(self.attenuation, key, "effects")
+        self.legend_ = add_key(axes, key)
+
+    def _colours(self):
+        return [LINE] if len(self.groups) == 1 else distinct_colours(len(self.groups))[: len(self.groups)]
+
+    def _curves(self, topic):
+        """Estimates, lower and upper ends of the groups of one topic, each of shape (n_groups, n_values)."""
+        n = len(self.groups)
+        own = slice(topic * n, (topic + 1) * n)
+        return [np.asarray(each, dtype=np.float64)[:, own].T for each in (self.estimate, self.low, self.high)]
+
+    def _draw_scale(self, axes, key):
+        x = np.asarray(self.values, dtype=np.float64)
+        is_curve = np.asarray(self.values).dtype.kind != "O"
+        draw = draw_curve if is_curve else draw_points
+        shown = self._range(self._near(x))
+        for k, ax in enumerate(axes):
+            for colour, *curve in zip(self._colours(), *self._curves(k), strict=True):
+                draw(ax, x, *curve, colour=colour, bounds=shown, key=key)
+            draw_rug(ax, self.documents, self._colours(), key)
+            title_panel(ax, self.topics[k])
+            bounds_axis(ax.yaxis, self.bounds_)
+            ax.spines[["top", "right"]].set_visible(False)
+            ax.set(xlim=_with_room(x, 0.02 if is_curve else 0.05), ylim=shown)
+            if self.difference:
+                ax.axhline(0, color=MUTED, lw=0.8, zorder=1)
+        what = f"difference (points)\n{plain_text(self.difference)}" if self.difference else "mean proportion"
+        label_panels(axes, plain_text(self.name), what)
+
+    def _near(self, x):
+        """Which values of the covariate are where most documents are."""
+        documents = np.concatenate([np.empty(0), *self.documents])
+        if not len(documents):
+            return np.ones(len(x), bool)
+        first, last = np.quantile(documents, [(1 - _IN_RANGE) / 2, (1 + _IN_RANGE) / 2])
+        step = np.diff(x).max(initial=0)
+        return (x >= first - step) & (x <= last + step)
+
+    def _range(self, chosen=slice(None)):
+        """The ends of the axis of proportions: those of the intervals at some values of the covariate."""
+        values = np.concatenate([np.ravel(np.asarray(each)[chosen]) for each in (self.estimate, self.low, self.high)])
+        values = np.clip(values[np.isfinite(values)], *self.bounds_)
+        low, high = values.min(initial=0), values.max(initial=0.01)
+        room = 0.05 * (high - low)
+        return max(low - room, self.bounds_[0]) if low < 0 else 0, min(high + room, self.bounds_[1])
+
+    def _draw_levels(self, axes, key):
+        for k, ax in enumerate(axes):
+            self._draw_rows(ax, zip(*self._curves(k), strict=True), list(map(self._label, self.values)), key)
+            title_panel(ax, self.topics[k])
+        name = plain_text(self.name, 20)
+        of = f"difference by {name} in percentage points\n{plain_text(self.difference)}"
+        label_panels(axes, of if self.difference else f"mean topic proportion by {name}", "")
+
+    def _draw_rows(self, ax, groups, labels, key):
+        """A row for each label, with a point for each of `groups`, which are estimates and intervals."""
+        n_groups, places = len(self.groups), np.arange(len(labels))
+        for g, (colour, points) in enumerate(zip(self._colours(), groups, strict=True)):
+            # A shift for each group keeps the intervals apart.
+            own = places + 0.7 * ((g + 0.5) / n_groups - 0.5)
+            draw_points(ax, own, *points, colour=colour, bounds=self.bounds_, key=key, horizontal=True)
+        style_rows(ax, labels, self.bounds_)
+        ax.set_xlim(self._range())
+        if self.difference:
+            ax.axvline(0, color=MUTED, lw=0.8, zorder=1)
+
+    def _label(self, value):
+        """A text says what it is; a number needs the name of the covariate."""
+        return plain_text(f"{self.name} = {value:g}" if isinstance(value, Real) else value)
+
+
+def _is_scale(values):
+    """Whether values are numbers that are shown along an axis: more than two, which may be levels."""
+    return len(values) > 2 and all(isinstance(value, Real) for value in values)
+
+
+def _with_room(values, part):
+    low, high = values.min(), values.max()
+    room = part * (high - low) or 1
+    return low - room, high + room
 
 
 def _checked(name, columns, what):
@@ -409,17 +528,23 @@ def _groups(by, columns, taken, difference):
     return list(levels)
 
 
-def _in_range(values, columns, name, given):
-    """Which values of a curve lie between those of the documents that have the given levels."""
-    if np.asarray(values).dtype.kind not in "iuf":
-        return np.ones(len(values), bool)
+def _of_documents(columns, name, given):
+    """The values of a number of the documents that have given levels of other covariates; empty for a category."""
+    if covariate_of(name, columns[name]).levels is not None:
+        return np.empty(0)
     column = np.asarray(columns[name], dtype=np.float64)
     same = np.ones(len(column), bool)
     for key, value in given.items():
         if key != name and covariate_of(key, columns[key]).levels is not None:
             same &= np.array([each == value for each in columns[key]])
-    own = column[same]
-    return (values >= own.min(initial=np.inf)) & (values <= own.max(initial=-np.inf))
+    return column[same]
+
+
+def _in_range(values, documents):
+    """Which values of a curve lie between those of the documents."""
+    if np.asarray(values).dtype.kind not in "iuf":
+        return np.ones(len(values), bool)
+    return (values >= documents.min(initial=np.inf)) & (values <= documents.max(initial=-np.inf))
 
 
 def _minus(difference):
@@ -430,7 +555,8 @@ def _values(name, column, design, frame):
     """The values of a covariate at which a display shows proportions: levels, or a grid of numbers."""
     levels = covariate_of(name, column).levels
     if levels is not None:
-        return list(levels)
+        is_number = all(isinstance(level, Real) for level in levels)
+        return np.array(levels, dtype=object) if is_number else list(levels)
     distinct = np.unique(np.asarray(column, dtype=np.float64))
     if len(distinct) <= 2:
         return distinct

@@ -48,8 +48,8 @@ def topic_flows(models: Sequence[Model], X: Data | None = None) -> DataFrame:
     Raises
     ------
     ValueError, TypeError
-        If there are fewer than two models, one is no topic model, they were fitted to other documents, or no document
-        has words. If X is None, and a model does not know the documents of its fit.
+        If there are fewer than two models, one is not a topic model, they were fitted to other documents, or no
+        document has words. If X is None, and a model does not know the documents of its fit.
 
     Warns
     -----

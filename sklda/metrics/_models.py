@@ -181,13 +181,13 @@ def unwrap(model):
         elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         elif isinstance(model, Pipeline):
-            pipelines.append(_up_to_topics(model))
+            pipelines.append(up_to_topics(model))
             model = pipelines[-1][-1]
         else:
             return model, pipelines
 
 
-def _up_to_topics(pipeline):
+def up_to_topics(pipeline):
     """A pipeline without what stands behind its topic model, such as a classifier."""
     for n in range(len(pipeline), 0, -1):
         if hasattr(unwrap(pipeline[n - 1])[0], "components_"):

@@ -32,8 +32,8 @@ from sklda.metrics._scorers import make_held_out_scorer
 MEASURES = ("score", "coherence", "exclusivity", "found_again", "found_share")
 # The difference of two folds is one number, and says nothing about the error of their mean.
 _DEFAULT_FOLDS, _FEWEST_FOLDS = 4, 3
-# Degrees of freedom that a variance of a few fits gets from the usual one. doc/start/trust_errors.rst has half and
-# twice.
+# Degrees of freedom that a variance of a few fits gets from the usual one. doc/method/calibration_topics.rst has half
+# and twice.
 _FREEDOM_OF_USUAL = 1
 
 
@@ -51,7 +51,7 @@ def compare_topic_counts(
     """Fit a model with several numbers of topics, and compare them: what users of stm know as searchK.
 
     Each number of topics has a fit to all folds but one, for every fold. Held-out score and coherence are those of the
-    fold that was left out. Topics that other fits have too are found again.
+    fold that was left out. A topic counts as found again if another fit has it too.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ def compare_topic_counts(
     Returns
     -------
     pandas.DataFrame
-        A row for each number of topics, in the order of `n_components`. Each column but the first and the last has one
-        with the ending ``_std`` behind it: standard errors, from the differences between folds.
+        A row for each number of topics, in the order of `n_components`. Each column except the first and the last is
+        followed by one with the ending ``_std``: its standard errors, from the differences between folds.
 
         - ``n_components``
         - ``score``: held-out log-likelihood per token, in nats, see `make_held_out_scorer`; absent if the model has no
@@ -103,12 +103,12 @@ def compare_topic_counts(
         If a number of topics is not positive or occurs twice, there are fewer than two folds, or the estimator refuses
         X. If an entry of `params` does not belong to the documents, or the estimator has a `Checkpoint`.
     TypeError
-        If the estimator has no parameter ``n_components`` or needs labels, or `params` is no dict.
+        If the estimator has no parameter ``n_components`` or needs labels, or `params` is not a dict.
 
     Notes
     -----
     None of these chooses a number by itself. The held-out score often rises up to hundreds of topics. Coherence and
-    exclusivity are highest with few topics. The number of topics found again has no maximum either: there are always
+    exclusivity are highest with few topics. The number of topics found again has no maximum, because there are always
     narrow topics that other fits have, but their part of the tokens falls. See :ref:`how_many_topics`.
 
     The cost is that of a fit for every number of topics and every fold, and of the held-out scores.
@@ -122,7 +122,7 @@ def compare_topic_counts(
     ``found_share`` it is the variance of independent topics, which is above zero where all fits agree. With a single
     difference of two numbers of topics, the ``gain`` has no other rows: its error is then that of fits that have about
     the same topics. Errors are NaN with two folds. From n folds, an error is itself uncertain by a part of about ``1 /
-    sqrt(2 * n)``: 35 % with four folds, and 22 % with ten. :ref:`trust_errors` compares them with the spread over
+    sqrt(2 * n)``: 35 % with four folds, and 22 % with ten. :ref:`calibration_topics` compares them with the spread over
     corpora.
 
     References

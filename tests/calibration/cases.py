@@ -295,8 +295,8 @@ def _of(function, **given):
     return lambda rng, **broken: function(rng, **given | broken)
 
 
-_SCAN = {"n_temperatures": 50, "max_sweeps": 4000}
-_PMMH = {"n_temperatures": 40, "n_runs": 1, "n_proposals": 100}
+_SCAN = {"evidence_params": {"n_temperatures": 50}, "max_iter": 4000}
+_PMMH = {"evidence_params": {"n_temperatures": 40, "n_runs": 1}, "max_iter": 100}
 # Corpora of 2,000 tokens in which words tell most of the topics apart.
 _MANY = {"most": 30, "shape": (50, 50, 40), "h": 0.1}
 _UNKNOWN = {"most": 12, "shape": (60, 100, 40), "h": None}

@@ -29,7 +29,7 @@ def given():
         X=large.data[:15],
         model=(large.topic_word, 0.3),
         other=(other, 0.3),
-        snapshots=(np.array([0.5 * other + 0.5 / 20, other, large.topic_word]), 0.3),
+        along=[(topics, 0.3) for topics in (0.5 * other + 0.5 / 20, other, large.topic_word)],
         small=small.data,
         state=(topics, 0.3, 0.3),
     )
@@ -60,7 +60,7 @@ def comparison(seed, path):
 
 
 def curve(seed):
-    found = metrics.held_out_curve(given().snapshots, given().X, n_runs=10, random_state=seed)
+    found = metrics.held_out_curve(given().along, given().X, n_runs=10, random_state=seed)
     return found.score, found.std
 
 
@@ -75,8 +75,13 @@ def evidence(seed, **options):
 
 @cache
 def _count_fit(seed, method):
-    options = {"scan": {"max_sweeps": 8000}, "pmmh": {"n_runs": 1, "n_proposals": 100}}[method]
-    given_options = {**given().priors, "method": method, "n_temperatures": 60, **options}
+    options = {"scan": {"max_iter": 8000}, "pmmh": {"max_iter": 100}}[method]
+    given_options = {
+        **given().priors,
+        "method": method,
+        "evidence_params": {"n_temperatures": 60, "n_runs": 1},
+        **options,
+    }
     return TopicCountLDA(1, 4, **given_options, random_state=seed).fit(given().small)
 
 
@@ -88,7 +93,7 @@ def topic_counts(seed, method, attribute):
 @cache
 def _prior_fit(seed, method):
     region = ((0.03, 3), (0.03, 3))
-    options = {"region": region, "n_chains": 4, "max_iter": 400, "n_tuning": 50, "tol": 0}
+    options = {"region": region, "n_chains": 4, "max_iter": 400, "n_tuning": 50, "error_ratio": 0}
     return EmpiricalBayesLDA(2, method=method, **options, random_state=seed).fit(given().small)
 
 

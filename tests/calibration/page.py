@@ -1,4 +1,4 @@
-"""The tables of the page "Can I trust the errors?", from the results."""
+"""The tables of the page "Calibration of posteriors and errors", from the results."""
 
 import re
 

@@ -318,14 +318,14 @@ def test_ctrl_c(saves, folder, corpus, whole, same_fit):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "options, at",
-    [({}, 3), ({}, 5), ({"method": "pmmh", "n_proposals": 8, "doc_topic_prior": "1/T", "topic_word_prior": "1/T"}, 5)],
+    [({}, 3), ({}, 5), ({"method": "pmmh", "max_iter": 8, "doc_topic_prior": "1/T", "topic_word_prior": "1/T"}, 5)],
     ids=["in the runs", "in the last sweeps", "in proposals"],
 )
 def test_ctrl_c_of_a_fit_that_keeps_its_results(saves, folder, corpus, same_fit, options, at):
     whole = topic_count(**options)().fit(corpus)
     saves.interrupted, saves.error = at, KeyboardInterrupt
     lda = saved_in(folder, topic_count(**options)).fit(corpus)
-    assert lda.n_sweeps_ < whole.n_sweeps_
+    assert lda.n_iter_ < whole.n_iter_
     assert "fitted" not in files(folder)
     assert same_fit(TopicCountLDA.resume(folder, corpus).set_callbacks(), whole)
 

@@ -71,7 +71,6 @@ def test_a_model_as_init(check, corpus):
         {"doc_topic_prior": [0.1, 0.2, 0.3]},
         {"topic_word_prior": 0.1, "burn_in": 7},
         {"seed_words": {0: [1, 2], 1: [5]}},
-        {"snapshot_every": 7},
         {"tol": 0.05, "max_iter": 400, "init": "random"},
         {"point_estimate": "cgs", "draw_every": 3},
     ],
@@ -129,7 +128,7 @@ def test_topic_count(check, n_jobs):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"max_sweeps": 400}, {"method": "pmmh", "n_proposals": 20, "doc_topic_prior": 0.1, "topic_word_prior": 0.1}],
+    [{"max_iter": 400}, {"method": "pmmh", "max_iter": 20, "doc_topic_prior": 0.1, "topic_word_prior": 0.1}],
     ids=str,
 )
 def test_other_topic_counts(check, parameters):

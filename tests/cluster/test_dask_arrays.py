@@ -36,7 +36,7 @@ def no_cluster(monkeypatch):
 
 @pytest.fixture(scope="module")
 def fitted(processes, counts, blocks):
-    return gibbs(snapshot_every=10).fit(blocks(counts, 5))
+    return gibbs().fit(blocks(counts, 5))
 
 
 def test_a_fit_on_a_cluster(fitted, counts, processes):
@@ -48,8 +48,6 @@ def test_a_fit_on_a_cluster(fitted, counts, processes):
         assert getattr(fitted, name).compute().shape == shape
     theta = fitted.doc_topic_.compute()
     np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=1e-5)
-    assert fitted.snapshots_.shape == (2, 4, 60)
-    assert fitted.snapshot_sweeps_.tolist() == [10, 20]
     assert len(fitted.topic_share_) == len(fitted.doc_topic_prior_) == 4
     assert fitted.diagnostics_["log_joint"].n_effective > 0
     last = np.bincount(fitted.topic_assignments_.compute(), minlength=4) / n_tokens
@@ -88,7 +86,7 @@ def test_dask_confuses_no_tasks(fitted, counts, blocks, processes, caplog):
 
 def test_learnt_priors_are_those_of_the_same_chain_in_memory(fitted, counts, processes, blocks):
     """Priors that are given change the draws; those that are learnt come from the counts of all documents."""
-    again = gibbs(snapshot_every=10).fit(blocks(counts, 2))
+    again = gibbs().fit(blocks(counts, 2))
     np.testing.assert_array_equal(fitted.doc_topic_prior_, again.doc_topic_prior_)
     assert fitted.topic_word_prior_ == again.topic_word_prior_
     np.testing.assert_allclose(fitted.components_, again.components_, rtol=1e-6)
@@ -326,7 +324,7 @@ def test_a_fit_on_a_cluster_continues_from_its_checkpoint(
     # A save after every sweep.
     monkeypatch.setattr("sklda._checkpoints.saver.SHARE", np.inf)
     X, folder = blocks(counts, 5), tmp_path / "checkpoint"
-    lda = gibbs(snapshot_every=10).set_callbacks(Checkpoint(folder, every=0))
+    lda = gibbs().set_callbacks(Checkpoint(folder, every=0))
     after_sweep(n_sweeps, kill)
     with pytest.raises(_Killed):
         lda.fit(X)

@@ -23,9 +23,8 @@ def gibbs(draw, session):
         "doc_topic_prior": draw.prior([(K,)]),
         "topic_word_prior": draw.prior([(V,), (K, V)]),
         "sampler": draw.option(*SAMPLERS),
-        "learn_priors": draw.option("asymmetric", "asymmetric", "symmetric", True, False, np.False_),
+        "learn_priors": draw.option("asymmetric", "asymmetric", "symmetric", False),
         "seed_words": None,
-        "seed_strength": draw.option(1.0, 1.0, draw.power(-3, 3), draw.power()),
         "vocabulary": draw.mostly(
             [None, [f"w{v}" for v in range(V)], {"w0": 0}], [{"w0": V}, ["w0"], {"w0": "x"}, "w0", 3], 0.1
         ),
@@ -37,7 +36,6 @@ def gibbs(draw, session):
         "point_estimate": draw.option("cgs_p", "cgs"),
         "n_chains": draw.option(1, 1, 2, 3),
         "warm_start": draw.option(False, False, True),
-        "snapshot_every": draw.option(None, None, 1, 2, 10**9),
     }
     options["burn_in"] = burn_in(draw, options["max_iter"])
     if str(options["init"]) in ("prune", "search") and not draw.wrong(0.1):
@@ -89,7 +87,7 @@ def compound(draw, session):
         "n_components": draw.option(K),
         "doc_concentration": draw.mostly([None, 1.0, draw.power(-6, 12), draw.power(-2, 2)], _NO_CONCENTRATIONS),
         "topic_word_prior": draw.prior([(V,), (K, V)] if draw.chance(0.3) else []),
-        "learn_priors": draw.mostly(["asymmetric", False, True], ["symmetric"]),
+        "learn_priors": draw.mostly(["asymmetric", False], ["symmetric"]),
         "max_iter": draw.option(1, 2, 3, 8),
         "point_estimate": draw.option("cgs_p", "cgs"),
         "n_chains": draw.option(1, 1, 2),
@@ -135,7 +133,7 @@ def covariate(draw, session):
         "coef_scale": draw.mostly([None, 1.0, draw.power(-3, 2), draw.power(-6, 3)], [1e-7, 1e4]),
         "doc_topic_prior": draw.pick([draw.prior([(K,)]), None]),
         "topic_word_prior": draw.prior([(V,), (K, V)] if draw.chance(0.3) else []),
-        "learn_priors": draw.mostly(["asymmetric", False, True], ["symmetric"]),
+        "learn_priors": draw.mostly(["asymmetric", False], ["symmetric"]),
         "max_iter": draw.option(1, 2, 3, 8),
         "point_estimate": draw.option("cgs_p", "cgs"),
         "n_chains": draw.option(1, 1, 2),
@@ -151,7 +149,7 @@ def collapsed_variational(draw, session):
     V, K = _features(X), min(draw.n_components(), 272)
     options = {
         "n_components": draw.option(K),
-        "learn_priors": draw.option("asymmetric", "symmetric", False, True),
+        "learn_priors": draw.option("asymmetric", "symmetric", False),
         "doc_topic_prior": draw.pick([draw.prior([(K,)]), None]),
         "topic_word_prior": draw.pick([draw.prior([(V,), (K, V)] if draw.chance(0.3) else []), None]),
         "learning_method": draw.option("batch", "online"),
@@ -183,23 +181,25 @@ def empirical_bayes(draw, session):
         "method": method,
         "n_tuning": draw.option(1, 2, 3, 20),
         "max_iter": draw.option(1, 2, 5, 20),
-        "tol": draw.option(0.1, 0.0, 1e9, draw.power()),
-        "grid_shape": draw.mostly(
-            [(2, 2), (2, 3), (4, 3), [2, 2], np.array([3, 2])], [(1, 2), (2, 2, 2), (2.0, 2.0)], 0.1
-        ),
+        "error_ratio": draw.option(0.1, 0.0, 1e9, draw.power()),
         "region": draw.mostly(
             [None, None, ((0.1, 1), (0.1, 1)), _region(draw)], [((1, 0.1), (1, 2)), ((1, 1), (1, 1)), ((0, 1), (0, 1))]
         ),
         "functionals": draw.mostly([None, None, {"share": largest_share}, {"nan": no_number}], [{"x": 3}]),
-        "tempering": draw.mostly([None, "paper", {"estimator": "simple"}, {"index": "neighbours"}], [{"steps": 0}])
-        if str(method) == "serial_tempering" or draw.wrong(0.1)
-        else None,
+        "tempering": _tempering(draw) if str(method) == "serial_tempering" or draw.wrong(0.1) else None,
         "doc_topic_prior": draw.prior([(K,)] if str(method) == "gibbs_em" else []),
         "topic_word_prior": draw.prior([]),
         "n_chains": draw.option(1, 2, 4),
         "point_estimate": draw.option("cgs_p", "cgs"),
     }
     _live(draw, session, EmpiricalBayesLDA, X, options)
+
+
+def _tempering(draw):
+    """Options of serial tempering, mostly with a small grid."""
+    shape = draw.mostly([(2, 2), (2, 3), (4, 3), [2, 2], np.array([3, 2])], [(1, 2), (2, 2, 2), (2.0, 2.0)], 0.1)
+    own = draw.mostly([{}, {"estimator": "simple"}, {"index": "neighbours"}], [{"steps": 0}])
+    return draw.pick(["paper", own | {"grid_shape": shape}, own | {"grid_shape": shape}])
 
 
 def _region(draw):
@@ -226,12 +226,14 @@ def topic_count(draw, session):
         "evidence": draw.option("guided_ais", *methods),
         "doc_topic_prior": draw.pick([draw.prior([]), None]),
         "topic_word_prior": draw.pick([draw.prior([(_features(X),)]), None]),
-        "n_temperatures": draw.option(2, 2, 3, 5),
-        "n_runs": draw.option(1, 2),
+        "evidence_params": {
+            "n_temperatures": draw.option(2, 2, 3, 5),
+            "n_runs": draw.option(1, 2),
+            "n_inner": draw.option(2, 2, 5),
+        }
+        | draw.mostly([{}], [{"n_sweeps": 1}, {"n_runs": 0}]),
         "n_chains": draw.option(2, 2, 3),
-        "n_inner": draw.option(2, 2, 5),
-        "max_sweeps": draw.mostly([200, 500], [10]),
-        "n_proposals": draw.option(1, 2, 5),
+        "max_iter": draw.option(1, 2, 5) if str(method) == "pmmh" else draw.mostly([200, 500], [10]),
         "point_estimate": draw.option("cgs_p", "cgs"),
     }
     if str(method) == "pmmh" and not draw.wrong(0.1):
@@ -350,7 +352,7 @@ def check_fit(session, estimator, clean):
         most = estimator.n_tuning if estimator.method in ("gibbs_em", "variational_em") else estimator.max_iter
         session.require(estimator.n_iter_ <= most, "no more sweeps than the parameters say")
     if isinstance(estimator, TopicCountLDA) and estimator.method == "scan":
-        session.require(estimator.n_sweeps_ <= estimator.max_sweeps, "no more sweeps than max_sweeps")
+        session.require(estimator.n_iter_ <= estimator.max_iter, "no more sweeps than max_iter")
     for name in ("collection_topic_", "topic_count_posterior_"):
         if hasattr(estimator, name):
             rows = getattr(estimator, name)
@@ -360,7 +362,6 @@ def check_fit(session, estimator, clean):
         "topic_word_prior_",
         "doc_concentration_",
         "collection_topic_std_",
-        "snapshots_",
     ):
         if hasattr(estimator, name):
             session.finite(getattr(estimator, name), name)

@@ -93,11 +93,12 @@ def curve(draw, session):
     X = draw_counts(draw)
     V, K = _features(X), draw.pick([1, 2, 3, 17])
     snapshots = [draw.topics(K, V) for _ in range(draw.mostly([1, 2, 3], [0]))]
-    model = snapshots, draw.prior([(K,)])
-    model = draw.pick([GibbsLDA(2), None, 3, snapshots, (*model, 1)]) if draw.wrong(0.04) else model
+    prior = draw.prior([(K,)])
+    models = [(topic_word, prior) for topic_word in snapshots]
+    models = draw.pick([GibbsLDA(2), None, 3, snapshots, tuple(models)]) if draw.wrong(0.04) else models
     found = session.call(
         metrics.held_out_curve,
-        model,
+        models,
         X.given,
         n_temperatures=draw.option(1, 2, 5),
         n_runs=draw.mostly([2, 3], [1]),

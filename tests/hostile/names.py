@@ -1,4 +1,4 @@
-"""Frames whose columns have another order, other names, or names that are none."""
+"""Frames whose columns have another order, other names, or names that are not names."""
 
 import numpy as np
 from sklearn.decomposition import LatentDirichletAllocation
@@ -45,7 +45,7 @@ def _fitted(draw, session, frame):
     """An estimator of any class fitted to the frame."""
     K, D = draw.pick([1, 2, 3]), len(frame)
     makers = [
-        lambda: GibbsLDA(K, max_iter=3, snapshot_every=1, random_state=0),
+        lambda: GibbsLDA(K, max_iter=3, random_state=0),
         lambda: CollapsedVariationalLDA(K, max_iter=2, random_state=0),
         lambda: CompoundLDA(K, max_iter=2, random_state=0),
         lambda: CovariateLDA(K, max_iter=2, random_state=0),
@@ -106,7 +106,7 @@ def _questions(draw, model, frame):
     }
     if isinstance(model, GibbsLDA):
         options = {"n_temperatures": 2, "random_state": 0}
-        found["curve"] = lambda X: metrics.held_out_curve(wrapped, X, **options).score
+        found["curve"] = lambda X: metrics.held_out_curve([wrapped], X, **options).score
         found["left out"] = lambda X: (
             metrics.leave_one_out_score(wrapped, X, n_draws=10, documents=[0], **options).score
         )

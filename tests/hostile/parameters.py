@@ -54,15 +54,13 @@ def _counts(draw):
 def _gibbs(draw, K, V):
     seeds = [None, {}, {0: [0]}, {0: [V - 1], K - 1: [0]}, {k: list(range(V)) for k in range(K)}]
     legal = _priors(draw, K, V) | {
-        "learn_priors": lambda: draw.pick(["asymmetric", "asymmetric", "symmetric", True, False]),
+        "learn_priors": lambda: draw.pick(["asymmetric", "asymmetric", "symmetric", False]),
         "seed_words": lambda: draw.pick(seeds),
-        "seed_strength": lambda: draw.pick([1.0, 0.01, 100.0]),
         "sampler": lambda: draw.pick(["collapsed", "partitioned", "grouped", "partially_collapsed"]),
         "max_iter": lambda: draw.pick([1, 3, 45]),
         "tol": lambda: draw.pick([None, 1e9]),
         "n_draws": lambda: draw.pick([1, 15]),
         "draw_every": lambda: draw.pick([1, 10]),
-        "snapshot_every": lambda: draw.pick([None, 1]),
         "point_estimate": lambda: draw.pick(["cgs", "cgs_p"]),
         "n_chains": lambda: draw.pick([1, 1, 2]),
         "init": lambda: draw.pick(["random", "sequential"]),
@@ -77,7 +75,7 @@ def _compound(draw, K, V):
         "collection_topic_prior": lambda: draw.pick([1.0, 0.5, (1.0, 1.0), [1.0, 1.0]]),
         "doc_concentration": lambda: draw.pick([None, 1.0, 5.0]),
         "method": lambda: draw.pick(["augmented", "augmented", "langevin", "variational"]),
-        "learn_priors": lambda: draw.pick([False, True]),
+        "learn_priors": lambda: draw.pick([False, "asymmetric"]),
         "max_iter": lambda: draw.pick([1, 3, 8]),
         "burn_in": lambda: draw.pick([None, 0, 2]),
         "draw_every": lambda: draw.pick([None, 1, 2]),
@@ -89,7 +87,7 @@ def _compound(draw, K, V):
 
 def _stream(draw, K, V):
     legal = _priors(draw, K, V) | {
-        "learn_priors": lambda: draw.pick(["asymmetric", "asymmetric", "symmetric", True, False]),
+        "learn_priors": lambda: draw.pick(["asymmetric", "asymmetric", "symmetric", False]),
         "learning_method": lambda: draw.pick(["batch", "online"]),
         "learning_decay": lambda: draw.pick([0.0, 0.7, 1.0]),
         "learning_offset": lambda: draw.pick([1.0, 10.0]),

@@ -36,9 +36,15 @@ def fitted(draw, session):
             (CompoundLDA, {"n_components": K, "max_iter": 3, "method": "variational"}),
             (HDPLDA, {"n_components": K + 20, "max_iter": 3}),
             (CovariateLDA, {"n_components": K, "max_iter": draw.pick([3, 12])}),
-            (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 3, "n_tuning": 2, "grid_shape": (2, 2)}),
+            (
+                EmpiricalBayesLDA,
+                {"n_components": min(K, 3), "max_iter": 3, "n_tuning": 2, "tempering": {"grid_shape": (2, 2)}},
+            ),
             (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 5, "method": "gibbs_em"}),
-            (TopicCountLDA, {"min_components": 1, "max_components": 2, "max_sweeps": 300, "n_temperatures": 2}),
+            (
+                TopicCountLDA,
+                {"min_components": 1, "max_components": 2, "max_iter": 300, "evidence_params": {"n_temperatures": 2}},
+            ),
             (LabeledLDA, {"n_draws": 1, "max_iter": 2, "n_shared": draw.pick([0, 1])}),
         ]
     )
@@ -103,6 +109,7 @@ def pictures(draw, session):
             },
         ),
         "TopicSharesDisplay": ((draw.pick([None, X.given]),), {**common, "n_topics": n}),
+        "TopicMapDisplay": ((draw.pick([None, X.given]),), {**common, "topics": draw.mostly([None, [0]], [[99], "x"])}),
         "TopicSimilarityDisplay": ((), common),
         "TopicWordsDisplay": (
             (draw.pick([None, X.given]),),
@@ -183,7 +190,9 @@ def _tables(draw, session, model, X, refuse, K):
     found = session.call(inspection.token_topics, model, X.given, refuse=refuse)
     if found is not None and X.clean is not None:
         session.require(len(found) == X.clean.sum(), "every token has a row")
-    page = session.call(inspection.TopicExplorer.from_estimator, model, given)
+    known = [None, None, [1800 + 7 * d for d in range(D)], [None, *[f"2001-{1 + d % 12:02}" for d in range(D - 1)]]]
+    dates = draw.mostly(known, ["2001", ["May"] * D, [2001] * (D + 1), [np.inf] * D, [True] * D], 0.2)
+    page = session.call(inspection.TopicExplorer.from_estimator, model, given, dates=dates)
     if page is not None:
         session.require(session.call(page.to_html).count("</script>") == 2, "names are inside the data")
     clusters, of = draw.mostly([None, 1, 2], [0, 99, "x"]), draw.option("topics", "topics", "documents")
@@ -203,6 +212,19 @@ def _tables(draw, session, model, X, refuse, K):
     if draw.chance(0.3):
         show = inspection.TopicEffectsDisplay.from_estimator
         session.call(show, model, X.given, draw.covariates(D), refuse=refuse, **effects)
+    periods = draw.mostly([None, None, "year", "week", 100], ["century", 0, 1.5], 0.1)
+    by_period = session.call(
+        inspection.topics_over_time, model, X.given, draw.dates(D), refuse=refuse, period=periods, **effects
+    )
+    if by_period is not None:
+        known = by_period.dropna(subset=["low", "high"])
+        low, middle, high = (known[name] for name in ("low", "estimate", "high"))
+        session.require(
+            ((0 <= low) & (low <= middle) & (middle <= high) & (high <= 1)).all(), "shares lie in their intervals"
+        )
+    if draw.chance(0.3):
+        show = inspection.TopicsOverTimeDisplay.from_estimator
+        session.call(show, model, X.given, draw.dates(D), refuse=refuse, **effects)
     labels = _groups(draw, D)
     common = {"n_words": n}
     check = session.call(

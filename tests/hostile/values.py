@@ -214,6 +214,27 @@ class Draw:
         ]
         return self.pick(wrong if self.wrong(0.1) else kinds)()
 
+    def dates(self, n_documents):
+        """Dates of every document, some of them missing."""
+        D = n_documents
+        kinds = [
+            lambda: self.rng.integers(1, 10000, D),
+            lambda: self.rng.integers(1980, 1983, D).astype(str),
+            lambda: [self.pick([None, "1984", "1984-05", "1984-05-31T10:00Z", 1999.0]) for _ in range(D)],
+            lambda: np.datetime64("1969-12-01") + self.rng.integers(0, 60, D),
+            lambda: pd.Series(pd.date_range("2024-01-01", periods=D, tz="UTC")),
+        ]
+        wrong = [
+            lambda: None,
+            lambda: "1984",
+            lambda: [2024] * (D + 1),
+            lambda: ["31.5.1984"] * D,
+            lambda: [np.inf] * D,
+            lambda: [True] * D,
+            lambda: ["1984-02-31"] * D,
+        ]
+        return self.mostly(kinds, wrong)()
+
     def covariates(self, n_documents):
         """Covariates of every document."""
         D = n_documents

@@ -57,6 +57,7 @@ FIRST = {
     "log_evidence": ["X", "n_components"],
     "match_topics": ["a", "b"],
     "predictive_perplexity": ["estimator", "X_seen", "X_hidden"],
+    "held_out_curve": ["models", "X"],
     "topic_flows": ["models", "X"],
     "TopicFlowDisplay.from_models": ["models", "X"],
 }
@@ -65,6 +66,8 @@ MORE = {
     "group_words": ["groups"],
     "topic_effects": ["covariates"],
     "TopicEffectsDisplay.from_estimator": ["covariates"],
+    "topics_over_time": ["dates"],
+    "TopicsOverTimeDisplay.from_estimator": ["dates"],
     "PosteriorExpectationDisplay.from_estimator": ["name"],
     "word_association": ["cue"],
 }

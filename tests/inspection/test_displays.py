@@ -1,8 +1,11 @@
 """Displays of topics draw the numbers of the model, for pipelines and for every kind of model."""
 
+from datetime import date
+
 import numpy as np
 import pytest
 from inspection_pages import HOSTILE
+from matplotlib.dates import AutoDateLocator, num2date
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import jensenshannon, pdist
 from sklearn.decomposition import NMF
@@ -100,6 +103,12 @@ def test_words_without_names_are_columns(arrays):
     assert display.words[0].tolist() == [str(v) for v in np.argsort(-arrays[0][2], kind="stable")[:3]]
 
 
+def test_each_topic_has_its_own_scale_of_words():
+    phi = np.array([[0.9, 0.05, 0.03, 0.02], [0.3, 0.25, 0.25, 0.2]])
+    display = TopicWordsDisplay.from_estimator((phi, np.full((1, 2), 0.5)), n_words=2, topics=[0, 1])
+    assert [ax.get_xlim()[1] for ax in display.axes_] == pytest.approx([0.945, 0.315])
+
+
 def test_words_by_relevance_with_corpus_frequencies(arrays, corpus):
     display = TopicWordsDisplay.from_estimator(arrays, corpus.data, by="relevance", n_words=5, topics=[1])
     table = topic_table(arrays, X=corpus.data, by="relevance", n_words=5)
@@ -129,9 +138,12 @@ def test_similarity(arrays):
     display = TopicSimilarityDisplay.from_estimator(arrays)
     phi = arrays[0][display.order]
     expected = [[1 - jensenshannon(a, b, base=2) for b in phi] for a in phi]
-    np.testing.assert_allclose(display.image_.get_array(), expected, atol=1e-7)
-    off = np.array(expected)[~np.eye(4, dtype=bool)]
-    assert display.image_.get_clim() == (0, pytest.approx(off.max()))
+    shown, others = display.image_.get_array(), ~np.eye(4, dtype=bool)
+    np.testing.assert_allclose(shown[others], np.array(expected)[others], atol=1e-7)
+    # The diagonal says nothing.
+    assert np.ma.getmaskarray(shown).diagonal().all() or np.isnan(shown.diagonal()).all()
+    off = np.array(expected)[others]
+    assert display.image_.get_clim() == (pytest.approx(off.min()), pytest.approx(off.max()))
 
 
 def test_hierarchy_is_that_of_scipy():
@@ -188,7 +200,6 @@ def test_groups_of_any_model(arrays, corpus):
         own = years == year
         expected = n[own] @ corpus.doc_topic[own] / n[own].sum()
         np.testing.assert_allclose(display.mean[j], expected[[3, 0]])
-    assert [label.get_text() for label in display.ax_.get_xticklabels()] == ["2001", "2002", "2003"]
     with pytest.raises(TypeError, match=r"has no collection_topic_: give X and groups, or a fitted CompoundLDA"):
         CollectionTopicsDisplay.from_estimator(arrays, corpus.data)
     with pytest.raises(ValueError, match="groups has 30 labels; there are 5 documents"):
@@ -202,9 +213,70 @@ def test_groups_of_any_name(arrays, corpus, group, ordered):
     groups[:] = [group] * 15 + ["other"] * 15
     display = CollectionTopicsDisplay.from_estimator(arrays, corpus.data, groups=groups, ordered=ordered)
     display.figure_.canvas.draw()
-    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    shown = [label.get_text() for label in display.ax_.get_xticklabels()] if ordered else legend
+    ax = display.axes_[-1 if ordered else 0]
+    shown = [label.get_text() for label in (ax.get_xticklabels() if ordered else ax.get_yticklabels())]
     assert len(shown) == 2 and all(0 < len(name) <= 45 for name in shown)
+
+
+def collections(labels, mean=(0.1, 0.5, 0.98), std=(0.1, 0.05, 0.02), **options):
+    """The Axes of one topic, and the entries of the legend."""
+    labels = np.array([*labels, None], dtype=object)[:-1]
+    values = {"mean": np.array(mean)[:, None], "std": np.array(std)[:, None]}
+    display = CollectionTopicsDisplay(collections=labels, names=["0: a topic"], **values, **options).plot()
+    entries = [text.get_text() for text in display.legend_.get_texts()] if display.legend_ else []
+    return display.axes_[0], entries
+
+
+def segments(ax):
+    return np.concatenate([each.get_segments() for each in ax.collections if each.get_segments()])
+
+
+@pytest.mark.parametrize(
+    "years",
+    [
+        (1987, 1990, 2001),
+        ("1987", "1990", "2001"),
+        tuple(date(year, 1, 1) for year in (1987, 1990, 2001)),
+        tuple(np.datetime64(f"{year}-01-01") for year in (1987, 1990, 2001)),
+        (2001, 1987, 1990),
+    ],
+)
+def test_years_of_collections_are_on_an_axis_of_dates(years):
+    ax, entries = collections(years)
+    assert isinstance(ax.xaxis.get_major_locator(), AutoDateLocator)
+    places = [num2date(x).year for x in ax.lines[0].get_xdata(orig=False)]
+    assert places == [1987, 1990, 2001] and entries == ["± two standard errors"]
+    # Also of the line that joins them, whose points follow each other in time.
+    np.testing.assert_array_equal(ax.lines[-1].get_ydata(), [0.5, 0.98, 0.1] if years[0] == 2001 else [0.1, 0.5, 0.98])
+
+
+def test_numbers_of_collections_are_on_an_axis_of_numbers():
+    ax, _ = collections((1, 2, 7))
+    assert ax.lines[0].get_xdata().tolist() == [1, 2, 7] and all(tick == int(tick) for tick in ax.get_xticks())
+
+
+@pytest.mark.parametrize("labels", [("a", "b", "c"), (True, False, "c"), ("1987", "1990", "unknown"), (1, 2, None)])
+def test_other_collections_are_rows(labels):
+    ax, _ = collections(labels)
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(map(str, labels))
+    ax, _ = collections(labels, ordered=True)
+    assert [label.get_text() for label in ax.get_xticklabels()] == list(map(str, labels))
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_shares_of_collections_lie_within_0_and_100_percent(ordered):
+    ax, _ = collections((1987, 1990, 2001), ordered=ordered)
+    axis = int(ordered)
+    np.testing.assert_allclose(segments(ax)[:, :, axis], [[0, 0.3], [0.4, 0.6], [0.94, 1]])
+    assert (ax.get_ylim() if ordered else ax.get_xlim()) == (0, 1)
+
+
+def test_a_share_of_unknown_error_is_open():
+    ax, entries = collections("abc", std=(0.1, np.nan, 0.02))
+    (point,) = (line for line in ax.lines if line.get_markerfacecolor() == "white")
+    np.testing.assert_allclose(point.get_xydata(), [[0.5, 1]])
+    assert entries == ["error unknown", "± two standard errors"]
+    assert collections("abc", std=(np.nan,) * 3)[1] == ["error unknown"]
 
 
 def test_collections_of_a_pipeline():

@@ -7,14 +7,15 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
-from inspection_pages import HOSTILE, hostile_explorer, shares
+from inspection_pages import HOSTILE, documents_of, hostile_explorer, shares, words_of
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, GibbsLDA
+from sklda._core.distances import jensen_shannon
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
-from sklda.inspection import TopicExplorer, _explorer_data, describe, similarity_table, topic_table
+from sklda.inspection import TopicExplorer, _explorer_data, _texts, describe, similarity_table, topic_table
 from sklda.inspection._view import view
 
 TEXTS = ["apple banana Apple", "banana cherry apple!", "car engine wheel", "engine wheel wheel", ""]
@@ -91,9 +92,10 @@ def test_words_have_their_frequencies_and_topics(data, fitted, docstrings):
 
 def test_tokens_have_the_topics_of_the_last_draw(data, fitted, docstrings):
     ends = np.cumsum(np.asarray(docstrings.data.sum(axis=1)).ravel())
-    assert len(data["documents"]["text"]) == len(ends) and data["documents"]["topic_kind"] == "state"
+    documents = documents_of(data)
+    assert len(documents) == len(ends) and data["documents"]["topic_kind"] == "state" and data["notes"] == []
     for d in range(0, len(ends), 40):
-        words, topics, counts = np.array(data["documents"]["text"][str(d)]["bag"]).reshape(-1, 3).T
+        words, topics, counts = np.array(documents[d]["bag"]).reshape(-1, 3).T
         row = np.zeros(docstrings.data.shape[1], int)
         np.add.at(row, words, counts)
         assert (row == docstrings.data[d].toarray().ravel()).all()
@@ -143,7 +145,7 @@ def test_many_words_of_one_name():
     X = np.ones((1, V), int)
     names = ["a"] * (V - 1) + ["b"]
     page = TopicExplorer.from_estimator(describe((phi, [[0.9, 0.1]]), feature_names=names), X, documents=["a b a a b"])
-    assert parse(page.to_html())["documents"]["text"]["0"]["text"][2::3] == [0, 0, 0, 0, -1]
+    assert documents_of(parse(page.to_html()))[0]["topics"] == [0, 0, 0, 0]
 
 
 def test_collections_of_a_compound_model():
@@ -193,10 +195,10 @@ def test_texts_keep_their_words_and_each_token_its_topic():
     found = parse(TopicExplorer.from_estimator(pipeline, TEXTS).to_html())
     assert found["words"]["name"] == ["apple", "banana", "car", "cherry", "engine", "wheel"]
     start = 0
-    for d, text in enumerate(TEXTS):
-        parts = np.array(found["documents"]["text"][str(d)]["text"], dtype=object).reshape(-1, 3)
-        assert "".join(parts[:, 0] + parts[:, 1]) == text
-        coloured = [(word.lower(), k) for _, word, k in parts if word]
+    assert found["documents"]["excerpt"] == TEXTS and found["documents"]["numbered"]
+    for text, part in zip(TEXTS, documents_of(found), strict=True):
+        assert "".join(part["text"]) == text
+        coloured = [(word.lower(), k) for _, word, k in words_of(part) if word]
         n = len(text.split())
         assert len(coloured) == n
         z = pipeline[-1].topic_assignments_[start : start + n]
@@ -212,8 +214,8 @@ def test_models_of_scikit_learn(model):
     found = parse(TopicExplorer.from_estimator(pipeline, TEXTS).to_html())
     assert found["documents"]["topic_kind"] == "likeliest"
     kinds = {}
-    for d in (0, 1, 2, 3):
-        for _, word, k in np.array(found["documents"]["text"][str(d)]["text"], dtype=object).reshape(-1, 3):
+    for part in documents_of(found)[:4]:
+        for _, word, k in words_of(part):
             kinds.setdefault(word.lower(), set()).add(k)
     assert kinds["apple"] != kinds["wheel"] and all(len(kinds[word]) == 1 for word in ("apple", "wheel"))
     assert sum(found["topics"]["share"]) == pytest.approx(1)
@@ -222,14 +224,14 @@ def test_models_of_scikit_learn(model):
 def test_arrays_with_and_without_documents():
     corpus = make_lda_corpus(30, 20, 3, random_state=0)
     arrays = corpus.topic_word, corpus.doc_topic
-    assert parse(TopicExplorer.from_estimator(arrays, corpus.data).to_html())["documents"]["text"]
+    assert len(documents_of(parse(TopicExplorer.from_estimator(arrays, corpus.data).to_html()))) == 30
     found = parse(TopicExplorer.from_estimator(arrays).to_html())
-    assert found["documents"]["text"] == {} and found["n_tokens"] is None and found["words"]["count"] is None
+    assert documents_of(found) == [] and found["n_tokens"] is None and found["words"]["count"] is None
     np.testing.assert_allclose(found["topics"]["share"], corpus.doc_topic.mean(axis=0))
 
 
 def test_large_inputs_are_cut_and_the_page_says_so(monkeypatch):
-    limits = {"MAX_TOPICS": 3, "MAX_WORDS": 70, "MAX_DOCUMENTS": 25, "MAX_TEXTS": 12, "N_CLOSEST": 2, "N_WORDS": 5}
+    limits = {"MAX_TOPICS": 3, "MAX_WORDS": 70, "MAX_DOCUMENTS": 25, "N_CLOSEST": 2, "N_WORDS": 5}
     for name, value in limits.items():
         monkeypatch.setattr(_explorer_data, name, value)
     corpus = make_lda_corpus(40, 100, 5, doc_length=30, random_state=0)
@@ -237,17 +239,25 @@ def test_large_inputs_are_cut_and_the_page_says_so(monkeypatch):
     share = view((corpus.topic_word, corpus.doc_topic), corpus.data).share
     assert found["topics"]["id"] == sorted(np.argsort(-share)[:3].tolist())
     assert len(found["words"]["name"]) == 70 and len(found["documents"]["name"]) == 25
-    assert len(found["documents"]["text"]) == 12
+    documents = documents_of(found)
+    assert len(documents) == 25
     assert [note.split(" on this")[0] for note in found["notes"]] == [
         "3 of 5 topics are",
         "70 of 100 words are",
         "25 of 40 documents are",
-        "This page has the words of 12 documents; of the others only the topics.",
     ]
     for k, row in zip(found["topics"]["id"], found["documents"]["closest"], strict=True):
         first = np.argsort(-corpus.doc_topic[:, k], kind="stable")[:2]
         assert [found["documents"]["id"][i] for i in row] == first.tolist()
-        assert all(str(i) in found["documents"]["text"] for i in row)
+    # Words are those of the documents with their names, as far as the page has these.
+    kept = found["words"]["id"]
+    for d, part in zip(found["documents"]["id"], documents, strict=True):
+        words, _, counts = np.array(part["bag"]).reshape(-1, 3).T
+        row = np.zeros(100, int)
+        np.add.at(row, np.array(kept)[words], counts)
+        expected = np.zeros(100, int)
+        expected[kept] = corpus.data[[d]].toarray().ravel()[kept]
+        assert (row == expected).all()
     # Shares of topics that are not on the page do not appear under other numbers.
     for i, topics in enumerate(found["documents"]["topics"]):
         for place, value in np.array(topics).reshape(-1, 2):
@@ -255,13 +265,75 @@ def test_large_inputs_are_cut_and_the_page_says_so(monkeypatch):
             assert value == pytest.approx(corpus.doc_topic[found["documents"]["id"][i], k], abs=6e-4)
 
 
-def test_long_texts_are_cut(monkeypatch):
-    lda = GibbsLDA(2, max_iter=2, random_state=0)
-    texts = ["apple " * 2000, "banana"]
-    pipeline = make_pipeline(CountVectorizer(), lda).fit(texts)
+def test_texts_are_whole_up_to_a_size_of_the_page(monkeypatch):
+    """The longest texts are cut, all to one length, so that the page has as much of them as it may have."""
+    texts = ["apple " * 2000, "banana", "apple banana " * 500, "banana " * 20]
+    pipeline = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=2, random_state=0)).fit(texts)
     found = parse(TopicExplorer.from_estimator(pipeline, texts).to_html())
-    assert found["notes"] == ["Documents with more than 5,000 characters are cut: 1."]
-    assert sum(len(part) for part in found["documents"]["text"]["0"]["text"] if isinstance(part, str)) == 5000
+    assert found["notes"] == [] and ["".join(part["text"]) for part in documents_of(found)] == texts
+    monkeypatch.setattr(_texts, "ALL_CHARACTERS", 2000)
+    found = parse(TopicExplorer.from_estimator(pipeline, texts).to_html())
+    assert found["notes"] == ["2 of 4 documents are cut: they have more than 927 characters."]
+    shown = ["".join(part["text"]) for part in documents_of(found)]
+    assert shown == [texts[0][:927], texts[1], texts[2][:927], texts[3]] and 1998 <= sum(map(len, shown)) <= 2000
+    assert [part.get("whole") for part in documents_of(found)] == [12_000, None, 6500, None]
+
+
+def test_words_without_texts_are_whole_up_to_a_size_of_the_page(monkeypatch):
+    corpus = make_lda_corpus(20, 60, 3, doc_length=50, random_state=0)
+    lda = GibbsLDA(3, max_iter=2, random_state=0).fit(corpus.data)
+    whole = documents_of(parse(TopicExplorer.from_estimator(lda, corpus.data).to_html()))
+    monkeypatch.setattr(_texts, "ALL_PAIRS", 200)
+    found = parse(TopicExplorer.from_estimator(lda, corpus.data).to_html())
+    assert found["notes"] == ["20 of 20 documents are cut: they have more than 10 pairs of a word and a topic."]
+    for part, all_of_it in zip(documents_of(found), whole, strict=True):
+        assert part == {"bag": all_of_it["bag"][:30], "whole": len(all_of_it["bag"]) / 3}
+
+
+def test_blocks_keep_the_places_of_documents(docstrings, fitted, monkeypatch):
+    explorer = TopicExplorer.from_estimator(fitted, docstrings.data)
+    monkeypatch.setattr(_texts, "_BLOCK", 3000)
+    smaller = TopicExplorer.from_estimator(fitted, docstrings.data)
+    assert len(smaller.data["documents"]["blocks"]) > 5 * len(explorer.data["documents"]["blocks"]) > 0
+    assert documents_of(smaller.data) == documents_of(explorer.data)
+
+
+def test_the_map_has_the_distances_as_far_as_a_plane_can(data, fitted):
+    points, part = np.array(data["similarity"]["points"]), data["similarity"]["part"]
+    distances = jensen_shannon(fitted.topic_word_)
+    assert points.shape == (8, 2) and 0 < part < 1
+    # Classical scaling keeps the sum of squares of the plane, and no other two axes have a larger one.
+    centring = np.eye(8) - 1 / 8
+    values = np.linalg.eigvalsh(-centring @ distances**2 @ centring / 2)
+    assert (points**2).sum() == pytest.approx(values[-2:].sum(), abs=1e-3)
+    assert part == pytest.approx(values[-2:].sum() / values[values > 0].sum(), abs=1e-3)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_topics_are_placed_exactly(n):
+    phi = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.9, 0.05, 0.05]])[:n]
+    found = TopicExplorer.from_estimator((phi, np.full((4, n), 1 / n))).data["similarity"]
+    points = np.array(found["points"])
+    between = np.linalg.norm(points[:, None] - points, axis=2)
+    np.testing.assert_allclose(between, jensen_shannon(phi), atol=2e-4)
+    assert found["part"] == 1
+
+
+def test_dates_make_periods(docstrings, fitted):
+    n = docstrings.data.shape[0]
+    years = 2000 + np.arange(n) % 20
+    explorer = TopicExplorer.from_estimator(fitted, docstrings.data, dates=[None, *years[1:].tolist()])
+    found = parse(explorer.to_html())
+    assert found["documents"]["date"] == ["", *map(str, years[1:])]
+    periods = found["periods"]
+    assert periods["name"] == [str(2000 + y) for y in range(20)] and periods["length"] == "year"
+    assert periods["undated"] == 1 and sum(periods["documents"]) == n - 1
+    lengths = np.asarray(docstrings.data.sum(axis=1)).ravel()
+    own = years == 2007
+    share = lengths[own] @ fitted.doc_topic_[own] / lengths[own].sum()
+    np.testing.assert_allclose(periods["mean"][7], share, rtol=1e-5)
+    assert (np.array(periods["low"]) < periods["mean"]).all() and (np.array(periods["mean"]) < periods["high"]).all()
+    assert parse(TopicExplorer.from_estimator(fitted, docstrings.data).to_html())["periods"] is None
 
 
 def test_hostile_names_stay_inside_the_data():
@@ -305,6 +377,9 @@ def test_the_page_is_one_file_that_names_no_address(tmp_path, docstrings, fitted
         ({"documents": "a"}, TypeError, "documents must hold one text for each document"),
         ({"groups": ["a"]}, ValueError, "groups has 1 labels; there are 5 documents"),
         ({"groups": 3}, TypeError, "must hold one label for each document"),
+        ({"dates": [2001]}, ValueError, "dates has 1 dates; there are 5 documents"),
+        ({"dates": [2001, "May", 2003, 2004, 2005]}, ValueError, r"dates\[1\] = 'May' is not a date: give years"),
+        ({"dates": [None] * 5}, ValueError, "dates has no date of a document with words"),
     ],
 )
 def test_bad_input(options, error, message):

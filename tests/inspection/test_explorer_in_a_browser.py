@@ -68,6 +68,10 @@ def test_the_detector_of_messages_and_requests(tmp_path):
 
 def test_every_panel_is_there_and_nothing_is_fetched(page, fitted, docstrings, named, tmp_path):
     script = """
+    await settled();
+    one("#show-pairs").click();
+    await pause();
+    const heat = one("#heat");
     return {
       panels: all("main > section").filter((panel) => panel.offsetHeight > 80).map((panel) => panel.id),
       topics: all("#topic-list button").map((button) => Number(button.dataset.topic)),
@@ -75,7 +79,8 @@ def test_every_panel_is_there_and_nothing_is_fetched(page, fitted, docstrings, n
       current: all("#topic-list [aria-current=true]").map((button) => Number(button.dataset.topic)),
       lambda: one("#lambda-value").textContent, words: text("#word-list .name"),
       documents: text("#document-list .name"), tokens: all("#text .token").length,
-      drawn: new Set(one("#map").getContext("2d").getImageData(0, 0, one("#map").width, one("#map").height).data).size,
+      drawn: new Set(heat.getContext("2d").getImageData(0, 0, heat.width, heat.height).data).size,
+      circles: all("#map g").map((circle) => Number(circle.dataset.topic)),
       groups: text("#group-list .name"), summary: one("#summary").textContent, title: doc.title,
       unnamed: all("button, input, canvas").filter((element) => !(element.textContent.trim() ||
         element.getAttribute("aria-label") || (element.labels && element.labels.length))).length
@@ -83,10 +88,11 @@ def test_every_panel_is_there_and_nothing_is_fetched(page, fitted, docstrings, n
     report = run(page, script, tmp_path)
     found = report.value
     assert report.console == [] and report.requests == []
-    assert found["panels"] == ["topics", "words", "documents", "similarity", "groups"]
+    assert found["panels"] == ["similarity", "topics", "words", "documents", "groups"]
     share = shares(fitted, docstrings.data)
     order = np.argsort(-share)
-    assert found["topics"] == order.tolist()
+    # Large circles are behind small ones.
+    assert found["topics"] == found["circles"] == order.tolist()
     assert [value.partition(" ")[0] for value in found["values"]] == [f"{100 * share[k]:.1f}%" for k in order]
     top = top_words(named, n_words=4)
     assert found["labels"] == [" ".join(top["words"][k]) for k in order]
@@ -108,6 +114,7 @@ def test_clicks_slider_and_search_show_the_right_things(page, fitted, docstrings
       text("#similar-list .value")];
     steps.closest = all("#document-list button").map((button) => Number(button.dataset.document));
     all("#document-list button")[3].click();
+    await settled();
     steps.document = [Number(one("#document").dataset.document), one("#document-title").textContent,
       one("#document-hint").textContent, all("#document-list [aria-current=true]").length];
     steps.chips = text("#document-topics button");
@@ -125,6 +132,7 @@ def test_clicks_slider_and_search_show_the_right_things(page, fitted, docstrings
       text("#word-topics .id"), text("#word-topics .value"), doc.activeElement.id];
     type(one("#query"), "scipy.signal.butter");
     all("#results [data-document]")[0].click();
+    await settled();
     steps.sought = [one("#document-title").textContent, Number(one("#document").dataset.document)];
     type(one("#query"), "no such thing");
     steps.nothing = one("#results").textContent;
@@ -194,7 +202,8 @@ def test_keys_and_colours_on_a_narrow_screen(page, tmp_path):
     steps.focus = buttons.indexOf(doc.activeElement);
     press(doc.activeElement, "ArrowUp");
     steps.back = buttons.indexOf(doc.activeElement);
-    const map = one("#map"), before = one("#words-title").textContent;
+    one("#show-pairs").click();
+    const map = one("#heat"), before = one("#words-title").textContent;
     map.focus();
     const {topics, similarity} = JSON.parse(one("#data").textContent);
     const last = topics.id[similarity.order.at(-1)] === Number(buttons[0].dataset.topic);
@@ -224,7 +233,7 @@ def test_keys_and_colours_on_a_narrow_screen(page, tmp_path):
 @pytest.mark.parametrize("width", [600, 1400])
 def test_hostile_names_are_text(width, tmp_path):
     script = """
-    await pause();
+    await settled();
     return {
       title: doc.title, scripts: all("script").length, images: all("img").length,
       words: text("#word-list .name"), groups: text("#group-list .name"), heading: one("h1").textContent,
@@ -242,7 +251,9 @@ def test_hostile_names_are_text(width, tmp_path):
     shown |= {"(empty)", "?"}
     # The table has the words that a topic has; a NUL character is a replacement character in no text node.
     assert set(found["words"]) == shown and set(found["groups"]) == shown
-    assert set(found["documents"]) <= shown
+    # Beside the name of a document is the beginning of its text.
+    beginnings = {" ".join(name.split()) for name in HOSTILE if len(name) <= 120}
+    assert set(found["documents"]) <= shown | beginnings | {"a" * 119 + "…"}
     assert found["scroll"] <= found["inner"]
     assert all(value.endswith("% ± 1.0") for value in found["errors"]) and found["whiskers"] == 3
     assert found["stability"] == [
@@ -266,11 +277,13 @@ def test_a_pipeline_of_texts_shows_them_whole(tmp_path):
     for (const query of ["0", "1", "2", "3", "4"]) {
       type(one("#query"), query);
       all("#results [data-document]")[0].click();
+      await settled();
       found.push([one("#text").textContent, text("#text .token")]);
     }
     return found;"""
     found = run(TopicExplorer.from_estimator(pipeline, texts).to_html(), script, tmp_path).value
-    assert found[:4] == [1, 0, 0, 1]
+    # A word and the documents that begin with it; documents; nothing; one number.
+    assert found[:4] == [3, 1, 0, 1]
     assert [text for text, _ in found[4:]] == texts
     assert found[6][1] == ["Car", "engine", "wheel"] and found[8][1] == []
 
@@ -289,8 +302,10 @@ def test_names_of_topics(docstrings, fitted, tmp_path):
     steps.focus = doc.activeElement.id;
     steps.titles = ["words", "documents", "similar"].map((id) => one(`#${id}-title`).textContent);
     all("#document-list button")[0].click();
+    await settled();
     steps.chip = text("#document-topics button")[0];
-    const map = one("#map");
+    one("#show-pairs").click();
+    const map = one("#heat");
     map.focus();
     press(map, "ArrowLeft");
     steps.pair = one("#pair").textContent;
@@ -313,3 +328,237 @@ def test_names_of_topics(docstrings, fitted, tmp_path):
     ]
     assert found["chip"].startswith("topic 3: Sums & products, ") and found["pair"].count("(") >= 2
     assert found["nothing"] == "No topic, no word and no document contains this." and found["scripts"] == 2
+
+
+def test_the_topics_of_a_word_are_beside_the_click(page, tmp_path):
+    script = """
+    const steps = {}, list = () => all("#word-list > tr[data-word]");
+    const box = (element) => element.getBoundingClientRect();
+    const radii = () => all("#map circle").map((circle) => Number(circle.getAttribute("r"))).sort((a, b) => a - b);
+    const before = radii(), row = list()[20], button = row.querySelector("button");
+    button.focus();
+    button.click();
+    steps.below = Math.abs(box(one("#word")).top - box(row).bottom);
+    steps.seen = box(one("#word")).bottom <= win.innerHeight && box(one("#word")).top >= 0;
+    steps.opened = [button.getAttribute("aria-expanded"), one("#word").dataset.word === row.dataset.word,
+      doc.activeElement === button, one("#places-hint").textContent.includes(button.textContent)];
+    steps.circles = radii().join() !== before.join() && radii().at(-1) <= before.at(-1) + 0.1;
+    // The words stay in their order while the slider moves, and the box with its word.
+    type(one("#lambda"), 20);
+    const again = one(`#word-list tr[data-word="${row.dataset.word}"]`);
+    steps.moved = again ? one("#word").closest("tr").previousElementSibling === again
+      : one("#word").parentElement.id === "word-outside";
+    const other = all("#word-topics button").at(-1).dataset.topic;
+    all("#word-topics button").at(-1).click();
+    steps.kept = [one("#words-title").textContent === `Words of topic ${other}`, one("#word").hidden];
+    press(one("#words-title"), "Escape");
+    steps.closed = [one("#word").hidden, all("[aria-expanded=true]").length, all("#word-row").length];
+    list()[3].querySelector("button").click();
+    one("#word-close").focus();
+    one("#word-close").click();
+    steps.focus = doc.activeElement === list()[3].querySelector("button");
+    list()[5].querySelector("button").click();
+    all("#topic-list button")[1].click();
+    steps.another = one("#word").hidden;
+    // A word that the topic does not list is above the list.
+    type(one("#query"), "eigenval");
+    all("#results [data-word]")[0].click();
+    const listed = list().some((each) => each.dataset.word === one("#word").dataset.word);
+    steps.outside = listed || box(one("#word")).bottom <= box(one("#words table")).top + 1;
+    return steps;"""
+    report = run(page, script, tmp_path, height=800)
+    found = report.value
+    assert report.console == [] and report.requests == []
+    assert found["below"] < 8 and found["seen"] and found["opened"] == ["true", True, True, True]
+    assert found["circles"] and found["moved"] and found["kept"] == [True, False] and found["closed"] == [True, 0, 0]
+    assert found["focus"] and found["another"] and found["outside"]
+
+
+def test_the_map_of_topics(page, fitted, docstrings, tmp_path):
+    script = """
+    const circles = () => Object.fromEntries(all("#map g").map((each) => [each.dataset.topic,
+      ["cx", "cy", "r"].map((name) => Number(each.querySelector("circle").getAttribute(name)))]));
+    const current = () => one('#map [aria-current="true"]').dataset.topic;
+    const steps = {circles: circles(), size: [one("#map").clientWidth, one("#map").clientHeight]};
+    steps.tabs = all('#map [tabindex="0"]').length;
+    steps.names = all("#map g").map((each) => each.getAttribute("aria-label"));
+    // A click near a small circle means it.
+    const other = all("#map g").at(-1).dataset.topic, [x, y, r] = circles()[other];
+    const corner = one("#map").getBoundingClientRect();
+    one("#map").dispatchEvent(new win.MouseEvent("click", {bubbles: true, clientX: corner.left + x,
+      clientY: corner.top + y}));
+    steps.clicked = [other, current(), one("#words-title").textContent, all("#map line").length,
+      all("#map text.chosen").length];
+    one('#map [aria-current="true"]').focus();
+    const seen = new Set();
+    for (const key of ["ArrowUp", "ArrowLeft", "ArrowDown", "ArrowRight", "ArrowUp", "ArrowUp", "ArrowDown"]) {
+      press(doc.activeElement, key);
+      seen.add(doc.activeElement.dataset.topic);
+    }
+    steps.moves = seen.size;
+    const focused = doc.activeElement.dataset.topic;
+    press(doc.activeElement, "Enter");
+    steps.entered = [current() === focused, doc.activeElement.dataset.topic === focused];
+    steps.labels = all("#map text[data-label]").map((each) => {
+      const box = each.getBBox();
+      return [box.x, box.y, box.x + box.width, box.y + box.height];
+    });
+    return steps;"""
+    report = run(page, script, tmp_path)
+    found = report.value
+    assert report.console == [] and report.requests == []
+    circles = np.array([found["circles"][str(k)] for k in range(6)])
+    width, height = found["size"]
+    share = shares(fitted, docstrings.data)
+    # The area is in proportion to the share, and circles are inside.
+    np.testing.assert_allclose(circles[:, 2] ** 2 / share, (circles[:, 2] ** 2).sum(), rtol=0.02)
+    assert (circles[:, :2] >= circles[:, 2:]).all() and (circles[:, :2] + circles[:, 2:] <= [width, height]).all()
+    # All distances on the map have one scale.
+    points = np.array(TopicExplorer.from_estimator(fitted, docstrings.data).data["similarity"]["points"])
+    given = np.linalg.norm(points[:, None] - points, axis=2)[np.triu_indices(6, 1)]
+    drawn = np.linalg.norm(circles[:, None, :2] - circles[:, :2], axis=2)[np.triu_indices(6, 1)]
+    np.testing.assert_allclose(drawn / given, (drawn / given).mean(), rtol=0.02)
+    assert found["tabs"] == 1 and all(name.startswith("Topic ") and name.endswith("%") for name in found["names"])
+    k = found["clicked"][0]
+    assert found["clicked"] == [k, k, f"Words of topic {k}", 3, 1]
+    assert found["moves"] > 2 and found["entered"] == [True, True]
+    boxes = np.array(found["labels"])
+    assert len(boxes) >= 3 and (boxes[:, :2] >= -3).all() and (boxes[:, 2:] <= [width + 3, height + 3]).all()
+    for i in range(len(boxes)):
+        for j in range(i):
+            a, b = boxes[i], boxes[j]
+            assert (a[:2] >= b[2:] - 2).any() or (b[:2] >= a[2:] - 2).any()
+
+
+@pytest.mark.filterwarnings("ignore:The GibbsLDA was fitted to a matrix without names")
+@pytest.mark.parametrize("n_topics", [1, 2, 200])
+def test_few_and_many_topics_on_a_phone(n_topics, docstrings, tmp_path):
+    lda = GibbsLDA(n_topics, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=2, random_state=0)
+    page = TopicExplorer.from_estimator(lda.fit(docstrings.data), dates=2000 + np.arange(1638) % 9).to_html()
+    script = """
+    await settled();
+    const box = one("#map").getBoundingClientRect();
+    const steps = {circles: all("#map g").length, outside: all("#map circle").filter((circle) => {
+      const own = circle.getBoundingClientRect();
+      return own.left < box.left - 1 || own.right > box.right + 1 || own.top < box.top - 1
+        || own.bottom > box.bottom + 1;
+    }).length};
+    all("#word-list button")[0].click();
+    one("#show-pairs").click();
+    await pause();
+    steps.widths = [doc.documentElement.scrollWidth, win.innerWidth];
+    steps.jump = [...one("#jump").querySelectorAll("button")].map((button) => {
+      button.click();
+      const top = one(`#${button.dataset.panel}`).getBoundingClientRect().top;
+      return top >= -1 && top < win.innerHeight - 50;
+    });
+    // Numbers and names are not broken or cut in one line.
+    steps.lines = all("#topic-list .id, #similar-list .id").map((each) => each.getClientRects().length);
+    steps.heights = all("#topic-list .id").every((each) => each.offsetHeight < 30);
+    return steps;"""
+    report = run(page, script, tmp_path, width=390, height=844)
+    found = report.value
+    assert report.console == [] and report.requests == []
+    assert found["circles"] == n_topics and found["outside"] == 0
+    assert found["widths"][0] <= found["widths"][1] == 390 and found["jump"] == [True] * 3
+    assert set(found["lines"]) == {1} and found["heights"]
+
+
+def test_names_have_two_lines_and_documents_the_beginnings_of_their_texts(tmp_path):
+    texts = ["apple banana " * 40, "car engine wheel " * 40, "Fruit: apple", "A car."]
+    pipeline = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=20, random_state=0)).fit(texts)
+    names = ["a name of a topic that needs two lines", "another one that is somewhat longer than two lines are " * 3]
+    script = """
+    await settled();
+    const lines = (element) => Math.round(element.clientHeight / parseFloat(win.getComputedStyle(element).lineHeight));
+    return {lines: all("#topic-list .name").map(lines).sort(), documents: text("#document-list .document"),
+      beginnings: text("#document-list .excerpt"), title: one("#document-title").textContent};"""
+    found = run(TopicExplorer.from_estimator(describe(pipeline, texts, topic_names=names)).to_html(), script, tmp_path)
+    assert found.console == []
+    assert found.value["lines"] == [2, 2]
+    d = [int(name.removeprefix("document ")) for name in found.value["documents"]]
+    assert sorted(d) == [0, 1, 2, 3] and found.value["title"] == f"document {d[0]}"
+    whole = [" ".join(texts[each].split()) for each in d]
+    assert found.value["beginnings"] == [text if len(text) <= 120 else text[:119] + "…" for text in whole]
+
+
+def test_long_texts_are_shown_in_portions(tmp_path):
+    text = "apple <b>banana</b> & cherry\n" * 2000
+    pipeline = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=2, random_state=0)).fit([text, "cherry"])
+    script = """
+    const open = async (d) => {
+      type(one("#query"), `${d}`);
+      all("#results [data-document]").find((each) => each.dataset.document === `${d}`).click();
+      await settled();
+    };
+    await open(0);
+    const steps = {first: one("#text").textContent.length, more: one("#more").textContent};
+    while (!one("#more").hidden) one("#more").click();
+    steps.text = one("#text").textContent;
+    steps.tokens = all("#text .token").length;
+    await open(1);
+    steps.short = [one("#text").textContent, one("#more").hidden];
+    return steps;"""
+    report = run(TopicExplorer.from_estimator(pipeline, [text, "cherry"]).to_html(), script, tmp_path)
+    found = report.value
+    assert report.console == [] and report.requests == []
+    assert 20_000 <= found["first"] < 20_100
+    assert found["more"] == f"Show more: {len(text) - found['first']:,} characters are left"
+    assert found["text"] == text and found["tokens"] == 6000 and found["short"] == ["cherry", True]
+
+
+def test_browsers_without_decompression_say_so(page, tmp_path):
+    script = """
+    delete win.DecompressionStream;
+    // Documents of a block that is not unpacked yet.
+    const {documents} = JSON.parse(one("#data").textContent);
+    const first = documents.blocks.at(-1)[0];
+    type(one("#query"), documents.name[first]);
+    all("#results [data-document]")[0].click();
+    await settled();
+    return [one("#document-hint").textContent, text("#document-topics button").length, one("#text").textContent];"""
+    report = run(page, script, tmp_path)
+    hint, chips, text = report.value
+    assert "This browser cannot unpack texts: use one of 2023 or later." in hint and chips and text == ""
+
+
+def test_a_topic_over_time(fitted, docstrings, named, tmp_path):
+    n = docstrings.data.shape[0]
+    years = [None if d % 50 == 0 else 1990 + d % 7 if d % 7 != 3 else 1999 for d in range(n)]
+    page = TopicExplorer.from_estimator(named, dates=years).to_html()
+    script = """
+    one('#topic-list [data-topic="2"]').click();
+    await settled();
+    const steps = {title: one("#periods-title").textContent, hint: one("#periods-hint").textContent};
+    steps.circles = all("#time circle").map((circle) => [Number(circle.getAttribute("cx")),
+      Number(circle.getAttribute("cy"))]);
+    steps.intervals = all("#time .interval").length;
+    steps.trend = all("#time .trend").map((each) => each.getAttribute("points").split(" ").length);
+    steps.labels = text("#time text");
+    steps.rows = all("#period-list tr").map((row) => [...row.children].map((cell) => cell.textContent));
+    steps.document = one("#document-hint").textContent;
+    steps.last = Number(one("#document").dataset.document);
+    return steps;"""
+    report = run(page, script, tmp_path)
+    found = report.value
+    assert report.console == [] and report.requests == []
+    assert found["title"] == "Topic 2 over time" and found["hint"].endswith(" 33 documents have no date.")
+    lengths = np.asarray(docstrings.data.sum(axis=1)).ravel()
+    expected = {}
+    for year in sorted(set(filter(None, years))):
+        own = np.array([each == year for each in years])
+        expected[str(year)] = lengths[own] @ fitted.doc_topic_[own, 2] / lengths[own].sum(), own.sum()
+    assert [row[0] for row in found["rows"]] == list(expected) and found["intervals"] == len(expected) == 7
+    for (_, documents, share, interval), (mean, count) in zip(found["rows"], expected.values(), strict=True):
+        assert int(documents) == count and float(share[:-1]) == pytest.approx(100 * mean, abs=0.051)
+        low, high = (float(each[:-1]) for each in interval.split(" to "))
+        assert low < 100 * mean < high
+    # Gaps are as long as years without documents, and greater shares are higher.
+    x, y = np.array(found["circles"]).T
+    steps = np.diff([int(year) for year in expected])
+    np.testing.assert_allclose(np.diff(x) / steps, np.diff(x)[0] / steps[0], rtol=1e-6)
+    assert (np.argsort(-y) == np.argsort([mean for mean, _ in expected.values()])).all()
+    assert found["trend"] == [3, 3]
+    assert {"1990", "1992", "0%"} <= set(found["labels"])
+    date = years[found["last"]]
+    assert found["document"].startswith(f"{date}. " if date else f"{int(lengths[found['last']])} tokens")

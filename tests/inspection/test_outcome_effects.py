@@ -8,7 +8,7 @@ from scipy.special import expit
 from scipy.stats import binomtest
 from sklearn.linear_model import LinearRegression
 
-from sklda import HDPLDA, CompoundLDA, ConsensusTopics, EmpiricalBayesLDA, GibbsLDA, merge_topics
+from sklda import HDPLDA, CompoundLDA, ConsensusTopics, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, merge_topics
 from sklda._core.composition import LinearModels
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import describe, outcome_effects
@@ -249,6 +249,25 @@ def test_errors_of_topics_are_what_documents_have_in_common():
     # Draws that depend on each other count as fewer, and say less of the spread.
     few = ShareMoments(moments.mean, given[:15], given, np.eye(2, dtype=bool))
     assert 4 <= few.common_variance(forms, np.array([1.0, 0.0]))[1] <= 14
+
+
+def test_a_covariate_that_the_prior_does_not_know_gets_a_warning():
+    """Documents of eight words; the covariate moves the shares."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(600)
+    alpha = np.array([0.6, 0.3, 0.4]) * np.exp(np.outer(x, [0.8, -0.8, 0]))
+    theta = np.array([rng.dirichlet(each) for each in alpha])
+    documents = np.array([rng.multinomial(8, p / p.sum()) for p in theta @ CORPUS.topic_word])
+    y = 3 * theta[:, 1] + 0.5 * rng.standard_normal(600)
+    plain = GibbsLDA(K, max_iter=200, random_state=0).fit(documents)
+    with pytest.warns(UserWarning, match=r"'x0' goes together with the topics.*Fit a CovariateLDA"):
+        table = effects(plain, documents, y, x)
+    assert table["high"].iloc[-1] < 0
+    known = CovariateLDA(K, max_iter=200, random_state=0).fit(documents, covariates=x)
+    table = effects(known, documents, y, x)
+    assert abs(table["estimate"].iloc[-1]) < 3 * table["standard_error"].iloc[-1]
+    # Without such a connection there is none.
+    effects(plain, documents, y, rng.standard_normal(600))
 
 
 def test_the_same_seed_gives_the_same_table():

@@ -10,7 +10,7 @@ from sklda import GibbsLDA
 from sklda._core.distances import jensen_shannon
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import describe, to_pyldavis
-from sklda.inspection._pyldavis import classical_scaling
+from sklda.inspection._scaling import classical_scaling
 
 TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel", ""]
 MODELS = [
@@ -40,12 +40,12 @@ def test_arguments(model):
 def test_points_have_the_distances_of_topics_in_a_plane():
     rng = np.random.default_rng(0)
     phi = rng.dirichlet(np.ones(20), 3)
-    points = classical_scaling(phi)
+    points = classical_scaling(jensen_shannon(phi)).points
     # The Jensen-Shannon distance is Euclidean, so three topics fit into a plane.
     between = np.linalg.norm(points[:, None] - points, axis=2)
     np.testing.assert_allclose(between, jensen_shannon(phi), atol=1e-7)
     for n in (2, 50):
-        points = classical_scaling(rng.dirichlet(np.full(30, 0.1), n))
+        points = classical_scaling(jensen_shannon(rng.dirichlet(np.full(30, 0.1), n))).points
         assert points.shape == (n, 2) and points.dtype == np.float64
 
 

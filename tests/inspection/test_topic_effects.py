@@ -7,6 +7,7 @@ import numpy as np
 import pandas
 import pytest
 import scipy.sparse as sp
+from matplotlib.collections import LineCollection
 from numpy.testing import assert_allclose
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import NMF, LatentDirichletAllocation
@@ -97,7 +98,7 @@ def test_a_formula():
     assert column(table, "term")[:2] == ["intercept", "number"]
     assert column(from_dict, "estimate") == column(table, "estimate")
     shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, data, formula="number", random_state=0)
-    assert shown.ax_.get_xlabel() == "number"
+    assert shown.axes_[0].get_xlabel() == "number"
 
 
 def test_terms_and_bases_of_a_formula_are_those_of_columns():
@@ -125,8 +126,7 @@ def test_a_number_that_a_formula_makes_a_category_has_points(formula):
     shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, data, covariate=name, formula=formula, random_state=0)
     assert shown.values.tolist() == [0, 1, 2]
     # Points with intervals, and no curve.
-    assert len(shown.ax_.containers) == 2
-    assert [text.get_text() for text in shown.ax_.get_xticklabels()] == ["0", "1", "2"]
+    assert all(len(intervals(ax)) == 3 for ax in shown.axes_)
 
 
 def test_a_number_beside_a_category_of_a_formula_has_a_curve():
@@ -161,7 +161,7 @@ def test_a_number_that_a_transformer_makes_a_category_has_points(transformer):
         ("y + s(y, 4)", r"write 'bs\(y, df=5\)'"),
         ("1:5 ~ y", "topics on the left: write 'y'"),
         ("c(1, 2) ~ y", "topics on the left: write 'y'"),
-        ("y + I(y^2)", r"has 'I\(y \^ 2\)', in which \^ is no power .*: write \*\*"),
+        ("y + I(y^2)", r"has 'I\(y \^ 2\)', in which \^ is not a power .*: write \*\*"),
         ("y + {y^2}", r"write \*\*"),
         ("np.exp(`a b`^2)", r"write \*\*"),
         ("as.factor(y)", r"write 'C\(y\)' for a category"),
@@ -360,30 +360,150 @@ def test_displays_show_points_and_curves():
         LDA, COUNTS, np.column_stack([X_NUMBER, GROUPS == "a"]), topics=[0], random_state=0
     )
     assert_allclose(np.ptp(curve.estimate[:, 0]), 2 * abs(column(table, "estimate")[1]))
-    assert (curve.low < curve.estimate).all() and "shrunk to about 9" in curve.ax_.get_ylabel()
-    assert curve.plot(points.ax_).figure_ is points.figure_
+    assert (curve.low < curve.estimate).all() and (curve.attenuation > 0.9).all()
+    assert curve.plot(points.axes_[0]).figure_ is points.figure_
     named = TopicEffectsDisplay.from_estimator(
         LDA, COUNTS, {"n": np.arange(D), "g": GROUPS}, covariate="g", random_state=0
     )
-    assert named.ax_.get_xlabel() == "g"
+    assert named.axes_[-1].get_xlabel() == "mean topic proportion by g"
     whole = TopicEffectsDisplay.from_estimator(
         LDA, COUNTS, np.arange(D), transformer=SplineTransformer(n_knots=3, include_bias=False)
     )
     assert whole.values[1] % 1
     series = pytest.importorskip("pandas").Series(np.arange(D), name="n")
     spline = SplineTransformer(n_knots=3, include_bias=False)
-    assert TopicEffectsDisplay.from_estimator(LDA, COUNTS, series, transformer=spline).ax_.get_xlabel() == "n"
-    # Bands beyond all proportions are cut.
-    assert whole.plot().ax_.get_ylim()[1] <= 1.05
-    beyond = TopicEffectsDisplay(
-        name="n",
-        values=[0.0, 1.0],
-        estimate=np.ones((2, 1)),
-        low=-np.ones((2, 1)),
-        high=3 * np.ones((2, 1)),
-        topics="a",
+    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, series, transformer=spline)
+    assert shown.axes_[0].get_xlabel() == "n"
+
+
+def intervals(ax):
+    """The ends of the lines of intervals, by their places."""
+    found = [
+        each.get_segments() for each in ax.collections if isinstance(each, LineCollection) and each not in rugs(ax)
+    ]
+    return np.concatenate([each for each in found if each])
+
+
+def rugs(ax):
+    """The lines at documents, whose heights are parts of the axes."""
+    return [each for each in ax.collections if each.get_transform() != ax.transData]
+
+
+def marks(ax, marker, face=None):
+    """The x and y of all markers of a kind."""
+    chosen = [line for line in ax.lines if line.get_marker() == marker and face in (None, line.get_markerfacecolor())]
+    return np.concatenate([np.empty((0, 2)), *(line.get_xydata() for line in chosen)])
+
+
+def entries(display):
+    return [] if display.legend_ is None else [text.get_text() for text in display.legend_.get_texts()]
+
+
+def shares(low, estimate, high, values=("a", "b", "c"), **options):
+    """A display of one topic."""
+    rows = {"low": low, "estimate": estimate, "high": high}
+    columns = {name: np.array(each, float)[:, None] for name, each in rows.items()}
+    return TopicEffectsDisplay(name="x", values=values, topics=["0: a topic"], **columns, **options).plot()
+
+
+def test_a_category_has_a_labelled_row_for_each_level():
+    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, GROUPS, random_state=0)
+    for k, ax in enumerate(shown.axes_):
+        assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b", "c"]
+        lines = intervals(ax)
+        assert_allclose(lines[:, 0], np.column_stack([shown.low[:, k], range(3)]))
+        assert_allclose(lines[:, 1], np.column_stack([shown.high[:, k], range(3)]))
+        assert_allclose(marks(ax, "o"), np.column_stack([shown.estimate[:, k], range(3)]))
+        assert ax.get_title(loc="left") == shown.topics[k] and ax.get_xlim()[0] == 0
+    assert entries(shown) == []
+
+
+@pytest.mark.parametrize("treatment", [GROUPS == "a", (GROUPS == "a").astype(int)])
+def test_a_treatment_is_no_line(treatment):
+    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, {"treatment": treatment}, random_state=0)
+    labels = [label.get_text() for label in shown.axes_[0].get_yticklabels()]
+    assert labels == ["treatment = 0", "treatment = 1"]
+    assert not any(len(line.get_xdata()) == 41 for line in shown.axes_[0].lines)
+    assert_allclose(marks(shown.axes_[0], "o")[:, 1], [0, 1])
+
+
+def test_an_unknown_error_is_an_open_point_without_a_line():
+    shown = shares([0.1, np.nan, 0.2], [0.2, 0.5, 0.3], [0.3, np.nan, 0.4])
+    (ax,) = shown.axes_
+    assert_allclose(marks(ax, "o", "white"), [[0.5, 1]])
+    assert_allclose(intervals(ax)[:, 0, 1], [0, 2])
+    assert entries(shown) == ["error unknown"]
+    # A group of one cluster is such a group.
+    clusters = np.where(GROUPS == "c", "all", np.arange(D).astype(str))
+    with pytest.warns(UserWarning, match="depend on one cluster alone"):
+        shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, GROUPS, clusters=clusters, random_state=0)
+    assert_allclose(marks(shown.axes_[0], "o", "white"), [[shown.estimate[2, 0], 2]])
+    curve = shares([0.1, np.nan, np.nan], [0.2, 0.5, 0.3], [0.3, np.nan, np.nan], np.array([1.0, 2, 3]))
+    dashed = [line for line in curve.axes_[0].lines if line.get_linestyle() == "--"]
+    assert_allclose(dashed[0].get_ydata(), [np.nan, 0.5, 0.3])
+    assert entries(curve) == ["error unknown"]
+
+
+@pytest.mark.parametrize("values", [("a", "b", "c"), np.array([1.0, 2.0, 3.0]), np.array([1, 2, 3], dtype=object)])
+def test_nothing_lies_below_0_or_above_100_percent(values):
+    shown = shares([-0.4, 0.2, 0.5], [-0.1, 0.5, 1.2], [0.3, 0.8, 1.6], values, documents=(np.array([1.0, 2, 3]),))
+    (ax,) = shown.axes_
+    is_row = isinstance(values, tuple)
+    low, high = ax.get_xlim() if is_row else ax.get_ylim()
+    assert low == 0 and high == 1
+    axis = 0 if is_row else 1
+    paths = [path.vertices for each in ax.collections if each not in rugs(ax) for path in each.get_paths()]
+    drawn = np.concatenate([*(line.get_xydata() for line in ax.lines), *paths])[:, axis]
+    assert np.nanmin(drawn) == 0 and np.nanmax(drawn) == 1
+    assert "the interval goes on" in entries(shown)
+    if is_row:
+        assert_allclose(marks(ax, "<"), [[0, 0]])
+        assert_allclose(marks(ax, ">"), [[1, 2]])
+    # Nothing is cut of what is inside.
+    assert entries(shares([0.0, 0.1, 0.2], [0.2, 0.3, 0.3], [0.3, 0.8, 1.0], values)) == []
+
+
+def test_a_few_far_documents_do_not_set_the_range_of_a_curve():
+    x = np.linspace(0, 10, 41)
+    low, high = np.full(41, 0.1), np.where(x > 9, 0.9, 0.2)
+    near = np.append(np.linspace(0, 5, 300), 10.0)
+    far = shares(low, np.full(41, 0.15), high, x, documents=(near,))
+    assert far.axes_[0].get_ylim()[1] < 0.25 and "the interval goes on" in entries(far)
+    even = shares(low, np.full(41, 0.15), high, x, documents=(np.linspace(0, 10, 300),))
+    assert even.axes_[0].get_ylim()[1] > 0.9
+
+
+def test_a_rug_has_the_documents():
+    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, np.round(X_NUMBER, 1), random_state=0)
+    ax = shown.axes_[0]
+    (rug,) = rugs(ax)
+    lines = np.array(rug.get_segments())
+    distinct, counts = np.unique(np.round(X_NUMBER, 1), return_counts=True)
+    assert_allclose(lines[:, 0, 0], distinct)
+    assert (lines[:, :, 1] < 0).all()
+    lengths = np.ptp(lines[:, :, 1], axis=1)
+    assert (lengths[counts == counts.max()] > 1.2 * lengths[counts == counts.min()].max()).all()
+    assert "documents" in entries(shown)
+
+
+def test_differences_of_a_category_have_a_row_for_each_topic():
+    shown = TopicEffectsDisplay.from_estimator(
+        LDA, COUNTS, {"g": GROUPS}, covariate="g", difference=("b", "a"), random_state=0
     )
-    assert beyond.plot().ax_.get_ylim() == (-0.1, 1.05)
+    (ax,) = shown.axes_
+    assert [label.get_text() for label in ax.get_yticklabels()] == shown.topics
+    assert ax.get_xlabel().endswith("g: b − a") and "percentage points" in ax.get_xlabel()
+    assert_allclose(marks(ax, "o")[:, 0], shown.estimate[0])
+    low, high = ax.get_xlim()
+    assert -1 <= low < 0 < high <= 1 and len(ax.get_xticks()) > 3
+    format_tick = ax.xaxis.get_major_formatter()
+    assert [format_tick(x) for x in (-0.025, 0.0, 0.1)] == ["−2.5", "0", "+10"]
+
+
+def test_short_documents_have_a_note():
+    attenuations = [(0.95, []), (0.7, ["short documents: 70% of the effects are left"])]
+    for attenuation, expected in attenuations:
+        assert entries(shares([0.1] * 3, [0.2] * 3, [0.3] * 3, attenuation=attenuation)) == expected
 
 
 def test_the_same_seed_gives_the_same_table():
@@ -612,12 +732,12 @@ def test_curves_of_groups_their_differences_and_given_values():
     given = {"covariates": data, "formula": "g * n + x", "n_draws": 2, "random_state": 0}
     groups = TopicEffectsDisplay.from_estimator(LDA, COUNTS, covariate="n", by="g", topics=[0, 1], **given)
     assert groups.estimate.shape == (41, 4)
-    assert [name.partition(", ")[2] for name in groups.topics] == ["g = a", "g = b"] * 2
+    assert groups.groups == ["g = a", "g = b"] and entries(groups)[:2] == groups.groups
     both = TopicEffectsDisplay.from_estimator(
         LDA, COUNTS, covariate="n", by="g", difference=("b", "a"), topics=[0, 1], **given
     )
     assert_allclose(both.estimate, groups.estimate[:, 1::2] - groups.estimate[:, ::2])
-    assert "b − a" in both.ax_.get_ylabel() and both.topics == [name.partition(", ")[0] for name in groups.topics[::2]]
+    assert "g: b − a" in both.axes_[0].get_ylabel() and both.topics == groups.topics
     table = topic_effects(LDA, COUNTS, data, formula="g * n + x", n_draws=2, random_state=0)
     one = TopicEffectsDisplay.from_estimator(
         LDA, COUNTS, covariate="g", difference=("b", "a"), at={"n": 0}, topics=[0, 1], **given
@@ -625,14 +745,14 @@ def test_curves_of_groups_their_differences_and_given_values():
     place = column(table, "term").index("g[b]")
     for name in ("estimate", "low", "high"):
         assert_allclose(getattr(one, name)[0], column(table, name)[place :: len(column(table, "term")) // 2])
-    assert [text.get_text() for text in one.ax_.get_xticklabels()] == ["b − a"]
+    assert one.difference == "g: b − a" and len(one.axes_) == 1
     # At other values of x the curves are higher by its effect.
     low, high = (
         TopicEffectsDisplay.from_estimator(LDA, COUNTS, covariate="n", topics=[0], at={"x": x}, **given) for x in (0, 3)
     )
     assert_allclose(high.estimate - low.estimate, 3 * column(table, "estimate")[column(table, "term").index("x")])
     largest = TopicEffectsDisplay.from_estimator(LDA, COUNTS, covariate="n", by="g", **given)
-    assert len(largest.topics) == 2
+    assert len(largest.topics) == 2 and largest.estimate.shape == (41, 4)
 
 
 def test_curves_end_where_their_group_has_no_documents():

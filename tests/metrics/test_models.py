@@ -34,7 +34,7 @@ def X():
 
 @pytest.fixture(scope="module")
 def lda(X):
-    return GibbsLDA(3, doc_topic_prior=0.1, max_iter=20, snapshot_every=10, random_state=0).fit(X)
+    return GibbsLDA(3, doc_topic_prior=0.1, max_iter=20, random_state=0).fit(X)
 
 
 def halves(X):
@@ -54,7 +54,7 @@ SCORES = {
     "topic_coherence": lambda X, model, as_input: metrics.topic_coherence(model, as_input(X)),
     "topic_diversity": lambda X, model, as_input: metrics.topic_diversity(model, n_words=5),
     "word_association": lambda X, model, as_input: metrics.word_association(model, cue=[0, 1]),
-    "held_out_curve": lambda X, model, as_input: metrics.held_out_curve(model, as_input(X), **FEW).score,
+    "held_out_curve": lambda X, model, as_input: metrics.held_out_curve([model, model], as_input(X), **FEW).score,
     "leave_one_out_score": lambda X, model, as_input: (
         metrics.leave_one_out_score(model, as_input(X), n_draws=10, documents=[0], **FEW).score
     ),
@@ -81,7 +81,6 @@ def test_estimators_pipelines_and_searches(X, lda, score):
 @pytest.mark.parametrize("score", SCORES)
 def test_arrays(X, lda, score):
     arrays = {
-        "held_out_curve": (lda.snapshots_, 0.1),
         "leave_one_out_score": (lda.topic_assignments_, lda.doc_topic_prior_, lda.topic_word_prior_),
         "scorer": SimpleNamespace(components_=lda.components_, doc_topic_prior_=0.1),
     }.get(score, (lda.topic_word_, 0.1))
@@ -111,7 +110,7 @@ def test_column_names_are_those_of_the_fit(X, score):
     """As in `transform`: a frame with its columns in another order, or with other columns, is refused."""
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X.toarray(), columns=VOCABULARY)
-    lda = GibbsLDA(3, doc_topic_prior=0.1, max_iter=20, snapshot_every=10, random_state=0).fit(frame)
+    lda = GibbsLDA(3, doc_topic_prior=0.1, max_iter=20, random_state=0).fit(frame)
     read = READERS[score]
     expected = read(frame, lda, lambda X: X)
     np.testing.assert_array_equal(read(frame, lda, lambda X: X.to_numpy()), expected)
@@ -133,10 +132,10 @@ def test_column_names_are_those_of_the_fit(X, score):
 
 @pytest.mark.parametrize("score", READERS)
 def test_names_of_a_model_of_another_kind(X, score):
-    """A model that is no estimator of scikit-learn has names that count, and else none."""
+    """A model that is not an estimator of scikit-learn has names that count, and else none."""
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X.toarray(), columns=VOCABULARY)
-    lda = GibbsLDA(3, doc_topic_prior=0.1, max_iter=20, snapshot_every=10, random_state=0).fit(frame.to_numpy())
+    lda = GibbsLDA(3, doc_topic_prior=0.1, max_iter=20, random_state=0).fit(frame.to_numpy())
     fitted = {name: value for name, value in vars(lda).items() if name.endswith("_")}
     model = SimpleNamespace(**fitted)
     assert np.isfinite(READERS[score](frame, model, lambda X: X[VOCABULARY])).all()

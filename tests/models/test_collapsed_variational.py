@@ -241,7 +241,7 @@ def test_a_stream_keeps_its_priors(counts, same, first, then, begin):
 
 def test_a_stream_notices_an_array_that_has_changed(counts):
     alpha = np.array([0.1, 1, 5, 2])
-    lda = make(doc_topic_prior=alpha, learn_priors=True).partial_fit(counts)
+    lda = make(doc_topic_prior=alpha, learn_priors="asymmetric").partial_fit(counts)
     # True is the same as "asymmetric".
     lda.set_params(learn_priors="asymmetric").partial_fit(counts)
     alpha[0] = 3

@@ -55,7 +55,7 @@ def test_collections_are_told_apart(corpus, labels, method):
 @pytest.mark.parametrize("method", KINDS)
 @pytest.mark.parametrize("learn", [pytest.param(False, marks=pytest.mark.exhaustive), True])
 def test_the_same_every_time(corpus, labels, method, learn, same_fit):
-    options = {"method": method, "learn_priors": learn, "n_chains": 2, "max_iter": 10}
+    options = {"method": method, "learn_priors": "asymmetric" if learn else False, "n_chains": 2, "max_iter": 10}
     options["topic_word_prior"] = None if learn else 0.1
     fits = [make(n_jobs=n, **options).fit(corpus.data, collections=labels) for n in (None, 2)]
     assert same_fit(*fits)
@@ -70,9 +70,15 @@ def test_the_same_every_time(corpus, labels, method, learn, same_fit):
 @pytest.mark.parametrize(
     "options",
     [
-        {"burn_in": 10, "n_chains": 2, "draw_every": 3, "learn_priors": True, "collection_topic_prior": (2.0, 2.0)},
-        {"burn_in": 10, "method": "langevin", "learn_priors": True, "topic_word_prior": None},
-        {"method": "variational", "learn_priors": True, "topic_word_prior": None, "n_chains": 2},
+        {
+            "burn_in": 10,
+            "n_chains": 2,
+            "draw_every": 3,
+            "learn_priors": "asymmetric",
+            "collection_topic_prior": (2.0, 2.0),
+        },
+        {"burn_in": 10, "method": "langevin", "learn_priors": "asymmetric", "topic_word_prior": None},
+        {"method": "variational", "learn_priors": "asymmetric", "topic_word_prior": None, "n_chains": 2},
     ],
     ids=KINDS,
 )
@@ -145,7 +151,7 @@ def test_what_a_warm_start_may_not_change(corpus, labels, same):
 
 def test_a_warm_start_may_spell_how_priors_are_learnt_in_another_way(corpus, labels):
     lda = make(max_iter=6, warm_start=True, learn_priors="asymmetric").fit(corpus.data, collections=labels)
-    assert lda.set_params(learn_priors=True).fit(corpus.data, collections=labels).n_iter_ == 12
+    assert lda.set_params(learn_priors="asymmetric").fit(corpus.data, collections=labels).n_iter_ == 12
 
 
 def test_draws_of_the_mixtures(corpus, labels):
@@ -294,7 +300,7 @@ def test_gibbs_em_finds_the_priors():
     """gamma and eta of the corpus, from (1, 1 / 3); the spread over corpora is in the benchmark."""
     corpus = make_compound_lda_corpus([60, 60], 40, 3, doc_concentration=0.8, topic_word_prior=0.5, random_state=1)
     truth = [0.8, 0.5]
-    lda = CompoundLDA(3, learn_priors=True, max_iter=1000, random_state=0)
+    lda = CompoundLDA(3, learn_priors="asymmetric", max_iter=1000, random_state=0)
     lda.fit(corpus.data, collections=corpus.collections)
     np.testing.assert_allclose([lda.doc_concentration_, lda.topic_word_prior_], truth, rtol=0.35)
     assert lda.prior_trace_.shape == (1, 1000, 2)
@@ -309,7 +315,12 @@ def test_gibbs_em_finds_the_priors():
 
 @pytest.mark.parametrize("method", KINDS)
 def test_a_prior_that_is_given_stays_fixed(corpus, labels, method):
-    options = {"learn_priors": True, "method": method, "max_iter": 5 if method == "variational" else 30, "n_chains": 2}
+    options = {
+        "learn_priors": "asymmetric",
+        "method": method,
+        "max_iter": 5 if method == "variational" else 30,
+        "n_chains": 2,
+    }
     both = make(topic_word_prior=None, **options).fit(corpus.data, collections=labels)
     assert both.doc_concentration_ != 1.0
     assert both.topic_word_prior_ != 1 / 3
@@ -388,12 +399,13 @@ def test_displays(corpus, labels):
     matplotlib.use("agg")
     lda = make().fit(corpus.data, collections=labels)
     words = [f"w{v}" for v in range(40)]
-    bars = CollectionTopicsDisplay.from_estimator(describe(lda, feature_names=words), topics=[2, 0])
-    assert [text.get_text() for text in bars.ax_.get_legend().get_texts()] == ["arts", "laws", "news"]
-    heights = [patch.get_height() for patch in bars.ax_.patches]
-    np.testing.assert_allclose(heights, lda.collection_topic_[:, [2, 0]].ravel())
+    rows = CollectionTopicsDisplay.from_estimator(describe(lda, feature_names=words), topics=[2, 0])
+    for ax, k in zip(rows.axes_, (2, 0), strict=True):
+        assert [text.get_text() for text in ax.get_yticklabels()] == ["arts", "laws", "news"]
+        np.testing.assert_allclose(ax.lines[0].get_xdata(), lda.collection_topic_[:, k])
+    assert [text.get_text() for text in rows.legend_.get_texts()] == ["± two standard deviations within one chain"]
     lines = CollectionTopicsDisplay.from_estimator(lda, ordered=True)
-    assert len(lines.ax_.containers) == 3
+    assert len(lines.axes_) == 3 and len(lines.axes_[0].lines) == 2
     top = TopicWordsDisplay.from_estimator(describe(lda, feature_names=words), n_words=4, topics=[1])
     best = lda.topic_word_[1].argsort()[::-1][:4]
     assert top.words[0].tolist() == [words[v] for v in best]

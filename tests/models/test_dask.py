@@ -54,7 +54,7 @@ def results(lda):
 
 @pytest.fixture(scope="module")
 def fitted(counts):
-    return make(snapshot_every=2).fit(counts)
+    return make().fit(counts)
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
@@ -74,7 +74,7 @@ def test_metrics(on_dask, fitted, counts):
         lambda: held_out_log_likelihood((phi, alpha), counts, method="particle_filter", random_state=0),
         lambda: predictive_perplexity(fitted, counts, counts, n_sweeps=5, random_state=0),
         lambda: dict(compare_topic_models(fitted, (phi[::-1].copy(), alpha), half, **few)),
-        lambda: dict(held_out_curve(fitted, half, **few)),
+        lambda: dict(held_out_curve([fitted, fitted], half, **few)),
         lambda: dict(leave_one_out_score(fitted, counts, documents=[1, 30, 80], n_draws=10, **few)),
     ):
         assert on_dask(score)
@@ -91,8 +91,8 @@ def test_evidence(on_dask, counts, method):
     "lda",
     [
         CompoundLDA(3, n_chains=2, max_iter=6, random_state=0),
-        EmpiricalBayesLDA(3, n_chains=2, n_tuning=20, max_iter=20, grid_shape=(5, 5), random_state=0),
-        TopicCountLDA(2, 3, n_temperatures=10, n_runs=2, random_state=0),
+        EmpiricalBayesLDA(3, n_chains=2, n_tuning=20, max_iter=20, tempering={"grid_shape": (5, 5)}, random_state=0),
+        TopicCountLDA(2, 3, evidence_params={"n_temperatures": 10, "n_runs": 2}, random_state=0),
     ],
     ids=lambda lda: type(lda).__name__,
 )

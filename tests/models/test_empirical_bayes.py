@@ -20,7 +20,7 @@ from sklda._models.empirical_bayes.settings import run_lengths
 from sklda.datasets import make_lda_corpus
 
 QUICK = {"n_tuning": 40, "max_iter": 120, "random_state": 0}
-SHORT = {"n_tuning": 2, "max_iter": 8, "n_chains": 2, "grid_shape": (3, 3)}
+SHORT = {"n_tuning": 2, "max_iter": 8, "n_chains": 2, "tempering": {"grid_shape": (3, 3)}}
 TRUTH = {"doc_topic_prior": 0.3, "topic_word_prior": 0.5}
 
 
@@ -153,7 +153,7 @@ def away_by_band(exact, level, n_seeds):
             region=REGION,
             n_tuning=50,
             max_iter=700,
-            tol=0,
+            error_ratio=0,
             functionals={"purity": purity},
             random_state=seed,
         )
@@ -251,7 +251,7 @@ def test_tiny_corpora_have_a_result(X, method, n_components):
         ({"region": (1, 2)}, ValueError, "region must be"),
         ({"region": ((0.1, 0.1), (0.1, 1))}, ValueError, "low < high"),
         ({"region": ((0, 1), (0.1, 1))}, ValueError, "between 1e-12"),
-        ({"grid_shape": (1, 5)}, ValueError, "grid_shape must be two whole numbers"),
+        ({"tempering": {"grid_shape": (1, 5)}}, ValueError, "must be two whole numbers"),
         ({"functionals": {"a": 3}}, TypeError, "must be a function"),
         ({"tempering": {"ratio": "none"}}, ValueError, "must be one of"),
         ({"tempering": {"speed": 3}}, ValueError, "no option 'speed'"),
@@ -288,7 +288,7 @@ def test_alpha_comes_before_eta(X, method):
         2,
         method=method,
         region=region,
-        grid_shape=(3, 5),
+        tempering={"grid_shape": (3, 5)},
         functionals=functionals,
         n_chains=2,
         n_tuning=40,
@@ -317,9 +317,12 @@ def test_alpha_comes_before_eta(X, method):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_expectations_have_the_estimator_that_is_asked_for(X):
     """The draws are the same, and their weights are not."""
-    given = {"method": "serial_tempering", "region": ((0.3, 0.8), (1.0, 2.0)), "grid_shape": (3, 3), "n_chains": 2}
+    given = {"method": "serial_tempering", "region": ((0.3, 0.8), (1.0, 2.0)), "n_chains": 2}
     given |= {"functionals": {"purity": purity}, "max_iter": 400, "n_tuning": 40, "random_state": 0}
-    fits = [EmpiricalBayesLDA(2, **given, tempering={"estimator": name}).fit(X) for name in ("mixture", "component")]
+    fits = [
+        EmpiricalBayesLDA(2, **given, tempering={"estimator": name, "grid_shape": (3, 3)}).fit(X)
+        for name in ("mixture", "component")
+    ]
     mixture, component = (lda.posterior_expectation("purity", 0.5, 1.5)[0] for lda in fits)
     assert mixture != component
     assert component == pytest.approx(mixture, abs=0.05)
@@ -355,9 +358,9 @@ def test_progress_is_printed(X, capsys):
 def test_a_fit_ends_when_it_is_precise_enough(X, fitted):
     """A loose tolerance ends it early, with errors below it; a tolerance of zero uses the budget."""
     lengths = {}
-    for tol in (0.0, 0.5):
-        lda = EmpiricalBayesLDA(2, n_tuning=100, max_iter=1200, tol=tol, random_state=0).fit(X)
-        lengths[tol] = lda.prior_trace_.shape[1]
+    for error_ratio in (0.0, 0.5):
+        lda = EmpiricalBayesLDA(2, n_tuning=100, max_iter=1200, error_ratio=error_ratio, random_state=0).fit(X)
+        lengths[error_ratio] = lda.prior_trace_.shape[1]
         errors = [lda.confidence_region(kind=kind).standard_errors for kind in ("monte_carlo", "statistical")]
         assert (errors[0] < 0.5 * errors[1]).all()
         assert fitted.confidence_region(0.999, "statistical").contains(lda.doc_topic_prior_, lda.topic_word_prior_)
@@ -369,7 +372,9 @@ def test_a_fit_ends_when_it_is_precise_enough(X, fitted):
 @pytest.mark.parametrize("max_iter", [1, 16, 150])
 def test_max_iter_binds(X, method, max_iter, sweeps_made):
     """Over all sweeps that a fit makes, those that start chains included; a grid needs a few at the least."""
-    lda = EmpiricalBayesLDA(2, method=method, n_tuning=10, max_iter=max_iter, n_chains=2, tol=0, random_state=0).fit(X)
+    lda = EmpiricalBayesLDA(
+        2, method=method, n_tuning=10, max_iter=max_iter, n_chains=2, error_ratio=0, random_state=0
+    ).fit(X)
     n_sweeps = sweeps_made()
     assert n_sweeps == 2 * max_iter if method == "skeleton" else max_iter < n_sweeps <= 2 * (max_iter + 2)
     # Too few draws give no error.
@@ -379,7 +384,7 @@ def test_max_iter_binds(X, method, max_iter, sweeps_made):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_searches_count_by_the_sweeps_that_they_make(X, sweeps_made):
     """Those of a plan that were not made are left for the chains; without a tolerance, all sweeps are made."""
-    lda = EmpiricalBayesLDA(2, max_iter=4500, n_chains=2, tol=0, random_state=0).fit(X)
+    lda = EmpiricalBayesLDA(2, max_iter=4500, n_chains=2, error_ratio=0, random_state=0).fit(X)
     assert len(lda.mode_log_evidence_)
     # The share of each chain in the searches is rounded up.
     assert 2 * 4500 - 2 < sweeps_made() <= 2 * 4500

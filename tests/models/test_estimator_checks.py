@@ -29,15 +29,15 @@ ESTIMATORS = [
     HDPLDA(20, max_iter=20, n_chains=1),
     CovariateLDA(max_iter=20),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2),
-    TopicCountLDA(1, 2, n_temperatures=2, n_runs=2, max_sweeps=60),
+    TopicCountLDA(1, 2, evidence_params={"n_temperatures": 2, "n_runs": 2}, max_iter=60),
     LabeledLDA(max_iter=10, n_draws=2, fold_in_iter=5),
 ]
 # Other parameters of estimators that are above.
 MORE = [
     GibbsLDA(2, max_iter=5, n_chains=2, n_jobs=2, point_estimate="cgs"),
-    CompoundLDA(2, max_iter=5, method="variational", learn_priors=True),
+    CompoundLDA(2, max_iter=5, method="variational", learn_priors="asymmetric"),
     GibbsLDA(3, max_iter=5, doc_topic_prior=0.1, topic_word_prior=2),
-    CompoundLDA(2, max_iter=5, method="langevin", learn_priors=True, collection_topic_prior=(1, 1)),
+    CompoundLDA(2, max_iter=5, method="langevin", learn_priors="asymmetric", collection_topic_prior=(1, 1)),
     CovariateLDA(2, max_iter=5, n_chains=2, n_jobs=2, coef_scale=1.0, learn_priors=False),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=3, resample="bootstrap", min_prevalence=0.3),
     LabeledLDA(

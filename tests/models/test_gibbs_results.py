@@ -295,7 +295,7 @@ def test_a_warm_start_with_other_learning_is_refused(X):
     with pytest.raises(ValueError, match="learn_priors='asymmetric', but learn_priors is now False"):
         lda.set_params(learn_priors=False).fit(X)
     # True is the same as "asymmetric".
-    lda.set_params(learn_priors=True).fit(X)
+    lda.set_params(learn_priors="asymmetric").fit(X)
 
 
 def test_words_that_the_fit_never_saw():

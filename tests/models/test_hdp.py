@@ -137,6 +137,39 @@ def test_a_number_that_has_not_settled(corpus):
         make(burn_in=0, n_chains=1).fit(corpus.data)
 
 
+@pytest.mark.filterwarnings("ignore:The chains disagree")
+def test_a_number_on_which_chains_disagree(corpus):
+    with pytest.warns(ConvergenceWarning, match="has not settled: .* Means of the chains are from") as caught:
+        lda = make(burn_in=0, n_chains=2).fit(corpus.data)
+    means = lda.traces_["topic_count"].mean(axis=1)
+    texts = [str(each.message) for each in caught]
+    assert any(f"from {means.min():.1f} to {means.max():.1f}." in text for text in texts)
+
+
+def bursts(concentration):
+    """One topic; each document has its own probabilities around it, with this concentration."""
+    rng = np.random.default_rng(0)
+    words = rng.dirichlet(np.full(60, 0.2))
+    own = rng.dirichlet(concentration * words, size=60)
+    return np.array([rng.multinomial(50, each) for each in own])
+
+
+@pytest.mark.filterwarnings("ignore:The chains disagree", "ignore:The number of topics in use")
+def test_repeated_words_bring_eta_to_its_smallest_value():
+    options = {"topic_word_prior": None, "max_iter": 100}
+    with pytest.warns(UserWarning, match=r"is at its smallest value, 0\.05: .* not a property of the corpus"):
+        repeated = make(**options).fit(bursts(1.0))
+    assert repeated.topic_word_prior_ == pytest.approx(0.05)
+    plain = make(**options).fit(bursts(1e4))
+    assert plain.topic_word_prior_ > 0.1
+    # Each document is a topic or several, although all documents have the same words on average.
+    assert repeated.large_topic_count_interval_[0] > 5 * plain.large_topic_count_interval_[1]
+
+
+def test_a_smaller_eta_can_be_given():
+    assert make(topic_word_prior=0.01, max_iter=4).fit(bursts(1.0)).topic_word_prior_ == 0.01
+
+
 @pytest.mark.parametrize("K", [1, 2, 17])
 def test_odd_corpora(K):
     X = np.array([[3, 1, 0], [0, 2, 2], [0, 0, 0], [0, 0, 0], [1, 1, 1]])

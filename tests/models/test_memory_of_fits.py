@@ -172,7 +172,7 @@ def test_fits_of_a_consensus_share_their_corpus_and_are_refused_if_too_large(mon
     many = np.ones((20_000, 1), int)
     with pytest.raises(MemoryError, match=r"^6 fits of 20000 tokens in 20000 documents keep at least 0\.0 GB"):
         ConsensusTopics(NMF(10), n_fits=6, n_splits=0).fit(many)
-    # What is no count gets the message of the fits.
+    # What is not a count gets the message of the fits.
     with pytest.raises(ValueError, match="too large: no word and no document"):
         ConsensusTopics(lda, n_fits=2).fit(np.array([[1, 2], [1e300, 2], [1, 1], [2, 1]]))
 
@@ -231,7 +231,9 @@ ARRAYS = {
         CovariateLDA(3, max_iter=4).fit(X, covariates=np.arange(len(X))).sample_posterior
     ),
     "draws of LabeledLDA": lambda X: LabeledLDA(max_iter=2, n_chains=1).fit(X, np.arange(len(X)) % 2).sample_posterior,
-    "draws of TopicCountLDA": lambda X: TopicCountLDA(1, 2, n_temperatures=2, max_sweeps=50).fit(X).sample_posterior,
+    "draws of TopicCountLDA": lambda X: (
+        TopicCountLDA(1, 2, evidence_params={"n_temperatures": 2}, max_iter=50).fit(X).sample_posterior
+    ),
     "draws of ConsensusTopics": lambda X: (
         ConsensusTopics(GibbsLDA(2, max_iter=4), n_fits=2, min_prevalence=0.1, random_state=0).fit(X).sample_posterior
     ),

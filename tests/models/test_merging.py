@@ -11,6 +11,8 @@ from sklearn.base import clone
 from sklearn.decomposition import NMF
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
@@ -35,7 +37,7 @@ MODELS = {
     "eta": GibbsLDA(5, topic_word_prior=np.linspace(0.1, 0.5, 60).reshape(5, 12), max_iter=20, random_state=0),
     "seeds": GibbsLDA(5, seed_words={0: [3]}, max_iter=20, init="random", random_state=0),
     "empirical": EmpiricalBayesLDA(5, max_iter=60, random_state=0),
-    "count": TopicCountLDA(min_components=5, max_components=6, max_sweeps=3000, random_state=0),
+    "count": TopicCountLDA(min_components=5, max_components=6, max_iter=3000, random_state=0),
     "compound": CompoundLDA(5, max_iter=30, n_chains=2, random_state=0),
     "bound": CompoundLDA(5, max_iter=5, method="variational", random_state=0),
     "variational": CollapsedVariationalLDA(5, max_iter=5, random_state=0),
@@ -212,6 +214,9 @@ def test_pipelines_and_searches():
     merged = merge_topics(pipeline, [[0, 1]])
     assert merged.transform(texts).shape == (8, 3) and pipeline.transform(texts).shape == (8, 4)
     assert merged[0] is pipeline[0] and len(topic_report(merged, texts)) == 3
+    classifier = make_pipeline(*pipeline, LogisticRegression()).fit(texts, [0, 1] * 4)
+    without = merge_topics(FrozenEstimator(classifier), [[0, 1]])
+    assert len(without) == 2 and without.transform(texts).shape == (8, 3) and len(classifier) == 3
     search = GridSearchCV(pipeline, {"gibbslda__n_components": [3]}, cv=2).fit(texts)
     assert merge_topics(search, [[0, 1]]).transform(texts).shape == (8, 2)
 

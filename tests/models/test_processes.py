@@ -56,7 +56,7 @@ def labelled(**parameters):
 
 def scored(score):
     def work(X):
-        lda = GibbsLDA(3, max_iter=10, snapshot_every=5, **GIVEN).fit(X)
+        lda = GibbsLDA(3, max_iter=10, **GIVEN).fit(X)
         return score(lda, X)
 
     return work
@@ -72,7 +72,7 @@ def held_out(method):
 
 PATHS = {
     **{f"GibbsLDA {sampler}": fits(sampler) for sampler in SAMPLERS},
-    "GibbsLDA, seed words": fits("collapsed", seed_words={0: [1]}, snapshot_every=5, init="sequential", n_jobs=2),
+    "GibbsLDA, seed words": fits("collapsed", seed_words={0: [1]}, init="sequential", n_jobs=2),
     "GibbsLDA, one chain": lambda X: GibbsLDA(3, sampler="grouped", max_iter=3, **GIVEN).fit(X).components_,
     "GibbsLDA, 300 topics": lambda X: GibbsLDA(300, n_chains=2, max_iter=3, **GIVEN).fit(X).components_,
     **{
@@ -89,7 +89,7 @@ PATHS = {
     },
     **{
         f"CompoundLDA {method}": lambda X, method=method: (
-            CompoundLDA(3, method=method, n_chains=2, max_iter=5, learn_priors=True, random_state=0)
+            CompoundLDA(3, method=method, n_chains=2, max_iter=5, learn_priors="asymmetric", random_state=0)
             .fit(X, collections=np.arange(70) % 3)
             .components_
         )
@@ -104,9 +104,9 @@ PATHS = {
     "EmpiricalBayesLDA, paper": empirical_bayes(tempering="paper", method="serial_tempering"),
     "EmpiricalBayesLDA full_bayes": empirical_bayes(method="full_bayes"),
     "EmpiricalBayesLDA gibbs_em": empirical_bayes(method="gibbs_em", doc_topic_prior=[1, 1]),
-    "EmpiricalBayesLDA variational_em": empirical_bayes(method="variational_em", max_iter=2, tol=10.0),
+    "EmpiricalBayesLDA variational_em": empirical_bayes(method="variational_em", max_iter=2, error_ratio=10.0),
     "TopicCountLDA": lambda X: (
-        TopicCountLDA(1, 2, max_sweeps=300, n_temperatures=3, n_chains=2, **GIVEN).fit(X).components_
+        TopicCountLDA(1, 2, max_iter=300, evidence_params={"n_temperatures": 3}, n_chains=2, **GIVEN).fit(X).components_
     ),
     **{f"held out {method}": held_out(method) for method in ("ais", "left_to_right", "particle_filter", "chib")},
     "score": scored(lambda lda, X: [lda.transform(X), lda.score_samples(X), lda.perplexity(X)]),
@@ -117,7 +117,7 @@ PATHS = {
             ).log_ratio
         )
     ),
-    "held_out_curve": scored(lambda lda, X: metrics.held_out_curve(lda, X, n_temperatures=2, random_state=0)),
+    "held_out_curve": scored(lambda lda, X: metrics.held_out_curve([lda, lda], X, n_temperatures=2, random_state=0)),
     "leave_one_out_score": lambda X: metrics.leave_one_out_score(
         GibbsLDA(3, max_iter=3, **GIVEN).fit(X[:6]), X[:6], n_temperatures=3, random_state=0
     ),

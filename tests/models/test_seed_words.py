@@ -48,7 +48,7 @@ def test_pseudo_counts_are_relative_to_the_counts_of_the_words(X):
     X = X.tolil()
     X[:, 7] = 0
     X = X.tocsr()
-    lda = fit(X, {0: [2, 7], 2: [2]}, seed_strength=0.5, learn_priors=False)
+    lda = fit(X, {0: {2: 0.5, 7: 0.5}, 2: {2: 0.5}}, learn_priors=False)
     expected = np.full((3, 20), 1 / 3)
     expected[0, 2] += counts[2] / 2
     expected[2, 2] += counts[2] / 2
@@ -151,7 +151,12 @@ BAD = [
     ({"seed_words": {0: ["x"]}, "vocabulary": np.array("x")}, (TypeError, ValueError), "vocabulary"),
     ({"seed_words": {0: ["x"]}, "vocabulary": [["x"]] * 20}, TypeError, "vocabulary"),
     ({"seed_words": {0: ["x"]}, "vocabulary": ["x", "x", *WORDS[2:]]}, ValueError, "vocabulary has 'x' twice"),
-    ({"seed_words": {0: [1]}, "seed_strength": 1e12}, ValueError, "topic_word_prior"),
+    ({"seed_words": {0: {1: 1e12}}}, ValueError, "topic_word_prior"),
+    ({"seed_words": {0: {1: 0}}}, ValueError, r"seed_words\[0\]\[1\] is 0: a strength must be positive"),
+    ({"seed_words": {0: {1: np.nan}}}, ValueError, "a strength must be positive"),
+    ({"seed_words": {0: {1: np.inf}}}, ValueError, "a strength must be positive"),
+    ({"seed_words": {0: {1: "much"}}}, TypeError, r"strengths of seed_words\[0\] must hold real numbers"),
+    ({"seed_words": {0: {"x": 1, 1: 2}}, "vocabulary": ["w", "x", *WORDS[2:]]}, ValueError, "two strengths"),
     ({"seed_words": {0: [1]}, "init": "prune"}, ValueError, "seed_words"),
     ({"seed_words": {0: [1]}, "init": "search"}, ValueError, "init='search' redraws.*seed_words"),
     ({"seed_words": {0: [1]}, "n_components": 2**62}, ValueError, "topics are 32-bit numbers"),
@@ -199,6 +204,11 @@ def test_clones_warm_starts_and_grids(X, same):
     expected = np.full((3, 20), eta[1, 0])
     expected[1, 9] += counts[9]
     np.testing.assert_allclose(lda.topic_word_prior_, expected, rtol=1e-6)
-    search = GridSearchCV(clone(copy), {"seed_strength": [0.1, 1.0, 10.0]}, cv=2, error_score="raise").fit(X)
+    search = GridSearchCV(
+        clone(copy),
+        {"seed_words": [{0: {"word2": strength, "word5": strength}} for strength in (0.1, 1.0, 10.0)]},
+        cv=2,
+        error_score="raise",
+    ).fit(X)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert len(np.unique(search.cv_results_["mean_test_score"])) == 3

@@ -48,19 +48,19 @@ def test_without_warm_start_every_fit_begins_anew(counts, same_fit):
 
 
 def test_nothing_of_an_earlier_fit_stays(counts, same_fit):
-    lda = make(snapshot_every=2).fit(counts)
-    assert lda.snapshots_.shape == (2, 4, 60)
-    assert same_fit(lda.set_params(snapshot_every=None).fit(counts), make().fit(counts))
+    lda = make(n_chains=2).fit(counts)
+    assert lda.topic_stability_.shape == (4,)
+    assert same_fit(lda.set_params(n_chains=1).fit(counts), make().fit(counts))
 
 
 BOX = ((0.05, 5), (0.05, 5))
-EB = EmpiricalBayesLDA(2, n_tuning=2, max_iter=2, n_chains=1, random_state=0, grid_shape=(2, 2))
-COUNT = TopicCountLDA(1, 2, n_temperatures=2, n_runs=1, max_sweeps=300, n_proposals=2, random_state=0)
+EB = EmpiricalBayesLDA(2, n_tuning=2, max_iter=2, n_chains=1, random_state=0, tempering={"grid_shape": (2, 2)})
+COUNT = TopicCountLDA(1, 2, evidence_params={"n_temperatures": 2, "n_runs": 1}, max_iter=300, random_state=0)
 COMPOUND = CompoundLDA(3, max_iter=6, random_state=0)
 WAYS = {
     "GibbsLDA": (
         GibbsLDA(3, max_iter=3, random_state=0),
-        [{"snapshot_every": 1}, {"n_chains": 2}, {"warm_start": True}],
+        [{"n_chains": 2}, {"warm_start": True}],
     ),
     "EmpiricalBayesLDA": (
         EB,
@@ -88,7 +88,7 @@ WAYS = {
             {"draw_every": 1, "warm_start": True},
             {"method": "langevin"},
             {"method": "variational"},
-            {"learn_priors": True},
+            {"learn_priors": "asymmetric"},
             {"collection_topic_prior": (1.0, 1.0)},
         ],
     ),
@@ -136,12 +136,6 @@ def test_an_empirical_bayes_fit_does_not_answer_for_another(counts):
     ):
         with pytest.raises(ValueError, match="does not estimate the marginal likelihood"):
             ask()
-
-
-def test_snapshots_of_two_fits_are_those_of_one(counts, same_fit):
-    lda = make(snapshot_every=2, warm_start=True).fit(counts).fit(counts)
-    assert same_fit(lda, make(snapshot_every=2, max_iter=10).fit(counts))
-    assert lda.snapshot_sweeps_.tolist() == [2, 4, 6, 8, 10]
 
 
 def test_a_fit_without_warm_start_may_be_gone_on_with(counts, same_fit):

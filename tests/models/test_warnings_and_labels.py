@@ -16,7 +16,7 @@ def test_warnings_point_at_the_caller(wrapped, monkeypatch):
     if not wrapped:
         for cls in (TopicCountLDA, CompoundLDA):
             monkeypatch.setattr(cls, "fit", unwrap(cls.fit))
-    count = TopicCountLDA(1, 2, n_temperatures=2, max_sweeps=300, evidence="chib")
+    count = TopicCountLDA(1, 2, evidence_params={"n_temperatures": 2}, max_iter=300, evidence="chib")
     for fit in (
         lambda: count.fit(GOOD),
         lambda: make_pipeline(count).fit(GOOD),

@@ -352,20 +352,18 @@ def test_corpora_of_hardly_anything(kind, docs, n_components):
 @pytest.mark.parametrize("n_jobs", [None, 2])
 @pytest.mark.parametrize("init", ["random", "sequential", "prune"])
 def test_two_fits_are_one_longer_fit(counts, same_fit, sampler, n_jobs, init):
-    whole = make(sampler, n_components=6, learn_priors=False, max_iter=9, init=init, snapshot_every=2).fit(counts)
+    whole = make(sampler, n_components=6, learn_priors=False, max_iter=9, init=init).fit(counts)
     lda = make(
         sampler,
         n_components=6,
         learn_priors=False,
         max_iter=4,
         init=init,
-        snapshot_every=2,
         warm_start=True,
         n_jobs=n_jobs,
     )
     lda = pickle.loads(pickle.dumps(lda.fit(counts)))
     assert same_fit(lda.set_params(max_iter=5, random_state=9).fit(counts), whole)
-    assert len(whole.snapshots_) == 4
 
 
 def test_samplers_may_take_turns(counts):

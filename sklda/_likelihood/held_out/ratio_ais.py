@@ -1,4 +1,4 @@
-"""Ratio-AIS: annealed importance sampling between two models, and between the snapshots of one fit."""
+"""Ratio-AIS: annealed importance sampling between two models, and along several models."""
 
 import itertools
 
@@ -18,8 +18,8 @@ from sklda._likelihood.held_out.document_block import (
 
 # Sweeps under the first model before the first weight of a ratio.
 _BURN_IN = 30
-# Temperatures of the guided AIS for the first snapshot of a curve, as a multiple of those between two snapshots, which
-# are much closer to each other than the guide and the first snapshot.
+# Temperatures of the guided AIS for the first model of a curve, as a multiple of those between two models, which
+# are much closer to each other than the guide and the first model.
 _FIRST_FACTOR = 5
 
 
@@ -57,15 +57,15 @@ def _ratio_block(block, last, last_prior, positions, path, stop):
     return state.log_weights
 
 
-def training_curve(corpus, snapshots, doc_topic_prior, *, n_temperatures, n_runs, seed, n_jobs=None):
-    """Estimates of log p(w_d | phi_s, alpha) for every snapshot phi_s, (n_runs, n_snapshots, n_documents).
+def training_curve(corpus, topic_words, doc_topic_prior, *, n_temperatures, n_runs, seed, n_jobs=None):
+    """Estimates of log p(w_d | phi_s, alpha) for every model phi_s, (n_runs, n_models, n_documents).
 
     The first estimate is that of guided AIS, with five times as many temperatures. Each later one adds the log weight
-    of the convex path from the snapshot before (iteration-AIS, Foulds & Smyth 2014, section 3.2, which starts from the
+    of the convex path from the model before (iteration-AIS, Foulds & Smyth 2014, section 3.2, which starts from the
     prior and not from a guide). Alpha has the shape (1 or n_documents, n_components).
     """
     word_topics, log_scales = [], []
-    for topic_word in snapshots:
+    for topic_word in topic_words:
         rows, word_topic, log_scale = possible_word_rows(corpus, topic_word)
         word_topics.append(word_topic)
         log_scales.append(log_scale)

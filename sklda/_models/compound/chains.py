@@ -1,8 +1,10 @@
 """The chains or variational ascents of a fit of compound LDA: new ones, or those of a fit that is continued."""
 
 from sklda._core import random
+from sklda._core.gibbs_em import BOUNDS
 from sklda._models.compound.hdp import HDPMixtures
 from sklda._models.compound.mixtures import MixtureMStep, Mixtures
+from sklda._models.compound.model import SMALLEST_HDP_ETA
 from sklda._models.compound.variational import VariationalAscent
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.prior_learning import EVERY, LAST_DRAWS, Learner
@@ -27,7 +29,7 @@ def chain_with_mixtures(corpus, priors, seed, model, alpha, gamma):
     hdp = model.concentrations
     chain.steps = [HDPMixtures(model, seed, K) if hdp else Mixtures(model, seed, K, alpha, gamma)]
     if model.learns:
-        m_step = MixtureMStep(model.learn_gamma, model.learn_eta)
+        m_step = MixtureMStep(model.learn_gamma, model.learn_eta, (SMALLEST_HDP_ETA, BOUNDS[1]) if hdp else BOUNDS)
         chain.steps.append(Learner(m_step, **(_with_merges(model) if hdp else {})))
     chain.steps[0].begin(chain)
     return chain

@@ -29,7 +29,7 @@ from sklda._models.parameters import shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainResults, eta_attribute
 from sklda._sampling.point_estimates import check_memory_of_results
-from sklda._sampling.prior_learning import kind_of_learning
+from sklda._sampling.prior_learning import refuse_symmetric
 from sklda._sampling.run_chains import Schedule
 
 
@@ -60,12 +60,12 @@ class CompoundLDA(CollectionsLDA):
         - ``"langevin"``: after every sweep, a Metropolis-adjusted Langevin step for each mixture (section 3.1.2, but in
           the coordinates log phi). It mixes more slowly, and is meant for comparison.
         - ``"variational"``: maximises a lower bound of log p(w) (appendix E); the posterior is approximated.
-    learn_priors : {"asymmetric"} or bool, default="asymmetric"
+    learn_priors : {"asymmetric"} or False, default="asymmetric"
         Whether `doc_concentration` and `topic_word_prior` are learnt if they are None: by Gibbs-EM in the burn-in, or
         in every variational iteration. gamma stays between 1e-6 and 1e6, eta between 1e-5 and 1e4. A value that is
         given stays fixed. The prior of theta, gamma pi_j, differs between topics, so there is no ``"symmetric"``. If X
         has fewer than 1,000 tokens, nothing is learnt: eta and
-        gamma / `n_components` are 0.1 if they are None. True is the same as ``"asymmetric"``.
+        gamma / `n_components` are 0.1 if they are None.
     max_iter : int, default=500
         Sweeps over the corpus of each chain. With ``"variational"``, the largest number of iterations. With
         `warm_start`, the number of further ones.
@@ -96,8 +96,8 @@ class CompoundLDA(CollectionsLDA):
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
     verbose : int, default=0
-        1 shows one line that is updated in a terminal or a notebook, and else prints ten lines; 2 prints a line for
-        every sweep.
+        1 shows one line that is updated in a terminal or a notebook, and otherwise prints ten lines; 2 prints a line
+        for every sweep.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the fit and `transform` after it are the same every time.
 
@@ -239,7 +239,7 @@ class CompoundLDA(CollectionsLDA):
         doc_concentration: float | None = None,
         topic_word_prior: ArrayLike | None = None,
         method: Literal["augmented", "langevin", "variational"] = "augmented",
-        learn_priors: Literal["asymmetric"] | bool = "asymmetric",
+        learn_priors: Literal["asymmetric", False] = "asymmetric",
         max_iter: int = 500,
         burn_in: int | None = None,
         n_draws: int = 15,
@@ -302,7 +302,7 @@ class CompoundLDA(CollectionsLDA):
         self._validate_params()
         if given is None:
             self._warn_of_y(y)
-        learning = kind_of_learning(self.learn_priors, NEVER_SYMMETRIC)
+        refuse_symmetric(self.learn_priors, NEVER_SYMMETRIC)
         corpus = self._training_corpus(X)
         labels, collection_of = encode(given, corpus)
         warn_of_many_collections(labels, collection_of)
@@ -317,7 +317,7 @@ class CompoundLDA(CollectionsLDA):
                 collection_topic_prior=self.collection_topic_prior,
                 doc_concentration=self.doc_concentration,
                 topic_word_prior=self.topic_word_prior,
-                learn_priors=learning,
+                learn_priors=self.learn_priors,
                 n_tokens=corpus.n_tokens,
                 max_iter=self.max_iter,
                 burn_in=self.burn_in,
@@ -330,7 +330,7 @@ class CompoundLDA(CollectionsLDA):
             if self.method == "variational":
                 # An ascent and its state have the proportions, and an iteration three more arrays of their size.
                 n_rows = (2 * self.n_chains + 3) * corpus.n_documents
-            check_memory_of_results(corpus, self.n_components, 0, self.n_chains, self.n_draws, n_rows)
+            check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws, n_rows)
 
             known = {
                 "collections_": labels,

@@ -24,6 +24,7 @@ from sklda._models.compound.results import (
     hdp_attributes,
     mixture_attributes,
     record_of_mixtures,
+    warn_of_smallest_eta,
     warn_of_truncation,
     warn_of_unsettled_count,
 )
@@ -32,7 +33,7 @@ from sklda._models.parameters import shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainResults, eta_attribute
 from sklda._sampling.point_estimates import check_memory_of_results
-from sklda._sampling.prior_learning import kind_of_learning
+from sklda._sampling.prior_learning import refuse_symmetric
 from sklda._sampling.run_chains import Schedule
 
 _CONCENTRATION = [None, Interval(Real, 0, None, closed="neither"), tuple]
@@ -46,11 +47,16 @@ class HDPLDA(CollectionsLDA):
     mixture pi_j, which is Dirichlet(b pi_0); with one, it is pi_0 itself. The topic proportions of a document of
     collection j are Dirichlet(gamma pi_j).
 
-    The number of topics in use grows with the corpus. `TopicCountLDA` estimates the number of topics of LDA instead.
+    The number of topics in use is that of this model, and not a property of the corpus. It grows with the corpus, and
+    is too large if the corpus is not a draw of the model (Miller & Harrison 2013; Cai, Campbell & Broderick 2021). In
+    real texts a word that occurs in a document is likely to occur there again, and the model takes such repetitions for
+    topics. Chains then agree on about how many topics there are, but only in part on which. Use
+    `large_topic_count_interval_` as a rough size, and the topics that most chains have: those with a large
+    `topic_prevalence_`. `TopicCountLDA` estimates the number of topics of LDA instead.
 
     Parameters
     ----------
-    n_components : int, default=200
+    n_components : int, default=500
         The largest number of topics. Take several times as many as are in use; a topic that is not in use costs little.
     topic_concentration : float or tuple (shape, rate), default=None
         a. With a larger value, more topics are in use. A number is between 1e-6 and 1e6 and stays fixed; a pair is a
@@ -64,9 +70,10 @@ class HDPLDA(CollectionsLDA):
     topic_word_prior : float or array-like of shape (n_features,), default=None
         eta, the Dirichlet parameter per word of a topic, which the topics share. None: 0.1, the first value if it is
         learnt.
-    learn_priors : {"asymmetric"} or bool, default="asymmetric"
-        Whether `topic_word_prior` is learnt if it is None, by Gibbs-EM in the burn-in, between 1e-5 and 1e4. If X has
-        fewer than 1,000 tokens, it is not. True is the same as ``"asymmetric"``.
+    learn_priors : {"asymmetric"} or False, default="asymmetric"
+        Whether `topic_word_prior` is learnt if it is None, by Gibbs-EM in the burn-in, between 0.05 and 1e4. If X has
+        fewer than 1,000 tokens, it is not. In real texts it usually ends at 0.05, and the number of topics depends on
+        this bound. A smaller value can be given, but chains then agree on fewer topics.
     max_iter : int, default=500
         Sweeps over the corpus of each chain. With `warm_start`, the number of further ones.
     burn_in : int, default=None
@@ -171,8 +178,8 @@ class HDPLDA(CollectionsLDA):
         If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps, or that of
         the number of topics in use is above 1.5.
     UserWarning
-        If more than half of the topics are in use. If more than 10 collections are fractional numbers, or most of more
-        than 10 have a single document.
+        If more than half of the topics are in use. If `topic_word_prior` was learnt and ended at 0.05 in all chains. If
+        more than 10 collections are fractional numbers, or most of more than 10 have a single document.
 
     See Also
     --------
@@ -183,6 +190,12 @@ class HDPLDA(CollectionsLDA):
     ----------
     Teh, Jordan, Beal & Blei (2006). Hierarchical Dirichlet processes. Journal of the American Statistical Association
     101.
+
+    Miller & Harrison (2013). A simple example of Dirichlet process mixture inconsistency for the number of components.
+    Advances in Neural Information Processing Systems 26.
+
+    Cai, Campbell & Broderick (2021). Finite mixture models do not reliably learn the number of components. Proceedings
+    of the 38th International Conference on Machine Learning.
 
     George, Xia & Michailidis (2019). Analyses of multi-collection corpora via compound topic modeling.
 
@@ -231,13 +244,13 @@ class HDPLDA(CollectionsLDA):
 
     def __init__(
         self,
-        n_components: int = 200,
+        n_components: int = 500,
         *,
         topic_concentration: float | tuple[float, float] | None = None,
         collection_concentration: float | tuple[float, float] | None = None,
         doc_concentration: float | tuple[float, float] | None = None,
         topic_word_prior: ArrayLike | None = None,
-        learn_priors: Literal["asymmetric"] | bool = "asymmetric",
+        learn_priors: Literal["asymmetric", False] = "asymmetric",
         max_iter: int = 500,
         burn_in: int | None = None,
         n_draws: int = 15,
@@ -300,7 +313,7 @@ class HDPLDA(CollectionsLDA):
         self._validate_params()
         if given is None:
             self._warn_of_y(y)
-        learning = kind_of_learning(self.learn_priors, NEVER_SYMMETRIC)
+        refuse_symmetric(self.learn_priors, NEVER_SYMMETRIC)
         corpus = self._training_corpus(X)
         labels, collection_of = encode(given, corpus)
         warn_of_many_collections(labels, collection_of)
@@ -319,7 +332,7 @@ class HDPLDA(CollectionsLDA):
                 concentrations,
                 n_components=self.n_components,
                 topic_word_prior=self.topic_word_prior,
-                learn_priors=learning,
+                learn_priors=self.learn_priors,
                 n_tokens=corpus.n_tokens,
                 max_iter=self.max_iter,
                 burn_in=self.burn_in,
@@ -329,7 +342,7 @@ class HDPLDA(CollectionsLDA):
             priors = Priors.make(1.0, model.eta, self.n_components, corpus.n_features)
             # alpha has a row for each collection, twice while it changes.
             n_rows = (self.n_chains + 1) * len(labels)
-            check_memory_of_results(corpus, self.n_components, 0, self.n_chains, self.n_draws, n_rows)
+            check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws, n_rows)
 
             known = {
                 "collections_": labels,
@@ -349,6 +362,8 @@ class HDPLDA(CollectionsLDA):
             results = self._results_of(chains)
             del chains  # They have arrays for sweeps.
             results.warn_of_disagreement()
+            if model.learn_eta:
+                warn_of_smallest_eta(results)
             warn_of_truncation(results, self.n_components)
             warn_of_unsettled_count(results)
             return run.take(self._attributes_of(results, known))

@@ -225,10 +225,13 @@ class MixtureMStep:
     ----------
     learn_gamma, learn_eta : bool
         A prior that is not learnt keeps its value.
+    eta_bounds : tuple of (float, float)
+        eta is learnt between these.
     """
 
     learn_gamma: bool = True
     learn_eta: bool = True
+    eta_bounds: tuple = BOUNDS
 
     def present(self, chain):
         """log (gamma, eta)."""
@@ -258,7 +261,7 @@ class MixtureMStep:
             log_gamma = newton_on_log(partial(_log_topics, draws), log_gamma, LEARNT_GAMMA)
         if self.learn_eta:
             counts = CountHistograms.stack([draw.counts for draw in draws])
-            log_eta = newton_on_log(counts.word_part, log_eta, BOUNDS)
+            log_eta = newton_on_log(counts.word_part, log_eta, self.eta_bounds)
         return np.array([log_gamma, log_eta])
 
 

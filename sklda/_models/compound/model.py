@@ -102,6 +102,9 @@ PRIORS = {
     "collection_concentration": (1.0, 0.1),
     "doc_concentration": (1.0, 1.0),
 }
+# eta is learnt above this value. Real texts repeat words within documents more often than the model does, and with a
+# smaller eta each such repetition can be a topic: chains then disagree on which topics there are.
+SMALLEST_HDP_ETA = 0.05
 # A concentration begins at its prior mean, within these bounds.
 _FIRST = (1e-3, 1e3)
 
@@ -344,7 +347,7 @@ class CompoundModel(Aligned):
         burn_in,
         earlier=None,
     ):
-        """From the parameters of `HDPLDA`. alpha is a / `n_components`. `earlier` as in `make`.
+        """From the parameters of `HDPLDA`, where alpha is a / `n_components`; `earlier` is as in `make`.
 
         Raises
         ------

@@ -9,7 +9,7 @@ from sklda._core.names import listed, read_labels
 from sklda._core.warn import warn
 from sklda._models.compound.hdp import RECORDED, shown_draws, shown_mixtures
 from sklda._models.compound.mixtures import Mixtures
-from sklda._models.compound.model import document_prior
+from sklda._models.compound.model import SMALLEST_HDP_ETA, document_prior
 from sklda._models.results import FitResults, total_variance
 from sklda._sampling.draws import draw_dirichlets
 from sklda._sampling.run_chains import best_chain, in_rows
@@ -174,6 +174,18 @@ def warn_of_truncation(results, n_components):
         )
 
 
+def warn_of_smallest_eta(results):
+    """Warn if all chains learnt the smallest eta that they can learn, so that the number of topics follows from it."""
+    # A bound of the logarithm has a rounding error.
+    if all(record["topic_word_prior_"] < 1.0001 * SMALLEST_HDP_ETA for record in results.records):
+        warn(
+            f"topic_word_prior was learnt and is at its smallest value, {SMALLEST_HDP_ETA}: topics have few words, or "
+            "words are repeated within documents more often than in the model, as in most real texts. With such "
+            "repetitions, the number of topics depends on this value and is not a property of the corpus: "
+            "give topic_word_prior to choose how finely topics are divided. With a larger one there are fewer topics."
+        )
+
+
 def warn_of_unsettled_count(results):
     """Warn if the number of topics in use differs between chains, or between the halves of their draws."""
     counts, r_hat = results.traces["topic_count"][:, results.n_burn_in :], results.diagnostics["topic_count"].r_hat
@@ -185,9 +197,12 @@ def warn_of_unsettled_count(results):
     bias = (
         "" if abs(last - first) < counts.std() / 2 else f", so it is probably too {'high' if last < first else 'low'}"
     )
+    means = counts.mean(axis=1)
+    chains = f" Means of the chains are from {means.min():.1f} to {means.max():.1f}." if len(means) > 1 else ""
     warn(
-        f"The number of topics in use has not settled: its R-hat is {r_hat:.2f}, and its mean is {first:.1f} in the "
-        f"first half of the draws and {last:.1f} in the second{bias}. Its interval may be too narrow. Make max_iter "
-        "larger, or n_chains.",
+        f"The number of topics in use has not settled: its R-hat is {r_hat:.2f}. Its mean is {first:.1f} in the first "
+        f"half of the draws and {last:.1f} in the second{bias}.{chains} Its interval may be too narrow. Make "
+        "max_iter larger, or n_chains. In most real texts no length settles it: topic_prevalence_ has the part of the "
+        "chains that have each topic.",
         ConvergenceWarning,
     )

@@ -26,6 +26,7 @@ from sklda._models.covariates.coefficients import (
     Columns,
     CovariateModel,
     chain_with_coefficients,
+    check_memory_of_regressions,
     check_size,
     continued,
     prior_of,
@@ -38,7 +39,7 @@ from sklda._models.results import ChainAttributes, ChainResults, eta_attribute, 
 from sklda._sampling.annealed_start import Annealing
 from sklda._sampling.draws import variance_of_draws
 from sklda._sampling.point_estimates import check_memory_of_results
-from sklda._sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR, kind_of_learning
+from sklda._sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR, refuse_symmetric
 from sklda._sampling.run_chains import Schedule, burn_in_of, check_burn_in
 
 # Bounds of sigma, in units of log alpha. The smaller one has no effect of a covariate, and the larger one no shrinkage.
@@ -74,10 +75,10 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         2. None: ``1 / n_components``. A text such as ``"50/K"`` and a function of the number of topics follow it.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
         eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, the first value if it is learnt.
-    learn_priors : {"asymmetric"} or bool, default="asymmetric"
+    learn_priors : {"asymmetric"} or False, default="asymmetric"
         Whether `topic_word_prior` is learnt if it is None, by Gibbs-EM in the burn-in. If X has fewer than 1,000
         tokens, it is not learnt: eta and the median of alpha are 0.1 if they are None. The coefficients are always
-        drawn. True is the same as ``"asymmetric"``.
+        drawn.
     max_iter : int, default=500
         Sweeps over the corpus of each chain. With `warm_start`, the number of further ones.
     burn_in : int, default=None
@@ -104,8 +105,8 @@ class CovariateLDA(ChainAttributes, BaseLDA):
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
     verbose : int, default=0
-        1 shows one line that is updated in a terminal or a notebook, and else prints ten lines; 2 prints a line for
-        every sweep.
+        1 shows one line that is updated in a terminal or a notebook, and otherwise prints ten lines; 2 prints a line
+        for every sweep.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the fit and `transform` after it are the same every time.
 
@@ -249,7 +250,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         coef_scale: float | None = None,
         doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
-        learn_priors: Literal["asymmetric"] | bool = "asymmetric",
+        learn_priors: Literal["asymmetric", False] = "asymmetric",
         max_iter: int = 500,
         burn_in: int | None = None,
         n_draws: int = 15,
@@ -308,7 +309,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             document, or a missing or masked value. If a parameter is out of range. With `warm_start`, if X, the
             covariates or a parameter are not those of the previous fit.
         TypeError
-            If covariates are no array or data frame, or a parameter is of the wrong type.
+            If covariates are neither an array nor a data frame, or a parameter is of the wrong type.
         """
         given = self._read_covariates(X, covariates)
         self._validate_params()
@@ -317,7 +318,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             design, columns = None, np.zeros((corpus.n_documents, 0))
             if given is not None:
                 design = design_of(given, corpus.n_documents, self.formula, self.transformer, intercept=False)
-                check_size(design, self.n_components)
+                check_size(design)
                 columns = design.matrix(given, corpus.n_documents)
             elif self.formula is not None or self.transformer is not None:
                 kind = "transformer" if self.formula is None else "formula"
@@ -327,9 +328,10 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             if run.former is not None:
                 self._check_same_covariates(terms, columns)
             model, priors = self._model_and_eta(corpus, standardised.distinct, run.former)
+            check_memory_of_regressions(model)
             # alpha has a row for each distinct row of the covariates; twice while it changes.
             n_rows = (self.n_chains + 1) * len(model.rows)
-            check_memory_of_results(corpus, self.n_components, 0, self.n_chains, self.n_draws, n_rows)
+            check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws, n_rows)
             if design is None:
                 give = "Give them with fit(X, covariates=...)."
                 if y is not None:
@@ -370,7 +372,8 @@ class CovariateLDA(ChainAttributes, BaseLDA):
     def _model_and_eta(self, corpus, distinct, former):
         """The model of the coefficients, and `Priors` with eta."""
         K, sigma = self.n_components, self.coef_scale
-        learns = bool(kind_of_learning(self.learn_priors, "alpha differs between topics and documents"))
+        refuse_symmetric(self.learn_priors, "alpha differs between topics and documents")
+        learns = bool(self.learn_priors)
         if sigma is not None and not _SIGMA[0] <= sigma <= _SIGMA[1]:
             raise ValueError(f"coef_scale = {sigma:g}: it must lie between {_SIGMA[0]:g} and {_SIGMA[1]:g}.")
         first = 1.0 / K
@@ -429,7 +432,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         has_topics = results.has_topics(normalised(found["components_"]))
         for name in ("coef", "intercept"):
             draws = results.in_order(f"{name}_draws_", (slice(None),))
-            # A chain that does not have a topic does not speak for it.
+            # A chain that lacks a topic says nothing about it.
             for own, has in zip(draws, has_topics, strict=True):
                 own[:, ~has] = np.nan
             means, variances = [each.mean(axis=0) for each in draws], [variance_of_draws(each) for each in draws]

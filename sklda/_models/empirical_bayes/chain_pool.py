@@ -119,7 +119,7 @@ class ChainPool:
         if self.settings.tempering.estimator == "simple":
             alphas, etas = np.sqrt([[low * high] for low, high in region])
             return Grid(self.corpus, K, alphas, etas)
-        shape = [(n - 1) * refinement + 1 for n in self.settings.grid_shape]
+        shape = [(n - 1) * refinement + 1 for n in self.settings.tempering.grid_shape]
         return Grid.over(self.corpus, K, region, shape)
 
     @property

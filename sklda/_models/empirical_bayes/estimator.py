@@ -49,8 +49,9 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     3. Every chain is swept at nine fixed points: the median h of the chains, and 1.25 and 2.5 standard deviations of
        log alpha and of log eta to either side.
     4. Reverse logistic regression of all draws (Geyer 1994) gives log m(h), its maximum, curvature and errors.
-    5. Longer rounds of steps 3 and 4 follow around the maximum until it is precise (`tol`). If it lies away from the
-       inner points, Gibbs-EM goes on first; if that does not help, the Monte Carlo errors contain the distance.
+    5. Longer rounds of steps 3 and 4 follow around the maximum until it is precise (`error_ratio`). If it lies away
+       from the inner points, Gibbs-EM goes on first; if that does not help, the Monte Carlo errors contain the
+       distance.
     6. If chains disagree, log m is the mean of their curves, weighted by the probabilities of their modes, and errors
        contain the spread.
     7. The chains continue with the priors at the maximum, and their draws give the topics.
@@ -76,14 +77,11 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         learn h; for variational EM, the largest number of M-steps. None: 3e8 divided by the number of tokens, or 1.2e8
         with more than 60,000, between 1000 and 24,000. On a grid it is between 400 and 5000, for the EM methods between
         30 and 1000.
-    tol : float, default=0.25
+    error_ratio : float, default=0.25
         A skeleton ends when the Monte Carlo standard errors of log h are below this share of the statistical ones, or
         below 0.01, which is one percent of a prior. It also ends if more sweeps cannot help, because the chains are in
         different modes of the topic assignments, or the corpus has no topics to find. 0: it ends after `max_iter`
         sweeps; those that no longer help to find the maximum are made there.
-    grid_shape : (int, int), default=(11, 11)
-        Number of values of alpha and of eta on the grid of serial tempering. The grid of full Bayes is wider, and has
-        three more values between neighbours.
     region : ((float, float), (float, float)), default=None
         ((alpha_low, alpha_high), (eta_low, eta_high)): the bounds of the priors, and the region of a grid. None:
         between 1e-5 and 1e4; a grid lies around the maximum.
@@ -99,6 +97,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         - ``"index"``: "full_conditional" or "neighbours" (equation 2.8)
         - ``"tuning"``: "stochastic_approximation" or "restarts" (equation 2.16)
         - ``"estimator"``: "mixture" (equation 2.10), "component" (2.17) or "simple" (2.1, from one h)
+        - ``"grid_shape"``: the numbers of values of alpha and of eta on the grid, (11, 11). The grid of full Bayes is
+          wider, and has three more values between neighbours.
     doc_topic_prior, topic_word_prior : float, default=None
         The first alpha and eta of the search. None: ``1 / n_components``. `doc_topic_prior` may be a text such as
         ``"5/K"`` or a function of the number of topics. With ``method="gibbs_em"``, it may be an array of shape
@@ -224,8 +224,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         "method": [StrOptions({*METHODS, *EM_METHODS})],
         "n_tuning": [None, POSITIVE],
         "max_iter": [None, POSITIVE],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "grid_shape": ["array-like"],
+        "error_ratio": [Interval(Real, 0, None, closed="left")],
         "region": [None, "array-like"],
         "functionals": [None, Mapping],
         "tempering": [None, StrOptions({"paper"}), dict],
@@ -239,8 +238,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         method: Literal["skeleton", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"] = "skeleton",
         n_tuning: int | None = None,
         max_iter: int | None = None,
-        tol: float = 0.25,
-        grid_shape: tuple[int, int] = (11, 11),
+        error_ratio: float = 0.25,
         region: ArrayLike | None = None,
         functionals: dict[str, Callable[..., float]] | None = None,
         tempering: dict[str, Any] | Literal["paper"] | None = None,
@@ -258,8 +256,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         self.method = method
         self.n_tuning = n_tuning
         self.max_iter = max_iter
-        self.tol = tol
-        self.grid_shape = grid_shape
+        self.error_ratio = error_ratio
         self.region = region
         self.functionals = functionals
         self.tempering = tempering
@@ -312,8 +309,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
                 n_tuning=n_tuning,
                 max_iter=max_iter,
                 n_draws=self.n_draws,
-                tol=self.tol,
-                grid_shape=self._checked_shape(),
+                error_ratio=self.error_ratio,
                 region=WIDEST if region is None else region,
                 grid_is_region=region is not None,
                 tempering=Tempering.make(self.tempering),
@@ -321,7 +317,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
             )
             # A variational ascent has its parameters, counts, expected logarithms, and the terms of its bound.
             n_rows = 8 * (corpus.n_documents + corpus.n_features) if self.method == "variational_em" else 0
-            check_memory_of_results(corpus, self.n_components, 0, n_chains, self.n_draws, n_rows)
+            check_memory_of_results(corpus, self.n_components, n_chains, self.n_draws, n_rows)
 
             known = {"_fold_in_seed_": run.fold_in_seed}
             n_sweeps = settings.most_sweeps(self.method)
@@ -389,12 +385,6 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         if (region[:, 0] >= region[:, 1]).any():
             raise ValueError(f"region must have low < high for both priors, got {self.region!r}.")
         return tuple((float(low), float(high)) for low, high in region)
-
-    def _checked_shape(self):
-        shape = np.asarray(self.grid_shape)
-        if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 2).any():
-            raise ValueError(f"grid_shape must be two whole numbers, both at least 2, got {self.grid_shape!r}.")
-        return tuple(shape.tolist())
 
     def summary(self) -> str:
         """The priors that were found, with their intervals, in a sentence.

@@ -67,20 +67,20 @@ class Maximum:
         """Whether log alpha and log eta have finite errors, (2,)."""
         return np.isfinite(np.diag(self.statistical))
 
-    def excess_error(self, tol):
+    def excess_error(self, error_ratio):
         """The larger ratio of the Monte Carlo errors to those that are allowed.
 
-        It is infinite if neither is finite, or if the maximum is extrapolated. Allowed is the share `tol` of the
-        statistical error, or `FINE_ENOUGH` if that is larger.
+        It is infinite if neither is finite, or if the maximum is extrapolated. Allowed is the share `error_ratio` of
+        the statistical error, or `FINE_ENOUGH` if that is larger.
         """
         inside = self.interior
-        if tol == 0 or not inside.any():
+        if error_ratio == 0 or not inside.any():
             return np.inf
-        if tol == np.inf:
+        if error_ratio == np.inf:
             return 0.0
         if self.extrapolated:
             return np.inf
-        allowed = np.maximum(tol * np.sqrt(np.diag(self.statistical)[inside]), FINE_ENOUGH)
+        allowed = np.maximum(error_ratio * np.sqrt(np.diag(self.statistical)[inside]), FINE_ENOUGH)
         return float((np.sqrt(np.diag(self.monte_carlo)[inside]) / allowed).max())
 
 

@@ -71,7 +71,7 @@ def estimate(pool: ChainPool, method: str) -> MarginalLikelihoodEstimate:
         found = _by_skeleton(pool, beginning, n_last)
     else:
         found = _on_grid(pool, beginning, method, n_last)
-    if method == "skeleton" and settings.tol == 0:
+    if method == "skeleton" and settings.error_ratio == 0:
         # The sweeps that no longer help to find the maximum are made there.
         n_last = max(n_last, pool.left)
     pool.finish([found.maximum.log_h] * len(pool.chains), n_last)
@@ -86,7 +86,11 @@ def _by_skeleton(pool: ChainPool, beginning: Beginning, n_last: int) -> Marginal
     reserved = n_last + n_functionals
 
     skeleton = find_maximum(
-        pool, beginning.log_h, reserved=reserved, tol=settings.tol, several_modes=beginning.several_modes
+        pool,
+        beginning.log_h,
+        reserved=reserved,
+        error_ratio=settings.error_ratio,
+        several_modes=beginning.several_modes,
     )
     skeleton = resolve(pool, skeleton, reserved=reserved, shares=beginning.shares, seed=random.child(pool.seed, 2))
     functionals = _functionals_around(pool, skeleton, n_functionals) if n_functionals else None
@@ -117,7 +121,7 @@ def _on_grid(pool: ChainPool, beginning: Beginning, method: str, n_last: int) ->
         pool,
         beginning.log_h,
         reserved=(pool.left + n_last) // 2,
-        tol=np.inf,
+        error_ratio=np.inf,
         several_modes=beginning.several_modes,
     )
     region = settings.region if settings.grid_is_region else region_of(placed.curve, placed.region)

@@ -53,6 +53,8 @@ class Tempering:
     # Equation 2.10, equation 2.17, or equation 2.1 from chains at one h. With the last two, draws far from h have
     # nearly no weight, so that over a wide grid the errors are understated.
     estimator: str = "mixture"
+    # The numbers of values of alpha and of eta on the grid.
+    grid_shape: tuple[int, int] = (11, 11)
 
     ALLOWED = {
         "ratio": ("collapsed", "augmented"),
@@ -70,12 +72,24 @@ class Tempering:
             return cls(ratio="augmented", index="neighbours", tuning="restarts", estimator="mixture")
         if not isinstance(given, dict):
             raise TypeError(f"tempering must be None, 'paper' or a dict, got {given!r}.")
+        options = dict(given)
+        if "grid_shape" in options:
+            shape = np.asarray(options["grid_shape"])
+            if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 2).any():
+                raise ValueError(
+                    f"tempering['grid_shape'] must be two whole numbers, both at least 2, got {given['grid_shape']!r}."
+                )
+            options["grid_shape"] = tuple(shape.tolist())
         for name, value in given.items():
+            if name == "grid_shape":
+                continue
             if name not in cls.ALLOWED:
-                raise ValueError(f"tempering has no option {name!r}; its options are {sorted(cls.ALLOWED)}.")
+                raise ValueError(
+                    f"tempering has no option {name!r}; its options are {sorted([*cls.ALLOWED, 'grid_shape'])}."
+                )
             if value not in cls.ALLOWED[name]:
                 raise ValueError(f"tempering[{name!r}] must be one of {cls.ALLOWED[name]}, got {value!r}.")
-        return cls(**given)
+        return cls(**options)
 
     @property
     def augmented(self):
@@ -91,8 +105,7 @@ class Settings:
     n_draws: int = 15  # draws at the maximum that are kept
     # A skeleton ends when the Monte Carlo errors of log h are below this share of the statistical ones, or below
     # `FINE_ENOUGH`.
-    tol: float = 0.25
-    grid_shape: tuple = (11, 11)  # values of alpha and of eta on the grid of serial tempering
+    error_ratio: float = 0.25
     region: tuple = WIDEST  # the box of (alpha, eta) that is searched, a pair of (float, float)
     grid_is_region: bool = False  # whether the grid covers that box; otherwise it covers a part of it
     tempering: Tempering = Tempering()
@@ -108,7 +121,7 @@ class Settings:
         if method == "gibbs_em":
             return self.max_iter + self.n_tuning
         if method == "variational_em":
-            # Before the ascent, and at the maximum; M-steps are no sweeps.
+            # Before the ascent, and at the maximum; M-steps are not sweeps.
             return 2 * self.n_tuning
         return self.max_iter
 

@@ -183,15 +183,15 @@ class Skeleton:
 
 
 def find_maximum(
-    pool: ChainPool, log_h: np.ndarray, *, reserved: int, tol: float, several_modes: bool = False
+    pool: ChainPool, log_h: np.ndarray, *, reserved: int, error_ratio: float, several_modes: bool = False
 ) -> Skeleton:
     """Rounds until the maximum is precise, or until only `reserved` sweeps of every chain are left.
 
-    The first round is around `log_h`. If `tol`, see `Settings`, is infinite, one round is enough if the maximum lies
-    between its points. If chains begin in several modes, more sweeps than those of the second round do not help.
+    The first round is around `log_h`. If `error_ratio`, see `Settings`, is infinite, one round is enough if the maximum
+    lies between its points. If chains begin in several modes, more sweeps than those of the second round do not help.
     """
     n_points = 1 + 4 * len(_STEPS)
-    learns = np.isfinite(tol) and pool.corpus.n_tokens >= LEAST_TOKENS
+    learns = np.isfinite(error_ratio) and pool.corpus.n_tokens >= LEAST_TOKENS
     centre = np.clip(log_h, *np.log(pool.settings.region).T)
     found: Skeleton | None = None
     rounds: list[list[Visits]] = []
@@ -202,7 +202,7 @@ def find_maximum(
         # How long a round can be.
         left = pool.left - reserved
         most = _most_draws(left // n_points)
-        if found is not None and most < _fewest_draws(n_draws, tol):
+        if found is not None and most < _fewest_draws(n_draws, error_ratio):
             return found
         if is_first and most < (1 + _LONGER / 2) * n_draws:
             # Sweeps that do not suffice for two rounds are those of one.
@@ -218,13 +218,13 @@ def find_maximum(
         _say(pool, found)
 
         # The end.
-        if pool.all_ended or (tol > 0 and no_topics(pool, found.maximum.log_h)):
+        if pool.all_ended or (error_ratio > 0 and no_topics(pool, found.maximum.log_h)):
             return found
         moves = found.outside and n_moves < _MOST_MOVES
         if found.outside and not moves:
             # With so many moves behind, log m has no maximum between points.
             return found
-        if not moves and not (is_first and learns) and _enough(found, tol, is_first, one_mode):
+        if not moves and not (is_first and learns) and _enough(found, error_ratio, is_first, one_mode):
             return found
 
         # The next round: around the last maximum, and with the draws that its precision needs.
@@ -240,7 +240,7 @@ def find_maximum(
             n_draws = _LONGER * n_draws
             is_first = False
         else:
-            n_draws = _needed_draws(found, tol, one_mode, n_points)
+            n_draws = _needed_draws(found, error_ratio, one_mode, n_points)
 
 
 def _moved_centre(
@@ -258,20 +258,20 @@ def _moved_centre(
     return found.maximum.log_h
 
 
-def _needed_draws(found: Skeleton, tol: float, one_mode: bool, n_points: int) -> int:
+def _needed_draws(found: Skeleton, error_ratio: float, one_mode: bool, n_points: int) -> int:
     """Draws of the next visits: what the error needs, but at least half as many and at most three times those so far.
 
     The spread between chains in different modes needs no more.
     """
     n_so_far = len(found.at[0]) / n_points
-    excess = found.maximum.excess_error(tol) if one_mode else 0.0
+    excess = found.maximum.excess_error(error_ratio) if one_mode else 0.0
     return int(np.ceil((np.clip(excess**2, 1.5, 4) - 1) * n_so_far))
 
 
-def _fewest_draws(n_draws: int, tol: float) -> float:
-    """Draws of a visit below which another round is not worth its sweeps; without `tol`, it takes what is left."""
+def _fewest_draws(n_draws: int, error_ratio: float) -> float:
+    """Draws of a visit below which another round is not worth its sweeps; without `error_ratio`, it takes all."""
     half = n_draws / 2
-    return max(half if tol else min(half, _FIRST_DRAWS), 1)
+    return max(half if error_ratio else min(half, _FIRST_DRAWS), 1)
 
 
 def _most_draws(n_sweeps: int) -> int:
@@ -319,11 +319,11 @@ def _deviations(pool: ChainPool, centre: np.ndarray, found: Skeleton | None) -> 
     return np.minimum(1 / np.sqrt(np.maximum(curvature, 1e-300)), largest)
 
 
-def _enough(found: Skeleton, tol: float, is_first: bool, one_mode: bool) -> bool:
+def _enough(found: Skeleton, error_ratio: float, is_first: bool, one_mode: bool) -> bool:
     """Whether more sweeps are not needed, or do not help: chains that disagree in a long round stay in their modes."""
-    if tol == 0:
+    if error_ratio == 0:
         return False
-    precise = found.maximum.excess_error(tol) <= 1 and (one_mode or not np.isfinite(tol))
+    precise = found.maximum.excess_error(error_ratio) <= 1 and (one_mode or not np.isfinite(error_ratio))
     return precise or not (is_first or one_mode)
 
 

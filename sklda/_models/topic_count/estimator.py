@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
+from sklda._core.arguments import check_int
 from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._core.warn import warn
 from sklda._core.word_information import dependence_on_documents
@@ -32,8 +33,8 @@ from sklda._sampling.point_estimates import check_memory_of_results
 from sklda._sampling.run_chains import best_chain
 from sklda.metrics._evidence import COMPARATOR
 
-# Runs of an estimate of ``method="pmmh"``.
-_PMMH_RUNS = 2
+# Runs of an estimate of ``method="pmmh"``, and its proposals.
+_PMMH_RUNS, _PROPOSALS = 2, 1000
 # The fit warns of a posterior probability whose standard error is larger than this, and of one at the end of the range
 # that is itself larger.
 _LARGE = 0.1
@@ -71,7 +72,7 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
        more than chains at all T do.
     7. This ends when each p(T | w) is known to 0.05, and the T beside the best one and beside the ends of the interval
        have runs. If only a mean of T above ten is known to 20 %, and its error is more than two topics, the bounds
-       at T without runs suffice. It also ends when `max_sweeps` is spent.
+       at T without runs suffice. It also ends when `max_iter` is spent.
 
     The topics are those of chains at the most likely T.
 
@@ -106,24 +107,23 @@ default=None
     topic_word_prior : float, str or array-like of shape (n_features,), default=None
         eta, the Dirichlet parameter per word of a topic. None: it is unknown, with the same prior as alpha. ``"1/T"``
         is that of Chen & Doss.
-    n_temperatures : int, default=100
-        Sweeps of the first annealing runs; fewer if these would take more than a fifteenth of `max_sweeps`. Before them
-        a chain has as many sweeps as a run, and at least 1.5 `n_temperatures`, to find a mode, and as many with draws
-        of h. Then it has as many as a run: their mean counts are the guide of the runs. A scan makes longer runs as
-        above.
-    n_runs : int, default=None
-        Annealing runs from each chain, in either direction. None: 1, or 2 with ``method="pmmh"``.
+    evidence_params : dict, default=None
+        Options of the estimates of log p(w | T), as in `sklda.metrics.log_evidence`:
+
+        - ``"n_temperatures"``: sweeps of the first annealing runs, 100; fewer if these would take more than a fifteenth
+          of `max_iter`. Before them a chain has as many sweeps as a run, and at least 1.5 times this number, to find a
+          mode, and as many with draws of h. Then it has as many as a run: their mean counts are the guide of the runs.
+          A scan makes longer runs as above.
+        - ``"n_runs"``: annealing runs from each chain, in either direction: 1, or 2 with ``method="pmmh"``.
+        - ``"n_inner"``: sweeps of one estimate, for kinds of `evidence` that do not anneal, 50.
     n_chains : int, default=2
         New chains at a number of topics before each of its runs; at least 2, because their spread is the error.
-    n_inner : int, default=50
-        Sweeps of one estimate, for kinds of `evidence` that do not anneal.
-    max_sweeps : int, default=None
+    max_iter : int, default=None
         The largest number of sweeps over the corpus in a scan, all chains together: those of initialisation, of
         annealing in both directions, and the last ones. If it does not allow the next runs, the fit ends with the
         results so far and a warning. None: 1.2e7 divided by the root of the number of tokens, or by 100 if that is
-        more: 120,000 for 10,000 tokens, 12,000 for a million. ``method="pmmh"`` does not use it.
-    n_proposals : int, default=1000
-        Proposals of ``method="pmmh"``.
+        more: 120,000 for 10,000 tokens, 12,000 for a million. With ``method="pmmh"``, the number of proposals; None:
+        1000.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
         How topics and proportions are computed from the last draw. ``"cgs_p"``: from every token's full conditional
         given the others (Papanikolaou et al. 2017). ``"cgs"``: from the topics drawn.
@@ -160,7 +160,7 @@ default=None
     evidence_trace_ : ndarray of shape (n_estimates,)
         All estimates, with fields ``n_components``, ``chain``, ``n_sweeps``, ``log_evidence`` (forward) and
         ``log_evidence_backward`` (NaN with pmmh).
-    topic_count_trace_ : ndarray of shape (n_proposals + 1,), int
+    topic_count_trace_ : ndarray of shape (max_iter + 1,), int
         The chain of ``method="pmmh"``. This and the next three attributes exist only with ``method="pmmh"``.
     topic_count_posterior_recycled_ : ndarray of shape (n_counts,)
         p(T | w) from all estimates that were made, those of rejected proposals included.
@@ -170,8 +170,7 @@ default=None
         The most proposals in a row that were rejected.
     components_, topic_word_, doc_topic_, doc_topic_std_, topic_share_, topic_share_std_, topic_assignments_
         Topics and proportions at the mode, as in `GibbsLDA`: means over draws of a chain, and its last draw.
-    chains_, topic_stability_, n_draws_, traces_, diagnostics_, n_burn_in_, n_iter_, log_joint_trace_, best_chain_, \
-sampler_
+    chains_, topic_stability_, n_draws_, traces_, diagnostics_, n_burn_in_, log_joint_trace_, best_chain_, sampler_
         Of the chains at the mode, as in `GibbsLDA`. They begin at the ends of annealing runs.
     doc_topic_prior_ : float
         alpha at the mode. If it is unknown, the posterior mean of its logarithm, exponentiated.
@@ -180,7 +179,7 @@ sampler_
     model_check_z_ : float
         How far the words of the topics depend on the documents, in standard deviations of what the model allows. Above
         4 there is a warning: the number of topics is that of a model that does not fit. See `inspection.topic_check`.
-    n_sweeps_ : int
+    n_iter_ : int
         Sweeps over the corpus of the whole fit, all chains together.
     topic_names_ : ndarray of shape (n_components_,)
         Names of the topics. Only after `set_topic_names`.
@@ -196,7 +195,7 @@ sampler_
     only how often each count occurs.
 
     There is no ``warm_start``: the states of all chains at all T are not kept after the fit. With the same int as
-    `random_state` and a larger `max_sweeps`, a fit repeats the rounds of the earlier one and adds new ones.
+    `random_state` and a larger `max_iter`, a fit repeats the rounds of the earlier one and adds new ones.
 
     References
     ----------
@@ -210,7 +209,7 @@ sampler_
     >>> from sklda import TopicCountLDA
     >>> from sklda.datasets import make_lda_corpus
     >>> X = make_lda_corpus(100, 30, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
-    >>> lda = TopicCountLDA(2, 6, doc_topic_prior=0.1, topic_word_prior=0.1, n_temperatures=80, random_state=0)
+    >>> lda = TopicCountLDA(2, 6, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0)
     >>> lda.fit(X).n_components_
     3
     """
@@ -224,12 +223,9 @@ sampler_
         "evidence": [StrOptions(set(METHODS))],
         "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither"), str, callable],
         "topic_word_prior": [None, Interval(Real, 0, None, closed="neither"), str, "array-like"],
-        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
-        "n_runs": [None, POSITIVE],
+        "evidence_params": [None, dict],
         "n_chains": [Interval(Integral, 2, None, closed="left")],
-        "n_inner": [Interval(Integral, 2, None, closed="left")],
-        "max_sweeps": [None, POSITIVE],
-        "n_proposals": [POSITIVE],
+        "max_iter": [None, POSITIVE],
     }
 
     def __init__(
@@ -242,12 +238,9 @@ sampler_
         evidence: str = "guided_ais",
         doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | str | None = None,
-        n_temperatures: int = 100,
-        n_runs: int | None = None,
+        evidence_params: dict[str, int] | None = None,
         n_chains: int = 2,
-        n_inner: int = 50,
-        max_sweeps: int | None = None,
-        n_proposals: int = 1000,
+        max_iter: int | None = None,
         point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
         fold_in_iter: int = 6,
         n_jobs: int | None = None,
@@ -261,12 +254,9 @@ sampler_
         self.evidence = evidence
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
-        self.n_temperatures = n_temperatures
-        self.n_runs = n_runs
+        self.evidence_params = evidence_params
         self.n_chains = n_chains
-        self.n_inner = n_inner
-        self.max_sweeps = max_sweeps
-        self.n_proposals = n_proposals
+        self.max_iter = max_iter
         self.point_estimate = point_estimate
         self.fold_in_iter = fold_in_iter
         self.n_jobs = n_jobs
@@ -311,13 +301,10 @@ sampler_
                         f"give one of {', '.join(map(repr, UNBIASED))}."
                     )
                 warn(f"evidence={COMPARATOR.format(self.evidence)}")
-            n_runs = self.n_runs or (1 if self.method == "scan" else _PMMH_RUNS)
-            settings = EvidenceSettings(
-                method=self.evidence, n_sweeps=self.n_temperatures, n_runs=n_runs, n_inner=self.n_inner
-            )
+            settings = self._evidence_settings()
             # Results of the fewest topics: more are possible, and do not have to be fitted.
             fewest = min(prior.up_to(LARGEST))
-            check_memory_of_results(corpus, fewest, 0, self.n_chains, LAST_SWEEPS // 10)
+            check_memory_of_results(corpus, fewest, self.n_chains, LAST_SWEEPS // 10)
 
             known = {"_fold_in_seed_": run.fold_in_seed}
             run.begin(partial(self._fitted_attributes, known))
@@ -329,15 +316,16 @@ sampler_
                     prior,
                     settings,
                     n_chains=self.n_chains,
-                    max_sweeps=self.max_sweeps,
+                    max_sweeps=self.max_iter,
                     seed=seed,
                     n_jobs=self.n_jobs,
                     run=run,
                 )
                 posterior = scan.estimate()
             else:
+                n_proposals = self.max_iter or _PROPOSALS
                 pmmh = PMMH(
-                    corpus, rule, prior, settings, n_proposals=self.n_proposals, seed=seed, n_jobs=self.n_jobs, run=run
+                    corpus, rule, prior, settings, n_proposals=n_proposals, seed=seed, n_jobs=self.n_jobs, run=run
                 )
                 posterior = pmmh.estimate()
                 known.update(self._pmmh_attributes(pmmh))
@@ -360,7 +348,7 @@ sampler_
                     "log_evidence_std_": posterior.log_evidence_std,
                     "evidence_trace_": posterior.estimates,
                     "model_check_z_": check,
-                    "n_sweeps_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
+                    "n_iter_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
                     "_draws_": posterior.draws,
                 }
             )
@@ -370,7 +358,7 @@ sampler_
             del chains  # They have arrays for sweeps.
             results.warn_of_disagreement()
             results.estimate(self.point_estimate, self.n_jobs)
-            return run.take(known | results.attributes())
+            return run.take(results.attributes() | known)
 
     def _results_of(self, chains):
         results = ChainResults(chains)
@@ -381,7 +369,21 @@ sampler_
         """The fitted attributes of chains as they are now, for callbacks."""
         results = self._results_of(chains)
         results.estimate(self.point_estimate, self.n_jobs)
-        return known | results.attributes()
+        return results.attributes() | known
+
+    def _evidence_settings(self):
+        """`evidence_params` with its defaults, checked."""
+        settings = {"n_temperatures": 100, "n_runs": 1 if self.method == "scan" else _PMMH_RUNS, "n_inner": 50}
+        for name, value in (self.evidence_params or {}).items():
+            if name not in settings:
+                raise ValueError(f"evidence_params has no option {name!r}; its options are {', '.join(settings)}.")
+            settings[name] = check_int(value, f"evidence_params[{name!r}]", 1 if name == "n_runs" else 2)
+        return EvidenceSettings(
+            method=self.evidence,
+            n_sweeps=settings["n_temperatures"],
+            n_runs=settings["n_runs"],
+            n_inner=settings["n_inner"],
+        )
 
     def _prior_rule(self, corpus):
         rule = PriorRule(self.doc_topic_prior, self.topic_word_prior, corpus.n_features)
@@ -401,8 +403,8 @@ sampler_
         if trace.longest_stay > max(_LONG_STAY, int(_LONG_STAY_SHARE * n_proposals)):
             warn(
                 f"the chain over the number of topics rejected {trace.longest_stay} of {n_proposals} "
-                "proposals in a row: its estimates of the evidence vary too much. Use method='scan', or more "
-                "temperatures, runs or inner sweeps.",
+                "proposals in a row: its estimates of the evidence vary too much. Use method='scan', or larger "
+                "numbers in evidence_params.",
                 ConvergenceWarning,
             )
         return {
@@ -426,7 +428,7 @@ sampler_
             T = posterior.counts[imprecise]
             warn(
                 f"p(T | w) has a standard error above {_LARGE} at {len(T)} numbers of topics from {T[0]} to "
-                f"{T[-1]}: the data do not decide between them, or max_sweeps, n_temperatures or n_chains are too "
+                f"{T[-1]}: the data do not decide between them, or max_iter or n_chains are too "
                 f"small. Report topic_count_interval_, {posterior.interval}, rather than n_components_.",
                 ConvergenceWarning,
             )

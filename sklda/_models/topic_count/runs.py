@@ -191,14 +191,14 @@ class Budget:
         """Raise a ValueError if the budget does not allow as many sweeps at the start."""
         if not self.allows(n_sweeps):
             raise ValueError(
-                f"max_sweeps={self.limit} is too small: the first runs and the last sweeps take at least "
-                f"{n_sweeps + self._last} sweeps. Give max_sweeps=None, or thousands of sweeps."
+                f"max_iter={self.limit} is too small: the first runs and the last sweeps take at least "
+                f"{n_sweeps + self._last} sweeps. Give max_iter=None, or thousands of sweeps."
             )
 
     def take(self, n_sweeps):
         """Count sweeps that are to be made now; `BudgetSpent` if the budget does not allow them."""
         if not self.allows(n_sweeps):
-            raise BudgetSpent(f"the {self.limit} sweeps of max_sweeps do not suffice for the next {n_sweeps}")
+            raise BudgetSpent(f"the {self.limit} sweeps of max_iter do not suffice for the next {n_sweeps}")
         self.n_sweeps += n_sweeps
 
     def last(self, n_chains):

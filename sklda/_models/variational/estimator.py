@@ -30,7 +30,7 @@ from sklda._models.variational.passes import OnlinePasses, make_passes, proporti
 from sklda._models.variational.prior_learning import VariationalLearner
 from sklda._models.variational.stream import Stream, initial_counts
 from sklda._sampling.draws import draw_dirichlets
-from sklda._sampling.prior_learning import PriorLearning, kind_of_learning, prior_settings
+from sklda._sampling.prior_learning import PriorLearning, prior_settings
 
 
 class CollapsedVariationalLDA(BaseLDA):
@@ -43,12 +43,12 @@ class CollapsedVariationalLDA(BaseLDA):
     ----------
     n_components : int, default=10
         Number of topics, K.
-    learn_priors : {"asymmetric", "symmetric"} or bool, default="asymmetric"
+    learn_priors : {"asymmetric", "symmetric"} or False, default="asymmetric"
         Which priors are learnt if they are None. ``"asymmetric"``: one alpha for each topic, and one eta.
         ``"symmetric"``: one alpha and one eta. There is an M-step every five passes over a corpus, from the fifth on,
         or every ten chunks of a stream, from the expected counts. If X of `fit` has fewer than 1,000 tokens, priors
-        that are None are 0.1. A stream begins with ``1 / n_components`` and learns after 1,000 tokens. True is the same
-        as ``"asymmetric"``. False: priors that are None are ``1 / n_components``.
+        that are None are 0.1. A stream begins with ``1 / n_components`` and learns after 1,000 tokens. False: priors
+        that are None are ``1 / n_components``.
     doc_topic_prior : float, array-like of shape (n_components,), str or callable, default=None
         alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed. A text such as
         ``"50/K"`` and a function such as ``lambda K: 50 / K`` follow the number of topics.
@@ -180,7 +180,7 @@ class CollapsedVariationalLDA(BaseLDA):
         self,
         n_components: int = 10,
         *,
-        learn_priors: Literal["asymmetric", "symmetric"] | bool = "asymmetric",
+        learn_priors: Literal["asymmetric", "symmetric", False] = "asymmetric",
         doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
         learning_method: Literal["batch", "online"] = "batch",
@@ -243,7 +243,7 @@ class CollapsedVariationalLDA(BaseLDA):
         self._validate_params()
         corpus = self._training_corpus(X)
         with FitRun(self, corpus, X, y) as run:
-            kind = kind_of_learning(self.learn_priors)
+            kind = self.learn_priors
             priors, learning = prior_settings(kind, self._alpha, self.topic_word_prior, None, self.n_components, corpus)
             learner = None if learning is None else VariationalLearner(learning.m_step, priors)
             run.begin(partial(self._fitted_attributes, run.fold_in_seed))
@@ -288,7 +288,7 @@ class CollapsedVariationalLDA(BaseLDA):
     def _topics(self, model, position):
         """The fitted attributes of the topics, of the priors and of the place in the stream."""
         totals = model.counts.sum(axis=1, dtype=np.float64)
-        return prior_attributes(self, model.priors, kind_of_learning(self.learn_priors)) | {
+        return prior_attributes(self, model.priors, self.learn_priors) | {
             "components_": model.counts + model.priors.topic_word(),
             "topic_share_": totals / totals.sum(),
             "n_batch_iter_": position["n_chunks"],
@@ -300,7 +300,7 @@ class CollapsedVariationalLDA(BaseLDA):
     def _given(self):
         """The parameters that must not change before `partial_fit`."""
         priors = {"doc_topic_prior": self._alpha, "topic_word_prior": self.topic_word_prior}
-        return priors | {"learn_priors": kind_of_learning(self.learn_priors)}
+        return priors | {"learn_priors": self.learn_priors}
 
     @all_or_nothing
     def partial_fit(self, X: Counts, y: Any = None) -> Self:
@@ -330,7 +330,7 @@ class CollapsedVariationalLDA(BaseLDA):
         except ValueError as error:
             if known and "features" in str(error):
                 raise ValueError(
-                    f"{error} A stream has one vocabulary, that of its first chunk, and new words have no column: fix "
+                    f"{error} A stream has one vocabulary, that of its first chunk, and new words have no column. Fix "
                     "it before the first chunk, as CountVectorizer(vocabulary=...), or use HashingVectorizer("
                     "alternate_sign=False, norm=None), which has a column for any word."
                 ) from error
@@ -387,7 +387,7 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def _learner(self, priors):
         """How the stream learns priors; None if it does not."""
-        kind, given = kind_of_learning(self.learn_priors), (self._alpha, self.topic_word_prior)
+        kind, given = self.learn_priors, (self._alpha, self.topic_word_prior)
         if not kind or None not in [None if prior is None else True for prior in given]:
             return None
         return VariationalLearner(PriorLearning(kind, *given).m_step, priors)

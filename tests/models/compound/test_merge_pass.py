@@ -1,4 +1,4 @@
-"""Merges in the burn-in of the HDP: changes of the posterior, which topics are merged, and one topic that is one."""
+"""Merges in the burn-in of the HDP: changes of the posterior, which topics are merged, and a topic that stays."""
 
 import numpy as np
 import pytest
@@ -121,6 +121,7 @@ def test_the_interval_of_one_topic_contains_one():
     assert one_topic()[0] == 1
 
 
+@pytest.mark.filterwarnings("ignore:topic_word_prior was learnt and is at its smallest value")
 def test_without_merges_one_topic_is_several(monkeypatch):
     monkeypatch.setattr(HDPMixtures, "_merge", lambda self, chain, stop: None)
     assert one_topic()[0] > 3

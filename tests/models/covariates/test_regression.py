@@ -160,33 +160,82 @@ def designs():
     rng = np.random.default_rng(0)
     first, second = np.eye(7)[rng.integers(7, size=40), 1:], np.eye(3)[rng.integers(3, size=40), 1:]
     number = rng.standard_normal((40, 2))
-    yield 6, np.hstack([number[:, :1], first, second])
-    yield 6, np.hstack([second, number, first * number[:, :1]])
-    yield 2, np.hstack([number, second])
-    yield 0, number
+    yield 6, 2, np.hstack([number[:, :1], first, second])
+    yield 6, 2, np.hstack([second, number, first * number[:, :1]])
+    yield 2, 0, np.hstack([number, second])
+    yield 0, 0, number
+    third = np.eye(4)[rng.integers(4, size=40), 1:]
+    yield 6, 5, np.hstack([number, third, first, second])
 
 
-@pytest.mark.parametrize("many", [2, 20])
-@pytest.mark.parametrize(("n_levels", "columns"), [*designs()])
-def test_levels_of_a_category_are_solved_as_all_other_terms(n_levels, columns, many, monkeypatch):
+# With at least as many columns, another category is crossed with the largest one.
+# After two steps, most equations are solved as a whole.
+@pytest.mark.parametrize(("many", "steps"), [(2, 100), (2, 2), (3, 100), (20, 100)])
+@pytest.mark.parametrize(("n_levels", "n_others", "columns"), [*designs()])
+def test_levels_of_a_category_are_solved_as_all_other_terms(n_levels, n_others, columns, many, steps, monkeypatch):
     monkeypatch.setattr("sklda._models.covariates.terms._MANY", many)
+    monkeypatch.setattr("sklda._models.covariates.terms._MOST_STEPS", steps)
     rng = np.random.default_rng(1)
     rows = np.column_stack([np.ones(40), (columns - columns.mean(axis=0)) / columns.std(axis=0)])
     terms, n_terms = Terms(rows), rows.shape[1]
     assert terms.n_levels == n_levels
+    assert terms.n_crossed == {2: n_others, 3: 3 * (n_others == 5), 20: 0}[many]
     weights, precision = rng.gamma(2, size=(40, 3)), rng.gamma(2, size=n_terms)
     coefficients = rng.standard_normal((3, n_terms))
     np.testing.assert_allclose(terms.predictors(coefficients), rows @ coefficients.T, atol=1e-12)
     np.testing.assert_allclose(terms.sums(weights), weights.T @ rows, atol=1e-12)
     found = Curvature(terms, weights, precision)
-    draws = np.array([found.draw(rng) for _ in range(4000)])
+    # Many topics with the same weights are drawn at once.
+    draws = Curvature(terms, np.tile(weights, 4000), precision).draw(rng).reshape(4000, 3, n_terms)
     for k in range(3):
         whole = rows.T @ (weights[:, k, None] * rows) + np.diag(precision)
-        np.testing.assert_allclose(whole @ found.solve(coefficients)[k], coefficients[k], atol=1e-7)
+        # Newton's method takes less exact solutions.
+        assert np.abs(whole @ found.solve(coefficients)[k] - coefficients[k]).max() < 1e-4
+        np.testing.assert_allclose(whole @ found.solve(coefficients, 1e-12)[k], coefficients[k], atol=1e-7)
         np.testing.assert_allclose(found.norms(coefficients[[k]], [k]), coefficients[k] @ whole @ coefficients[k])
         # Sums of squares of independent normal numbers: seven standard deviations.
         root = np.linalg.cholesky(whole)
         np.testing.assert_allclose((root.T @ draws[:, k].T) @ (draws[:, k] @ root) / 4000, np.eye(n_terms), atol=0.16)
+
+
+def test_levels_of_which_few_occur_together_are_solved_as_all_other_terms(monkeypatch):
+    """A source writes in two neighbouring months, documents have very different weights, and the prior is weak."""
+    rng = np.random.default_rng(0)
+    source = rng.integers(60, size=600)
+    month = (source * 40 // 60 + rng.integers(2, size=600)) % 40
+    columns = np.hstack([np.eye(60)[source, 1:], np.eye(40)[month, 1:]])
+    rows = np.column_stack([np.ones(600), (columns - columns.mean(axis=0)) / columns.std(axis=0)])
+    weights, precision = np.exp(rng.normal(0, 4, size=(600, 3))), np.full(rows.shape[1], 0.01)
+    drawn = []
+    # Without what is added for stability, which depends on the columns that are sparse.
+    monkeypatch.setattr("sklda._models.covariates.terms._STABLE", 0.0)
+    for many in (20, 1000):
+        monkeypatch.setattr("sklda._models.covariates.terms._MANY", many)
+        drawn.append(Curvature(Terms(rows), weights, precision).draw(np.random.default_rng(1)))
+    for k in range(3):
+        root = np.linalg.cholesky(rows.T @ (weights[:, k, None] * rows) + np.diag(precision)).T
+        # In standard deviations of the distribution.
+        assert np.linalg.norm(root @ (drawn[0] - drawn[1])[k]) < 1e-6
+
+
+def test_draws_with_crossed_categories_are_those_of_the_dense_equations(monkeypatch):
+    rng = np.random.default_rng(0)
+    columns = np.hstack(
+        [np.eye(n)[rng.integers(n, size=200), 1:] for n in (30, 25, 8)] + [rng.standard_normal((200, 2))]
+    )
+    rows = np.column_stack([np.ones(200), (columns - columns.mean(axis=0)) / columns.std(axis=0)])
+    tables, exposures = rng.poisson(1, (200, 4)), rng.gamma(1, size=200)
+    precision, present = np.full(rows.shape[1], 0.5), rng.standard_normal((4, rows.shape[1])) / 2
+    drawn = []
+    for many in (5, 1000):
+        monkeypatch.setattr("sklda._models.covariates.terms._MANY", many)
+        terms = Terms(rows)
+        assert terms.n_crossed == (31 if many == 5 else 0)
+        regressions = PoissonRegressions(terms, tables, exposures, np.zeros(4), precision)
+        drawn.append(regressions.draw(np.random.default_rng(1), present))
+    assert np.abs(drawn[0] - present).max() > 0.1
+    # What is added to equations for their stability differs.
+    np.testing.assert_allclose(*drawn, atol=1e-4)
 
 
 def test_combined_and_constant_covariates_have_their_prior():

@@ -30,8 +30,9 @@ class EndAt(Progress):
         return index in self.ended
 
 
-def make_pool(progress=SILENT, n_chains=3, **settings):
-    settings = Settings(n_tuning=5, max_iter=10, region=REGION, grid_shape=(3, 4), **settings)
+def make_pool(progress=SILENT, n_chains=3, **tempering):
+    tempering = Tempering.make({"grid_shape": (3, 4), **tempering})
+    settings = Settings(n_tuning=5, max_iter=10, region=REGION, tempering=tempering)
     pool = ChainPool(
         make_corpus(DOCS, 4),
         Priors.make(0.5, 0.5, 2, 4),
@@ -86,7 +87,7 @@ def test_grids():
     pool = make_pool()
     assert pool.new_grid(REGION).shape == (3, 4)
     assert pool.new_grid(REGION, 4).shape == (9, 13)
-    one = make_pool(tempering=Tempering(estimator="simple")).new_grid(REGION)
+    one = make_pool(estimator="simple").new_grid(REGION)
     np.testing.assert_allclose(one.points, [[1.0, 0.5]])
     inner = ((0.5, 2.0), (0.2, 1.0))
     assert pool.settings.search_region(inner) == wider(inner, REGION)

@@ -96,9 +96,9 @@ def alone_in(chain):
     return int(np.argmax(np.abs(np.array(share) - np.median(share))))
 
 
-def make_pool(max_iter, tol=0.2, n_chains=4):
+def make_pool(max_iter, error_ratio=0.2, n_chains=4):
     corpus, _ = three_kinds()
-    settings = Settings(n_tuning=20, max_iter=max_iter, tol=tol)
+    settings = Settings(n_tuning=20, max_iter=max_iter, error_ratio=error_ratio)
     return ChainPool(corpus, Priors.make(0.5, 0.5, 2, 12), settings, SEED, n_chains=n_chains)
 
 
@@ -106,7 +106,7 @@ def found_in(alone):
     """The skeleton of chains in given modes, and what becomes of it, given their shares or not."""
     pool = make_pool(4000)
     pool.chains = [in_mode(kind, c) for c, kind in enumerate(alone)]
-    found = find_maximum(pool, np.log([0.1, 0.5]), reserved=20, tol=0.2)
+    found = find_maximum(pool, np.log([0.1, 0.5]), reserved=20, error_ratio=0.2)
     return found, lambda shares: resolve(pool, found, reserved=20, shares=shares, seed=SEED)
 
 
@@ -192,7 +192,7 @@ def test_every_second_chain_goes_in_the_opposite_direction():
     """So a point is reached from either side, and what is left of the last visit cancels."""
     pool = make_pool(450)
     pool.chains = [in_mode(0, c) for c in range(4)]
-    find_maximum(pool, np.log([0.1, 0.5]), reserved=0, tol=np.inf)
+    find_maximum(pool, np.log([0.1, 0.5]), reserved=0, error_ratio=np.inf)
     steps = [set(zip(step.order[:-1], step.order[1:], strict=True)) for step in pool.steps]
     assert len(steps[0]) == 8
     for c in range(3):
@@ -207,7 +207,7 @@ def test_a_maximum_far_from_the_first_points_is_found():
         pool.chains = [in_mode(0, c) for c in range(4)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found = find_maximum(pool, np.log(start), reserved=20, tol=0.2)
+            found = find_maximum(pool, np.log(start), reserved=20, error_ratio=0.2)
         h.append(found.maximum)
     covariance = h[0].monte_carlo + h[1].monte_carlo
     away = h[0].log_h - h[1].log_h
@@ -220,7 +220,7 @@ def test_the_error_of_a_maximum_away_from_the_points_contains_the_distance():
     for max_iter in (250, 8000):
         pool = make_pool(max_iter)
         pool.chains = [in_mode(0, c) for c in range(4)]
-        found = find_maximum(pool, np.log([0.1, 1.0]), reserved=20, tol=0.2)
+        found = find_maximum(pool, np.log([0.1, 1.0]), reserved=20, error_ratio=0.2)
         assert found.outside == (max_iter == 250)
         for each in (found, found.averaged(np.ones(4))):
             away, error = np.abs(each.maximum.log_h - found.centre)[1], np.sqrt(each.maximum.monte_carlo[1, 1])
@@ -261,7 +261,7 @@ def test_chains_in_different_modes_have_a_curve_each():
     """The mean of their log m; its error contains their spread."""
     pool = make_pool(8000, n_chains=2)
     pool.chains = [in_mode(0, 0), in_mode(2, 1)]
-    found = find_maximum(pool, np.log([0.1, 0.5]), reserved=20, tol=np.inf)
+    found = find_maximum(pool, np.log([0.1, 0.5]), reserved=20, error_ratio=np.inf)
     priors = np.array([[0.05, 0.2], [0.3, 0.3]])
     both, *own = (found.averaged(weights) for weights in ([0.5, 0.5], [1.0, 0.0], [0.0, 1.0]))
     (value, std), *each = (x.curve.log_ratio(*priors, (0.1, 0.5)) for x in (both, *own))
@@ -314,7 +314,7 @@ class EndsAll(Progress):
 def test_a_callback_may_end_the_chains_at_any_sweep(method, n_sweeps):
     """In learning, in the first visit, and at the beginning of the second round."""
     corpus, _ = three_kinds()
-    settings = Settings(n_tuning=20, max_iter=3000, tol=0.01, functionals=(lambda theta, phi: 0.5,))
+    settings = Settings(n_tuning=20, max_iter=3000, error_ratio=0.01, functionals=(lambda theta, phi: 0.5,))
     progress = EndsAll(n_sweeps)
     pool = ChainPool(corpus, Priors.make(0.5, 0.5, 2, 12), settings, SEED, n_chains=2, run=Run(progress))
     found = estimate(pool, method)

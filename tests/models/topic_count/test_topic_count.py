@@ -32,7 +32,7 @@ from sklda.datasets import make_lda_corpus
 
 FLAT = "three words, 1, 1"
 TINY = {"doc_topic_prior": 1.0, "topic_word_prior": 1.0, "random_state": 0}
-QUICK = {"n_temperatures": 8, "n_runs": 2, "max_sweeps": 3000, "random_state": 0}
+QUICK = {"evidence_params": {"n_temperatures": 8, "n_runs": 2}, "max_iter": 3000, "random_state": 0}
 # Those of Chen & Doss.
 PAPER = {"doc_topic_prior": "1/T", "topic_word_prior": "1/T"}
 ignore = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -50,7 +50,9 @@ def X():
 
 @pytest.fixture(scope="module")
 def fitted(X):
-    return TopicCountLDA(2, 7, doc_topic_prior=0.1, topic_word_prior=0.1, n_temperatures=100, random_state=0).fit(X)
+    return TopicCountLDA(
+        2, 7, doc_topic_prior=0.1, topic_word_prior=0.1, evidence_params={"n_temperatures": 100}, random_state=0
+    ).fit(X)
 
 
 def exact(case):
@@ -64,7 +66,7 @@ def exact(case):
 @pytest.mark.parametrize("case", CASES)
 def test_the_scan_finds_the_exact_posterior(case):
     X, options, log_p = exact(case)
-    lda = TopicCountLDA(1, 4, n_temperatures=20, n_chains=8, **options).fit(X)
+    lda = TopicCountLDA(1, 4, evidence_params={"n_temperatures": 20}, n_chains=8, **options).fit(X)
     assert lda.topic_counts_.tolist() == [1, 2, 3, 4]
     errors = lda.topic_count_posterior_ - softmax(log_p)
     assert (np.abs(errors) < 4.5 * lda.topic_count_posterior_std_).all()
@@ -81,7 +83,9 @@ def test_the_scan_finds_the_exact_posterior(case):
 @pytest.mark.parametrize("prior", [[4, 3, 2, 1], [1, 0, 1, 2], poisson(2)], ids=["falling", "with a gap", "poisson"])
 def test_a_prior_over_the_number_of_topics(prior):
     X, options, log_p = exact(FLAT)
-    lda = TopicCountLDA(1, 4, topic_count_prior=prior, n_temperatures=20, n_chains=8, **options).fit(X)
+    lda = TopicCountLDA(
+        1, 4, topic_count_prior=prior, evidence_params={"n_temperatures": 20}, n_chains=8, **options
+    ).fit(X)
     p = prior.pmf(np.arange(1, 5)) if hasattr(prior, "pmf") else np.array(prior)
     expected = (np.exp(log_p) * p)[p > 0] / (np.exp(log_p) * p).sum()
     assert lda.topic_counts_.tolist() == (np.arange(1, 5)[p > 0]).tolist()
@@ -94,13 +98,13 @@ def test_a_prior_over_the_number_of_topics(prior):
 @pytest.mark.parametrize(
     "case, evidence, options",
     [
-        (FLAT, "cgs_transition", {"n_inner": 5}),
-        (FLAT, "ais", {"n_temperatures": 6}),
+        (FLAT, "cgs_transition", {"evidence_params": {"n_inner": 5}}),
+        (FLAT, "ais", {"evidence_params": {"n_temperatures": 6}}),
         *(
             pytest.param(
                 *case.values,
                 "guided_ais",
-                {"n_temperatures": 6},
+                {"evidence_params": {"n_temperatures": 6}},
                 marks=pytest.mark.exhaustive if FLAT in case.values else case.marks,
             )
             for case in CASES
@@ -110,7 +114,8 @@ def test_a_prior_over_the_number_of_topics(prior):
 def test_pmmh_finds_the_exact_posterior(case, evidence, options):
     """By batch means of 22 degrees of freedom, of which 5.5 errors are 2e-5."""
     X, given, log_p = exact(case)
-    options = options | {"method": "pmmh", "evidence": evidence, "n_proposals": 500, "n_runs": 1}
+    options = options | {"method": "pmmh", "evidence": evidence, "max_iter": 500}
+    options["evidence_params"] = options["evidence_params"] | {"n_runs": 1}
     lda = TopicCountLDA(1, 4, **options, **given).fit(X)
     expected = softmax(log_p)
     assert (np.abs(lda.topic_count_posterior_ - expected) < 5.5 * lda.topic_count_posterior_std_).all()
@@ -126,7 +131,12 @@ def test_pmmh_finds_the_exact_posterior(case, evidence, options):
 def test_pmmh_needs_the_proposals_back(monkeypatch):
     """The ends of the range have one neighbour, the rest two: without that ratio the ends are half as likely."""
     X, given, log_p = exact(FLAT)
-    options = {"method": "pmmh", "evidence": "cgs_transition", "n_inner": 5, "n_proposals": 1000, "n_runs": 1}
+    options = {
+        "method": "pmmh",
+        "evidence": "cgs_transition",
+        "evidence_params": {"n_inner": 5, "n_runs": 1},
+        "max_iter": 1000,
+    }
     monkeypatch.setattr(
         "sklda._models.topic_count.pmmh.propose_neighbour", lambda *args: (propose_neighbour(*args)[0], 0.0)
     )
@@ -230,7 +240,8 @@ def test_bad_parameters(X, parameters, message):
 )
 @pytest.mark.parametrize("method", ["scan", "pmmh"])
 def test_small_corpora(X, low, high, method):
-    lda = TopicCountLDA(low, high, method=method, n_proposals=20, **QUICK, **(PAPER if method == "pmmh" else {})).fit(X)
+    options = QUICK | {**PAPER, "max_iter": 20} if method == "pmmh" else QUICK
+    lda = TopicCountLDA(low, high, method=method, **options).fit(X)
     assert lda.topic_counts_.tolist() == list(range(low, high + 1))
     assert lda.topic_count_posterior_.sum() == pytest.approx(1)
     assert lda.transform(X).shape == (len(X), lda.n_components_)
@@ -238,14 +249,18 @@ def test_small_corpora(X, low, high, method):
 
 def test_warnings(X, tiny):
     with pytest.warns(UserWarning, match="evidence='chib' is known to fail"), pytest.warns(ConvergenceWarning):
-        TopicCountLDA(1, 3, evidence="chib", n_inner=5, **QUICK).fit(tiny)
+        TopicCountLDA(1, 3, evidence="chib", **QUICK | {"evidence_params": {"n_inner": 5}}).fit(tiny)
     with pytest.warns(ConvergenceWarning, match="at the end of the range, 3 topics"):
-        TopicCountLDA(2, 3, doc_topic_prior=0.1, topic_word_prior=0.1, n_temperatures=40, random_state=0).fit(X)
+        TopicCountLDA(
+            2, 3, doc_topic_prior=0.1, topic_word_prior=0.1, evidence_params={"n_temperatures": 40}, random_state=0
+        ).fit(X)
     with pytest.warns(ConvergenceWarning, match="at the start of the range, 5 topics: .* Lower min_components"):
-        TopicCountLDA(5, 7, doc_topic_prior=0.1, topic_word_prior=0.1, n_temperatures=40, random_state=0).fit(X)
+        TopicCountLDA(
+            5, 7, doc_topic_prior=0.1, topic_word_prior=0.1, evidence_params={"n_temperatures": 40}, random_state=0
+        ).fit(X)
     # Where the prior ends there is nothing to raise.
     for prior in (randint(1, 4), [1, 1, 1]):
-        lda = TopicCountLDA(1, 3, topic_count_prior=prior, n_temperatures=50, n_chains=8, **TINY)
+        lda = TopicCountLDA(1, 3, topic_count_prior=prior, evidence_params={"n_temperatures": 50}, n_chains=8, **TINY)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert lda.fit(tiny).topic_count_posterior_[-1] > 0.1
@@ -263,18 +278,18 @@ def test_verbose(tiny, capsys):
 
 @ignore
 def test_priors_are_found(X):
-    lda = TopicCountLDA(3, 5, n_temperatures=40, random_state=0).fit(sp.csr_matrix(X))
+    lda = TopicCountLDA(3, 5, evidence_params={"n_temperatures": 40}, random_state=0).fit(sp.csr_matrix(X))
     # The corpus was made with 0.1 and 0.1: of 120 x 4 and 4 x 40 proportions a factor of 2 is over five errors away.
     assert 0.05 < lda.doc_topic_prior_ < 0.2
     assert 0.05 < lda.topic_word_prior_ < 0.2
-    assert lda.n_iter_ == lda.log_joint_trace_.shape[1] < lda.n_sweeps_
+    assert 0 < lda.log_joint_trace_.shape[1] < lda.n_iter_
 
 
 @ignore
 def test_a_prior_that_is_given_stays(X):
     """alpha is found with an eta per word, too."""
     eta = np.where(np.arange(40) < 20, 0.08, 0.12)
-    lda = TopicCountLDA(3, 5, topic_word_prior=eta, n_temperatures=20, random_state=0).fit(X)
+    lda = TopicCountLDA(3, 5, topic_word_prior=eta, evidence_params={"n_temperatures": 20}, random_state=0).fit(X)
     np.testing.assert_array_equal(lda.topic_word_prior_, eta)
     assert 0.05 < lda.doc_topic_prior_ < 0.2
     lda.set_params(doc_topic_prior=0.5, topic_word_prior=None).fit(X)
@@ -284,14 +299,21 @@ def test_a_prior_that_is_given_stays(X):
 
 @ignore
 def test_the_range_has_no_end(X):
-    lda = TopicCountLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, n_temperatures=20, random_state=0).fit(X)
+    lda = TopicCountLDA(
+        2, doc_topic_prior=0.1, topic_word_prior=0.1, evidence_params={"n_temperatures": 20}, random_state=0
+    ).fit(X)
     assert lda.topic_counts_[-1] == 200
     assert lda.n_components_ == 4
 
 
 @ignore
 def test_what_is_out_of_the_question_is_passed_over(X):
-    options = {"doc_topic_prior": 0.1, "topic_word_prior": 0.1, "n_temperatures": 30, "random_state": 0}
+    options = {
+        "doc_topic_prior": 0.1,
+        "topic_word_prior": 0.1,
+        "evidence_params": {"n_temperatures": 30},
+        "random_state": 0,
+    }
     lda = TopicCountLDA(4, 60, **options).fit(X)
     assert lda.n_components_ == 4
     passed_over = np.isnan(lda.log_evidence_)
@@ -307,7 +329,7 @@ def test_what_is_out_of_the_question_is_passed_over(X):
 
 @ignore
 def test_draws_where_there_were_no_runs(X):
-    lda = TopicCountLDA(2, 12, max_sweeps=800, random_state=0).fit(X)
+    lda = TopicCountLDA(2, 12, max_iter=800, random_state=0).fit(X)
     without = lda.topic_counts_[np.isnan(lda.log_evidence_)]
     drawn = lda.sample_posterior(20, random_state=0)
     assert np.isin(drawn.n_components, without).any()
@@ -348,7 +370,7 @@ def test_a_callback_ends_the_fit_early(X):
     pytest.importorskip("sklearn.callback")
     full = TopicCountLDA(2, 5, **QUICK).fit(X)
     lda = TopicCountLDA(2, 5, **QUICK).set_callbacks(Stop()).fit(X)
-    assert lda.n_sweeps_ < full.n_sweeps_
+    assert lda.n_iter_ < full.n_iter_
     assert lda.components_.shape == (lda.n_components_, 40)
 
 
@@ -364,7 +386,7 @@ def test_pmmh_keeps_its_estimates_after_ctrl_c(tiny, monkeypatch, n_estimates):
         return estimate(self, T, i)
 
     monkeypatch.setattr(PMMH, "_estimate", interrupted)
-    lda = TopicCountLDA(1, 3, method="pmmh", n_proposals=30, **PAPER, **QUICK)
+    lda = TopicCountLDA(1, 3, method="pmmh", **PAPER, **QUICK | {"max_iter": 30})
     if not n_estimates:
         with pytest.raises(KeyboardInterrupt):
             lda.fit(tiny)
@@ -385,7 +407,7 @@ def test_pmmh_keeps_its_estimates_after_ctrl_c(tiny, monkeypatch, n_estimates):
 @ignore
 def test_pmmh_that_a_callback_ends_says_so(tiny):
     pytest.importorskip("sklearn.callback")
-    lda = TopicCountLDA(1, 3, method="pmmh", n_proposals=20, **PAPER, **QUICK).set_callbacks(Stop())
+    lda = TopicCountLDA(1, 3, method="pmmh", **PAPER, **QUICK | {"max_iter": 20}).set_callbacks(Stop())
     with pytest.warns(ConvergenceWarning, match="the first 3 estimates, because a callback stopped the fit"):
         lda.fit(tiny)
 
@@ -393,15 +415,16 @@ def test_pmmh_that_a_callback_ends_says_so(tiny):
 @ignore
 @pytest.mark.parametrize("evidence", ["guided_ais", "ais", "cgs_transition"])
 def test_pmmh_counts_all_its_sweeps(X, sweeps_made, evidence):
-    lda = TopicCountLDA(2, 3, method="pmmh", n_proposals=3, evidence=evidence, n_inner=4, **PAPER, **QUICK)
-    assert lda.fit(X).n_sweeps_ == sweeps_made()
+    options = QUICK | {"evidence_params": {"n_temperatures": 8, "n_runs": 2, "n_inner": 4}, "max_iter": 3}
+    lda = TopicCountLDA(2, 3, method="pmmh", evidence=evidence, **PAPER, **options)
+    assert lda.fit(X).n_iter_ == sweeps_made()
 
 
 @pytest.mark.filterwarnings("ignore:p.T . w.:sklearn.exceptions.ConvergenceWarning")
 def test_pmmh_that_sticks_says_so(tiny, monkeypatch):
     monkeypatch.setattr("sklda._models.topic_count.pmmh.Trace.longest_stay", 60)
     with pytest.warns(ConvergenceWarning, match="rejected 60 of 70 proposals in a row"):
-        TopicCountLDA(1, 3, method="pmmh", n_proposals=70, **PAPER, **QUICK).fit(tiny)
+        TopicCountLDA(1, 3, method="pmmh", **PAPER, **QUICK | {"max_iter": 70}).fit(tiny)
 
 
 def corpus_of(seed):
@@ -428,7 +451,7 @@ def test_intervals_contain_the_number_of_topics():
     inside = 0
     for seed in range(6):
         X, T = corpus_of(seed)
-        low, high = TopicCountLDA(n_temperatures=40, random_state=0).fit(X).topic_count_interval_
+        low, high = TopicCountLDA(evidence_params={"n_temperatures": 40}, random_state=0).fit(X).topic_count_interval_
         inside += low <= T <= high
     assert inside >= 3
 
@@ -481,7 +504,7 @@ def test_more_topics_are_empty_topics(alpha):
 @ignore
 def test_bursts_are_said(X):
     """A document has its words two times: more dependence of words on documents than the model has."""
-    lda = TopicCountLDA(n_temperatures=20, random_state=0)
+    lda = TopicCountLDA(evidence_params={"n_temperatures": 20}, random_state=0)
     assert clone(lda).fit(X).model_check_z_ < 4
     with pytest.warns(UserWarning, match="depend on the documents by .* See sklda.inspection.topic_check"):
         lda.fit(2 * X)

@@ -1,0 +1,298 @@
+"""Texts from the files of a folder, whole or in pieces, with their sources, dates and encodings."""
+
+from __future__ import annotations
+
+import codecs
+import datetime
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from pandas import DataFrame, Series
+
+from sklda._core.arguments import check_int
+from sklda._core.names import listed
+from sklda._core.warn import warn
+
+# Bytes at the beginning of a file that say its encoding; the longer ones first.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# Digits that are a date of their own: 2004-05-12, 20040512, 2004_05, 1818.
+_YEAR, _MONTH, _DAY = r"(?P<year>1\d\d\d|20\d\d)", r"(?P<month>0[1-9]|1[0-2])", r"(?P<day>0[1-9]|[12]\d|3[01])"
+_DATES = [
+    re.compile(rf"(?<![^\W_]){date}(?!\d)")
+    for date in (rf"{_YEAR}(?P<mark>[-_.]?){_MONTH}(?P=mark){_DAY}", rf"{_YEAR}[-_.]{_MONTH}", _YEAR)
+]
+_WORD = re.compile(r"\S+")
+_PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
+_LINE = re.compile(r"\n\s*")
+# The space after the end of a sentence, and after quotation marks and brackets that close it.
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[.!?…][\"'”’»)\]])\s+")
+
+
+def read_texts(
+    folder: str | os.PathLike[str],
+    *,
+    chunk: int | None = None,
+    pattern: str = "**/*.txt",
+    encoding: str | None = None,
+) -> DataFrame:
+    """Read the texts of a folder, whole or in pieces, with a row for each.
+
+    A topic model finds words that occur in the same documents. In a whole book all topics occur, so long texts are cut:
+    ``chunk=1000`` makes pieces of about a thousand words, which end where paragraphs end. ``source`` says to which
+    text a piece belongs. Pieces of one text are not independent of each other, so errors need it: as ``clusters`` in
+    `sklda.inspection.topic_effects`, and as groups in cross-validation.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        The folder.
+    chunk : int, default=None
+        About how many words a piece has, separated by white space. A text is cut at those ends of paragraphs that are
+        next to equal parts, so most pieces differ from `chunk` by half a paragraph. A paragraph of more than `chunk`
+        words is cut at ends of sentences, and a sentence of more than `chunk` words between words. None: a text is one
+        row.
+    pattern : str, optional
+        Which files, as in `pathlib.Path.glob`. ``"**/*.txt"`` has also those in folders of this folder, and ``"*.txt"``
+        only those in this one. Names that begin with a dot, such as ``".notes.txt"``, are left out.
+    encoding : str, default=None
+        The encoding of all files. None: that of the mark at the beginning of a file, or UTF-8, or Windows-1252 if a
+        file is not UTF-8, with a warning.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each text or piece; texts are in the order of their paths. The index, ``name``, is the path in the
+        folder without its suffix, such as ``"austen/emma"``; with `chunk`, it also has the number of the piece, as in
+        ``"austen/emma 007"``. Columns:
+
+        - ``text``: line ends are ``"\\n"``
+        - ``source``: the name of the text
+        - ``piece``: the number of the piece in its text, from 1
+        - ``folder``: the folder of the file in this folder, such as ``"austen"``; an empty text for this folder
+        - ``date`` (datetime64) and ``year`` (Int64): those in the name of the file, or else of its folders; NaT and NA
+          without any
+        - ``length``: the number of words, separated by white space
+        - ``encoding``: that of the file
+        - ``path``: of the file
+
+    Raises
+    ------
+    ValueError
+        If there is no such folder, no file fits the pattern, or a file is not a text in this encoding.
+    TypeError
+        If `chunk` is not an integer.
+
+    Warns
+    -----
+    UserWarning
+        If files are not UTF-8 and were read as Windows-1252, or files are empty.
+
+    See Also
+    --------
+    sklda.inspection.describe : Names of documents; a model that is fitted to ``table["text"]`` has those of the index.
+
+    Notes
+    -----
+    A date is a year from 1000 to 2099, which may be followed by month and day: ``2004-05-12``, ``20040512``,
+    ``2004_05`` or ``1818``. No letter or digit may stand before it, and no digit behind it. A month or a year becomes
+    its first day. Of several dates, the most exact one is taken, and of these the first. In ``12-05-2004`` only the
+    year is clear, so the date is the first of January.
+
+    A file without an empty line has a paragraph in each line.
+
+    Texts of languages that are written without spaces must be segmented into words before they are cut.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklda.datasets import read_texts
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     emma = "Emma Woodhouse, handsome, clever, and rich.\\n\\nShe was the youngest of two."
+    ...     _ = Path(folder, "1815_emma.txt").write_text(emma, encoding="utf-8")
+    ...     table = read_texts(folder, chunk=6)
+    >>> table[["text", "source", "year", "encoding"]].to_dict("records")[0]
+    {'text': 'Emma Woodhouse, handsome, clever, and rich.', 'source': '1815_emma', 'year': 1815, 'encoding': 'utf-8'}
+    >>> table.index.tolist()
+    ['1815_emma 1', '1815_emma 2']
+    """
+    if chunk is not None:
+        chunk = check_int(chunk, "chunk", 1)
+    if encoding is not None:
+        _check_encoding(encoding)
+    folder = Path(folder)
+    paths = _files(folder, pattern)
+    rows = []
+    for path, source in zip(paths, _sources(folder, paths), strict=True):
+        text, found = _read(path, encoding)
+        inside = path.relative_to(folder)
+        date = _date(inside)
+        for i, piece in enumerate([text] if chunk is None else _pieces(text, chunk)):
+            rows.append(
+                {
+                    "name": source,
+                    "text": piece,
+                    "source": source,
+                    "piece": i + 1,
+                    "folder": inside.parent.as_posix() if inside.parent.parts else "",
+                    "date": date,
+                    "year": None if date is None else date.year,
+                    "length": len(_WORD.findall(piece)),
+                    "encoding": found,
+                    "path": str(path),
+                }
+            )
+    _warn_of(rows, encoding)
+    table = DataFrame(rows)
+    if chunk is not None:
+        table["name"] = _numbered(table)
+    table["date"] = Series(np.array(table["date"].to_list(), "datetime64[s]"))
+    return table.astype({"year": "Int64"}).set_index("name")
+
+
+def _check_encoding(encoding: str) -> None:
+    if not isinstance(encoding, str):
+        raise TypeError(f"encoding must be a str such as 'utf-8' or 'cp1252', got {encoding!r}.")
+    try:
+        is_text = codecs.lookup(encoding)._is_text_encoding
+    except LookupError:
+        is_text = False
+    if not is_text:
+        raise ValueError(f"encoding = {encoding!r} is not one that Python has: give 'utf-8', 'cp1252' or 'utf-16'.")
+
+
+def _files(folder: Path, pattern: str) -> list[Path]:
+    """The files of the pattern, in the order of their paths; a ValueError without any."""
+    if not folder.is_dir():
+        what = "is a file, not a folder" if folder.exists() else "does not exist"
+        raise ValueError(f"{folder} {what}: give the path of a folder with text files.")
+    inside = [path.relative_to(folder) for path in folder.glob(pattern) if path.is_file()]
+    shown = [path for path in inside if not any(part.startswith(".") for part in path.parts)]
+    if not shown:
+        endings = Counter(path.suffix for path in folder.rglob("*") if path.is_file())
+        there = ", ".join(f"{n} files *{ending}" for ending, n in endings.most_common(5))
+        raise ValueError(
+            f"no file in {folder} fits the pattern {pattern!r}; it has {there or 'no files'}. Give another pattern, "
+            "and files of plain text."
+        )
+    return [folder / path for path in sorted(shown, key=lambda path: path.parts)]
+
+
+def _sources(folder: Path, paths: Sequence[Path]) -> list[str]:
+    """A name for each file: its path in the folder without the suffix, or with it where two files differ in that."""
+    short = [path.relative_to(folder).with_suffix("").as_posix() for path in paths]
+    times = Counter(short)
+    return [
+        name if times[name] == 1 else path.relative_to(folder).as_posix()
+        for name, path in zip(short, paths, strict=True)
+    ]
+
+
+def _read(path: Path, encoding: str | None) -> tuple[str, str]:
+    """The text of a file and its encoding."""
+    data = path.read_bytes()
+    if encoding is None:
+        encoding = next((name for mark, name in _MARKS if data.startswith(mark)), None)
+    candidates = ["utf-8", "cp1252"] if encoding is None else [encoding]
+    for candidate in candidates:
+        try:
+            text = data.decode(candidate)
+        except UnicodeError as error:
+            fault = error
+            continue
+        if "\0" in text:
+            raise ValueError(
+                f"{path} has zero characters, so it is not a text, or in another encoding: take it out of the folder, "
+                "or give its encoding, such as encoding='utf-16'."
+            )
+        return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), candidate
+    raise ValueError(
+        f"{path} is not a text in {' or '.join(candidates)} ({fault}): take it out of the folder, or give its "
+        "encoding, as in encoding='cp437'."
+    )
+
+
+def _warn_of(rows: list[dict], encoding: str | None) -> None:
+    guessed = list(dict.fromkeys(row["source"] for row in rows if row["encoding"] == "cp1252"))
+    if guessed and encoding is None:
+        warn(
+            f"{len(guessed)} texts are not UTF-8 and were read as Windows-1252: {listed(guessed, 3)}. Look at their "
+            "accents, and give the encoding if they are wrong."
+        )
+    empty = list(dict.fromkeys(row["source"] for row in rows if not row["length"]))
+    if empty:
+        warn(f"{len(empty)} texts have no words: {listed(empty, 3)}.")
+
+
+def _numbered(table: DataFrame) -> list[str]:
+    """Names of pieces: their numbers have as many digits as the largest of their text, so that names have an order."""
+    most = table.groupby("source")["piece"].transform("max")
+    return [
+        f"{source} {piece:0{len(str(largest))}}"
+        for source, piece, largest in zip(table["source"], table["piece"], most, strict=True)
+    ]
+
+
+def _date(path: Path) -> datetime.date | None:
+    """The first date in the name of a file, or in the nearest folder that has one."""
+    for part in (path.stem, *reversed(path.parent.parts)):
+        for pattern in _DATES:
+            for found in pattern.finditer(part):
+                given = found.groupdict()
+                try:
+                    return datetime.date(int(given["year"]), int(given.get("month", 1)), int(given.get("day", 1)))
+                except ValueError:
+                    # The 31st of a shorter month.
+                    continue
+    return None
+
+
+def _pieces(text: str, size: int) -> list[str]:
+    """The parts of a text, each of about `size` words; its paragraphs, and their order, are kept."""
+    ends = _ends_of_words(text, 0, len(text))
+    n_pieces = max(round(len(ends) / size), 1)
+    # Places where the text may be cut, and the number of words before each.
+    places = np.array(_places(text, size))
+    before = np.searchsorted(ends, places, side="right")
+    targets = np.arange(1, n_pieces) * len(ends) / n_pieces
+    chosen = {int(places[np.abs(before - target).argmin()]) for target in targets} if len(places) else set()
+    cuts = [0, *sorted(chosen), len(text)]
+    pieces = [text[start:end].strip() for start, end in pairwise(cuts)]
+    return [piece for piece in pieces if piece] or [""]
+
+
+def _places(text: str, size: int) -> list[int]:
+    """Where a text may be cut: between paragraphs, and within those of more than `size` words."""
+    breaks = _PARAGRAPH if _PARAGRAPH.search(text.strip()) else _LINE
+    found = []
+    for start, end in _spans(breaks, text, 0, len(text)):
+        found.append(end)
+        if len(_ends_of_words(text, start, end)) <= size:
+            continue
+        for first, last in _spans(_SENTENCE, text, start, end):
+            found.append(last)
+            own = _ends_of_words(text, first, last)
+            if len(own) > size:
+                found.extend(own)
+    return sorted(set(found) - {len(text)})
+
+
+def _spans(breaks: re.Pattern[str], text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The parts of text[start:end] between breaks; a part ends with its break."""
+    edges = [start, *(found.end() for found in breaks.finditer(text, start, end)), end]
+    return [(a, b) for a, b in pairwise(edges) if a < b]
+
+
+def _ends_of_words(text: str, start: int, end: int) -> list[int]:
+    return [found.end() for found in _WORD.finditer(text, start, end)]

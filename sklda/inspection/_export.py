@@ -1,0 +1,277 @@
+"""The results of a model as files that a spreadsheet and other programs read."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import shutil
+from dataclasses import asdict, is_dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pandas import DataFrame
+
+from sklda._core.arguments import check_int
+from sklda._core.names import listed
+from sklda._core.types import Data, Model
+from sklda.inspection._name_topics import suggested_names
+from sklda.inspection._parameters import described
+from sklda.inspection._ranking import Ranking
+from sklda.inspection._report import report_of
+from sklda.inspection._tables import proportions_of
+from sklda.inspection._view import View, view
+from sklda.metrics._models import Description, unwrap
+
+_MODEL = "model.json"
+# The files, and what `model.json` says of them.
+_FILES = {
+    "keys.csv": "the topics: number, name, Dirichlet parameter, most probable words",
+    "proportions.csv": "the topic proportions of the documents, with standard deviations where the model has them",
+    "report.csv": "the topics: words, shares with errors, stability, coherence, exclusivity, typical documents",
+    "words.csv": "the probabilities of all words in the topics, and how often the words occur in the documents",
+    _MODEL: "the model: parameters, names of topics, learnt priors, diagnostics, versions",
+}
+# Where files are written before they are moved to their places.
+_BESIDE = ".sklda-new"
+_FITTED = (
+    *("doc_topic_prior_", "topic_word_prior_", "n_iter_", "n_burn_in_", "n_draws_", "n_components_", "best_chain_"),
+    *("sampler_", "diagnostics_", "collections_", "doc_concentration_", "covariate_names_"),
+)
+# Values of a parameter that are written; of more, their number is.
+_MOST_VALUES = 1000
+
+
+@described
+def export_results(
+    estimator: Model,
+    X: Data | None = None,
+    *,
+    folder: str | os.PathLike[str],
+    n_words: int = 20,
+    overwrite: bool = False,
+) -> None:
+    """Write the topics, the proportions of documents, the report and the settings of a model to a folder.
+
+    Tables are CSV files in UTF-8 with a byte order mark, so that spreadsheets show all letters. pandas reads them as
+    they are, R with ``read.csv(..., fileEncoding="UTF-8-BOM")``.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+        Documents: those of the fit, or others. None: those of `describe`.
+    folder : str or path-like
+        The folder. It is made if it does not exist.
+    n_words : int, default=20
+        Number of words of a topic in ``keys.csv``.
+    overwrite : bool, default=False
+        Whether the results of an earlier call in this folder are replaced.
+
+    Returns
+    -------
+    None
+        The files are:
+
+        - ``keys.csv``: a row for each topic, as in MALLET's ``--output-topic-keys``: ``topic``, ``name`` (that of the
+          topic, or a suggested one), ``prior`` (its Dirichlet parameter alpha, if the model has one), ``words``
+        - ``proportions.csv``: a row for each document, as in ``--output-doc-topics``; see `document_table`
+        - ``report.csv``: a row for each topic, see `topic_report`; lists are joined by commas
+        - ``words.csv``: a row for each word: ``word``, ``count`` (its number of tokens in X), and its probability in
+          each topic
+        - ``model.json``: class and parameters of the model and of the steps before it, names of the topics, learnt
+          priors, numbers of sweeps, and diagnostics. It also has the numbers of documents, words and tokens, the
+          versions of Python and of packages, and what each file contains
+
+    Raises
+    ------
+    ValueError
+        If X is None and unknown, or has no words; if the folder has other files, or results that are not to be
+        replaced.
+    TypeError
+        If the model is not a topic model.
+
+    See Also
+    --------
+    topic_report : The table of the topics.
+    TopicExplorer : The topics as a page.
+
+    Notes
+    -----
+    The files appear when all of them are written, ``model.json`` last. After an error or Ctrl-C the folder is as it was
+    before. Numbers have six significant digits in tables.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklda import GibbsLDA
+    >>> from sklda.inspection import export_results
+    >>> texts = ["cats chase mice", "mice fear cats", "rates and loans", "banks give loans"] * 5
+    >>> model = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=20, random_state=0)).fit(texts)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export_results(model, texts, folder=Path(folder, "results"))
+    ...     print(*sorted(path.name for path in Path(folder, "results").iterdir()))
+    keys.csv model.json proportions.csv report.csv words.csv
+    """
+    check_int(n_words, "n_words", 1)
+    folder = Path(folder)
+    _check_folder(folder, overwrite)
+    found = view(estimator, X, needs="counts")
+    report = report_of(found, 10)
+    tables = {
+        "keys.csv": _keys(found, n_words),
+        "proportions.csv": proportions_of(found),
+        "report.csv": report.assign(**{name: report[name].map(", ".join) for name in _lists_of(report)}),
+        "words.csv": _words(found),
+    }
+    facts = _facts(Description.of(estimator), found)
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    beside = folder / _BESIDE
+    try:
+        beside.mkdir()
+        for name, table in tables.items():
+            table.to_csv(
+                beside / name, index=False, encoding="utf-8-sig", lineterminator="\n", float_format="%.6g", na_rep=""
+            )
+        text = json.dumps(facts, ensure_ascii=False, allow_nan=False, indent=2)
+        (beside / _MODEL).write_text(text + "\n", encoding="utf-8", newline="\n")
+        _move(beside, folder)
+    except BaseException:
+        # Also Ctrl-C.
+        if is_new:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _check_folder(folder: Path, overwrite: bool) -> None:
+    """A ValueError if the folder has files that are not to be replaced."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is a file: give the path of a folder.")
+    there = {path.name for path in folder.iterdir()} - {_BESIDE}
+    others = sorted(there - set(_FILES))
+    if others:
+        raise ValueError(
+            f"the folder {folder} has other files: {listed(others, 3)}. Give a new folder, or an empty one, so that "
+            "results are not mixed with anything."
+        )
+    if there and not overwrite:
+        raise ValueError(f"the folder {folder} has results already: overwrite=True replaces them.")
+    # An earlier call was killed.
+    shutil.rmtree(folder / _BESIDE, ignore_errors=True)
+
+
+def _move(beside: Path, folder: Path) -> None:
+    """Move the new files to their places, `model.json` last. After an error the old ones are back."""
+    old = beside / "old"
+    old.mkdir()
+    try:
+        for name in reversed(_FILES):
+            if (folder / name).exists():
+                os.replace(folder / name, old / name)
+        for name in _FILES:
+            os.replace(beside / name, folder / name)
+    except BaseException:
+        for name in _FILES:
+            if (old / name).exists():
+                os.replace(old / name, folder / name)
+        raise
+
+
+def _keys(found: View, n_words: int) -> DataFrame:
+    topics = range(found.n_topics)
+    ranking = Ranking(found, "probability")
+    columns: dict[str, Any] = {
+        "topic": topics,
+        "name": suggested_names(found) if found.names is None else found.names,
+    }
+    alpha = np.asarray(getattr(found.model, "doc_topic_prior_", np.nan), dtype=np.float64)
+    if alpha.ndim < 2 and not np.isnan(alpha).any():
+        columns["prior"] = np.broadcast_to(alpha, found.n_topics)
+    n = min(n_words, found.n_features)
+    columns["words"] = [", ".join(found.words[v] for v in ranking.top(k, n)) for k in topics]
+    return DataFrame(columns)
+
+
+def _words(found: View) -> DataFrame:
+    columns: dict[str, Any] = {"word": found.words}
+    if found.has_counts:
+        columns["count"] = found.word_counts.astype(np.int64)
+    return DataFrame(columns | dict(zip(found.titles(columns), found.topic_word, strict=True)))
+
+
+def _lists_of(table: DataFrame) -> list[str]:
+    """The columns whose cells are lists."""
+    return [name for name in table.columns if isinstance(table[name].iloc[0], list)]
+
+
+def _facts(described_model: Description, found: View) -> dict[str, Any]:
+    """What `model.json` has."""
+    _, pipelines = unwrap(described_model.estimator)
+    model = found.model
+    steps = [
+        {"name": name} | _estimator(step)
+        for pipeline in pipelines
+        for name, step in pipeline.steps[:-1]
+        if step is not None and step != "passthrough"
+    ]
+    return {
+        "model": None if model is None else _estimator(model),
+        "steps_before": steps,
+        "topic_names": suggested_names(found) if found.names is None else found.names,
+        "topics_have_names": found.names is not None,
+        "fitted": {name: _plain(getattr(model, name)) for name in _FITTED if getattr(model, name, None) is not None},
+        "documents": {
+            "number": found.n_documents,
+            "tokens": int(found.lengths.sum()) if found.has_counts else float(found.lengths.sum()),
+            "words": found.n_features,
+            "are_those_of_the_fit": found.is_training,
+        },
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("sklda", "numpy", "scipy", "scikit-learn", "pandas")},
+        },
+        "files": _FILES,
+    }
+
+
+def _estimator(estimator: Any) -> dict[str, Any]:
+    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+    return {
+        "class": f"{type(estimator).__module__.partition('.')[0]}.{type(estimator).__name__}",
+        "parameters": {name: _plain(value) for name, value in parameters.items()},
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it; what JSON has not as a text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist()) if value.size <= _MOST_VALUES else f"array of shape {value.shape}"
+    if isinstance(value, (dict, list, tuple, set, frozenset)):
+        if len(value) > _MOST_VALUES:
+            return f"{type(value).__name__} of {len(value)} values"
+        if isinstance(value, dict):
+            return {str(key): _plain(each) for key, each in value.items()}
+        return [_plain(each) for each in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return _estimator(value)
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    return repr(value)

@@ -1,0 +1,180 @@
+"""read_texts: names, dates, encodings and pieces of the files of a folder; what it refuses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+
+from sklda import GibbsLDA
+from sklda.datasets import read_texts
+from sklda.datasets._text_files import _pieces
+from sklda.inspection import document_table, topic_effects
+
+
+def write(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def test_whole_texts(tmp_path):
+    write(tmp_path, {"b.txt": "two words", "a.txt": "one\r\ntwo\rthree", "sub/c.txt": "x", "d.md": "y", ".e.txt": "z"})
+    table = read_texts(tmp_path)
+    assert table.index.tolist() == ["a", "b", "sub/c"]
+    assert table["text"].tolist() == ["one\ntwo\nthree", "two words", "x"]
+    assert table["source"].tolist() == ["a", "b", "sub/c"]
+    assert table["folder"].tolist() == ["", "", "sub"]
+    assert table["length"].tolist() == [3, 2, 1]
+    assert table["piece"].tolist() == [1, 1, 1]
+    assert table["year"].isna().all() and table["date"].isna().all()
+    assert read_texts(str(tmp_path), pattern="*.md").index.tolist() == ["d"]
+
+
+def test_files_that_differ_in_their_suffix_keep_it(tmp_path):
+    write(tmp_path, {"a.txt": "x", "a.md": "y", "b.md": "z"})
+    assert read_texts(tmp_path, pattern="*").index.tolist() == ["a.md", "a.txt", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "date"),
+    [
+        ("1818_frankenstein", "1818-01-01"),
+        ("speech-2004-05-12", "2004-05-12"),
+        ("speech_20040512_evening", "2004-05-12"),
+        ("2004.05", "2004-05-01"),
+        ("letter 12-05-2004", "2004-01-01"),
+        ("1789-1815", "1789-01-01"),
+        ("1818, dated 1818-01-01", "1818-01-01"),
+        ("1900b, of 2004-02-03", "2004-02-03"),
+        ("1999-02-31", "1999-02-01"),
+        ("1999/letter", "1999-01-01"),
+        ("1999/letter of 1998", "1998-01-01"),
+        ("text1818", None),
+        ("200405", None),
+        ("12345", None),
+        ("page 0999", None),
+        ("a 2100", None),
+    ],
+)
+def test_dates_of_names(tmp_path, name, date):
+    write(tmp_path, {f"{name}.txt": "x"})
+    row = read_texts(tmp_path).iloc[0]
+    if date is None:
+        assert pd.isna(row["date"]) and pd.isna(row["year"])
+    else:
+        assert row["date"] == pd.Timestamp(date)
+        assert row["year"] == int(date[:4])
+
+
+def test_encodings(tmp_path):
+    word = "naïve"
+    encodings = ["utf-8", "utf-8-sig", "utf-16", "utf-32"]
+    write(tmp_path, {f"{encoding}.txt": word.encode(encoding) for encoding in encodings})
+    table = read_texts(tmp_path)
+    assert table["text"].tolist() == [word] * 4
+    assert set(table["encoding"]) == set(encodings)
+    write(tmp_path, {"old.txt": word.encode("cp1252")})
+    with pytest.warns(UserWarning, match="1 texts are not UTF-8 and were read as Windows-1252: 'old'"):
+        table = read_texts(tmp_path)
+    assert table.loc["old", ["text", "encoding"]].tolist() == [word, "cp1252"]
+
+
+def test_a_given_encoding(tmp_path):
+    write(tmp_path, {"a.txt": "дом".encode("cp1251"), "b.txt": "сад".encode("cp1251")})
+    assert read_texts(tmp_path, encoding="cp1251")["text"].tolist() == ["дом", "сад"]
+    with pytest.raises(ValueError, match=r"a\.txt is not a text in utf-8 .*give its encoding"):
+        read_texts(tmp_path, encoding="utf-8")
+    with pytest.raises(ValueError, match="encoding = 'utf-9' is not one that Python has"):
+        read_texts(tmp_path, encoding="utf-9")
+    with pytest.raises(ValueError, match="encoding = 'base64' is not one"):
+        read_texts(tmp_path, encoding="base64")
+    with pytest.raises(TypeError, match="encoding must be a str"):
+        read_texts(tmp_path, encoding=8)
+
+
+def test_what_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="does not exist"):
+        read_texts(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match=r"no file in .* fits the pattern .*; it has no files"):
+        read_texts(tmp_path)
+    write(tmp_path, {"a.pdf": b"x", "b.pdf": b"y"})
+    with pytest.raises(ValueError, match=r"it has 2 files \*\.pdf"):
+        read_texts(tmp_path)
+    with pytest.raises(ValueError, match="is a file, not a folder"):
+        read_texts(tmp_path / "a.pdf")
+    write(tmp_path, {"c.txt": b"\x00\x01"})
+    with pytest.raises(ValueError, match=r"c\.txt has zero characters, so it is not a text"):
+        read_texts(tmp_path)
+    write(tmp_path, {"c.txt": b"\x81\x8d"})
+    with pytest.raises(ValueError, match=r"c\.txt is not a text in utf-8 or cp1252"):
+        read_texts(tmp_path)
+    for chunk, error in ((0, ValueError), (1.5, TypeError), (True, TypeError), ("100", TypeError)):
+        with pytest.raises(error, match="chunk"):
+            read_texts(tmp_path, chunk=chunk)
+
+
+def test_an_empty_file_is_a_row(tmp_path):
+    write(tmp_path, {"a.txt": "", "b.txt": "x"})
+    with pytest.warns(UserWarning, match="1 texts have no words: 'a'"):
+        table = read_texts(tmp_path, chunk=10)
+    assert table["text"].tolist() == ["", "x"]
+
+
+def test_pieces_end_where_paragraphs_end(tmp_path):
+    paragraphs = [f"{' '.join([f'w{i}'] * n)}." for i, n in enumerate([40, 50, 10, 95, 8, 7, 80, 20])]
+    write(tmp_path, {"book.txt": "\n\n".join(paragraphs), "short.txt": "few words"})
+    table = read_texts(tmp_path, chunk=100)
+    assert table.index.tolist() == ["book 1", "book 2", "book 3", "short 1"]
+    assert table["length"].tolist() == [100, 110, 100, 2]
+    assert table["text"].tolist()[:3] == ["\n\n".join(paragraphs[a:b]) for a, b in ((0, 3), (3, 6), (6, 8))]
+    assert table["source"].tolist() == ["book"] * 3 + ["short"]
+
+
+def test_a_paragraph_that_is_too_long_is_cut_at_sentences_then_words():
+    sentence = "This sentence has six words here. "
+    assert _pieces(sentence * 4, 12) == [(sentence * 2).strip()] * 2
+    assert _pieces('He said "Stop now." ' * 2, 4) == ['He said "Stop now."'] * 2
+    assert _pieces("word " * 30, 10) == [("word " * 10).strip()] * 3
+
+
+def test_lines_are_paragraphs_without_empty_lines():
+    assert _pieces("one two\nthree four\nfive six", 2) == ["one two", "three four", "five six"]
+    assert _pieces("one two\nthree\n\nfour five six", 3) == ["one two\nthree", "four five six"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 30), st.sampled_from([" ", "\n", "\n\n", ". ", ".\n \n "])), max_size=60),
+    st.integers(1, 50),
+)
+def test_pieces_have_all_words_in_order_and_about_the_size(parts, size):
+    text = "".join("w " * (n - 1) + f"w{i}" + end for i, (n, end) in enumerate(parts))
+    pieces = _pieces(text, size)
+    words = [piece.split() for piece in pieces]
+    assert [word for each in words for word in each] == text.split()
+    assert max(map(len, words)) <= 2.25 * size
+    assert len(pieces) <= max(round(len(text.split()) / size), 1)
+    assert all(words) or not text.split()
+    assert all(piece in text for piece in pieces)
+
+
+def test_pieces_have_the_names_of_their_books_in_tables(tmp_path):
+    rng = np.random.default_rng(0)
+    vocabularies = {"sea": ["ship", "wave", "sail", "wind"], "land": ["horse", "field", "wheat", "barn"]}
+    for i in range(8):
+        words = rng.choice(vocabularies["sea" if i % 2 else "land"], size=120)
+        write(tmp_path, {f"18{i}0_book{i}.txt": " ".join(words)})
+    table = read_texts(tmp_path, chunk=30)
+    model = make_pipeline(CountVectorizer(), GibbsLDA(2, random_state=0)).fit(table["text"])
+    proportions = document_table(model, table["text"])
+    assert proportions["document"].tolist() == table.index.tolist()
+    by_book = proportions.set_index("document")[["topic_0", "topic_1"]].groupby(table["source"]).mean()
+    assert by_book.shape == (8, 2)
+    assert (by_book.max(axis=1) > 0.9).all()
+    years = table["year"].astype(float).rename("year")
+    effects = topic_effects(model, table["text"], years.to_frame(), clusters=table["source"], random_state=0)
+    assert set(effects["term"]) == {"intercept", "year"}

@@ -1,0 +1,172 @@
+"""export_results: files that other programs read, all of them or none, and nothing of others is touched."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.decomposition import NMF
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from sklda import ConsensusTopics, GibbsLDA
+from sklda.inspection import describe, document_table, export_results, top_words, topic_report
+
+TEXTS = pd.Series(
+    ["Katzen jagen Mäuse", "Mäuse fürchten Katzen", "Zinsen, Zinsen und Kredite", "Banken geben Kredite"] * 5,
+    index=[f"d, {i}" for i in range(20)],
+)
+FILES = ["keys.csv", "model.json", "proportions.csv", "report.csv", "words.csv"]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=30, random_state=0)).fit(TEXTS)
+
+
+def names(folder):
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+def test_files_have_what_the_tables_have(model, tmp_path):
+    folder = tmp_path / "new" / "results"
+    export_results(model, TEXTS, folder=folder, n_words=3)
+    assert names(folder) == FILES
+    for name in FILES[:1] + FILES[2:]:
+        # Spreadsheets take other encodings without the mark.
+        assert (folder / name).read_bytes().startswith(b"\xef\xbb\xbf")
+    keys, proportions, report, words = (pd.read_csv(folder / name) for name in FILES[:1] + FILES[2:])
+    assert keys.columns.tolist() == ["topic", "name", "prior", "words"]
+    assert keys["words"].str.split(", ").tolist() == top_words(model, n_words=3)["words"].tolist()
+    np.testing.assert_allclose(keys["prior"], model[-1].doc_topic_prior_, rtol=1e-5)
+    expected = document_table(model, TEXTS)
+    assert proportions["document"].tolist() == TEXTS.index.tolist()
+    assert proportions.columns.tolist() == expected.columns.tolist()
+    np.testing.assert_allclose(proportions["topic_1_std"], expected["topic_1_std"], rtol=1e-5)
+    expected = topic_report(model, TEXTS)
+    assert report.columns.tolist() == expected.columns.tolist()
+    assert report["exclusive_words"].str.split(", ").tolist() == expected["exclusive_words"].tolist()
+    np.testing.assert_allclose(report["coherence"], expected["coherence"], rtol=1e-5)
+    assert words["word"].tolist() == model[0].get_feature_names_out().tolist()
+    assert "mäuse" in words["word"].tolist()
+    assert words.set_index("word").loc["zinsen", "count"] == 10
+    np.testing.assert_allclose(words[["topic_0", "topic_1"]].sum(), 1, rtol=1e-4)
+
+
+def test_the_description_of_the_model(model, tmp_path):
+    named = describe(model, TEXTS, topic_names=["Tiere", "Geld"])
+    export_results(named, folder=tmp_path)
+    facts = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    assert facts["model"]["class"] == "sklda.GibbsLDA"
+    assert facts["model"]["parameters"]["max_iter"] == 30
+    assert [(step["name"], step["class"]) for step in facts["steps_before"]] == [
+        ("countvectorizer", "sklearn.CountVectorizer")
+    ]
+    assert facts["steps_before"][0]["parameters"]["dtype"] == "numpy.int64"
+    assert facts["topic_names"] == ["Tiere", "Geld"]
+    assert facts["topics_have_names"]
+    assert facts["fitted"]["n_iter_"] == 30
+    assert facts["fitted"]["topic_word_prior_"] == model[-1].topic_word_prior_
+    assert facts["documents"] == {"number": 20, "tokens": 65, "words": 9, "are_those_of_the_fit": True}
+    assert {"sklda", "numpy", "python"} <= set(facts["versions"])
+    assert sorted(facts["files"]) == FILES
+    assert pd.read_csv(tmp_path / "proportions.csv").columns[2:5].tolist() == ["main_topic", "Tiere", "Geld"]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_other_models(tmp_path):
+    vectorizer = CountVectorizer()
+    X = vectorizer.fit_transform(TEXTS)
+    words = vectorizer.get_feature_names_out()
+    models = {
+        "arrays": (np.full((2, 9), 1 / 9), np.full((20, 2), 0.5)),
+        "nmf": NMF(2, init="random", random_state=0).fit(X),
+        "consensus": ConsensusTopics(GibbsLDA(2, max_iter=20), n_fits=3, random_state=0).fit(X),
+        "classifier": make_pipeline(GibbsLDA(2, max_iter=10, random_state=0), LogisticRegression()).fit(
+            X, np.arange(20) % 2
+        ),
+    }
+    for name, each in models.items():
+        export_results(describe(each, X, feature_names=words), folder=tmp_path / name)
+        assert names(tmp_path / name) == FILES
+    facts = json.loads((tmp_path / "consensus" / "model.json").read_text(encoding="utf-8"))
+    assert facts["model"]["parameters"]["estimator"]["parameters"]["n_components"] == 2
+    assert json.loads((tmp_path / "arrays" / "model.json").read_text(encoding="utf-8"))["model"] is None
+    assert "prior" not in pd.read_csv(tmp_path / "nmf" / "keys.csv")
+
+
+def test_what_the_folder_has_already(model, tmp_path):
+    folder = tmp_path / "results"
+    export_results(model, TEXTS, folder=folder)
+    first = contents(folder)
+    with pytest.raises(ValueError, match="has results already: overwrite=True replaces them"):
+        export_results(model, TEXTS, folder=folder)
+    export_results(model, TEXTS, folder=folder, overwrite=True)
+    assert contents(folder) == first
+    export_results(model, TEXTS[:8], folder=folder, overwrite=True)
+    assert len(pd.read_csv(folder / "proportions.csv")) == 8
+    (folder / "my notes.txt").write_text("mine")
+    before = contents(folder)
+    with pytest.raises(ValueError, match=r"has other files: 'my notes\.txt'"):
+        export_results(model, TEXTS, folder=folder, overwrite=True)
+    assert contents(folder) == before
+    with pytest.raises(ValueError, match="is a file: give the path of a folder"):
+        export_results(model, TEXTS, folder=folder / "my notes.txt")
+
+
+def test_bad_arguments_leave_nothing(model, tmp_path):
+    for arguments, error in (
+        ({"n_words": 0}, ValueError),
+        ({"X": None}, ValueError),
+        ({"X": ["unknown"]}, ValueError),
+    ):
+        with pytest.raises(error):
+            export_results(model, **({"X": TEXTS} | arguments), folder=tmp_path / "new")
+    with pytest.raises(TypeError):
+        export_results(model[0], TEXTS, folder=tmp_path / "new")
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
+@pytest.mark.parametrize("when", ["written", "moved"])
+def test_after_an_error_the_folder_is_as_before(model, tmp_path, monkeypatch, error, when):
+    old, new = tmp_path / "old", tmp_path / "new"
+    export_results(model, TEXTS, folder=old)
+    before = contents(old)
+    if when == "written":
+        write = Path.write_text
+
+        def fail(path, *args, **kwargs):
+            write(path, *args, **kwargs)
+            raise error
+
+        monkeypatch.setattr(Path, "write_text", fail)
+    else:
+        replace = os.replace
+
+        def fail_at(source, target):
+            # Old files are moved away and back.
+            if Path(source).name == "report.csv" and Path(source).parent.name == ".sklda-new":
+                raise error
+            replace(source, target)
+
+        monkeypatch.setattr(os, "replace", fail_at)
+    for folder in (old, new):
+        with pytest.raises(type(error)):
+            export_results(model, TEXTS[:8], folder=folder, overwrite=True)
+    assert contents(old) == before
+    assert not new.exists()
+
+
+def test_what_a_killed_call_left_is_no_file_of_others(model, tmp_path):
+    (tmp_path / ".sklda-new").mkdir()
+    (tmp_path / ".sklda-new" / "keys.csv").write_text("")
+    export_results(model, TEXTS, folder=tmp_path)
+    assert names(tmp_path) == FILES
