@@ -180,8 +180,9 @@ class Priors(Aligned):
             shapes["documents, topics"] = (n_documents, n_components)
         alpha = check_prior(doc_topic_prior, "doc_topic_prior", shapes)
         shapes = {"one per word": (n_features,), "topics, words": (n_components, n_features)}
-        eta = np.asarray(check_prior(_without_fixed(topic_word_prior), "topic_word_prior", shapes))
-        eta = np.asarray(topic_word_prior, dtype=np.float64) if eta.ndim == 2 else eta
+        values = real_numbers(topic_word_prior, "topic_word_prior")
+        eta = np.asarray(check_prior(_without_fixed(values), "topic_word_prior", shapes))
+        eta = values if eta.ndim == 2 else eta
 
         width = padded(n_components)
         doc = np.ascontiguousarray(
@@ -275,12 +276,11 @@ class Priors(Aligned):
 
 def _without_fixed(eta):
     """eta with ones in place of rows that fix a topic, which are larger than a Dirichlet parameter may be."""
-    if np.ndim(eta) != 2:
+    if eta.ndim != 2:
         return eta
-    values = real_numbers(eta, "topic_word_prior")
     with np.errstate(invalid="ignore"):
-        fixed = np.isclose(values.sum(axis=1), FIXED_WEIGHT, rtol=1e-3) & (values > 0).all(axis=1)
-    return np.where(fixed[:, None], 1.0, values) if fixed.any() else values
+        fixed = np.isclose(eta.sum(axis=1), FIXED_WEIGHT, rtol=1e-3) & (eta > 0).all(axis=1)
+    return np.where(fixed[:, None], 1.0, eta) if fixed.any() else eta
 
 
 def padded(n_components):
