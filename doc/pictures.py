@@ -1,8 +1,13 @@
-"""Make the pictures of README.md and of the first page, from the scripts of the gallery. Needs Chromium."""
+"""Make the pictures of README.md and of the pages from the scripts of the gallery. Needs Chromium for the explorer.
+
+python doc/pictures.py                  # all of them
+python doc/pictures.py effects.png      # some of them
+"""
 
 import runpy
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -14,7 +19,21 @@ from PIL import Image
 
 DOC = Path(__file__).parent
 EXAMPLES, STATIC = DOC.parent / "examples", DOC / "_static"
-PLOTS = {"topics.png": "plot_topics.py", "how_many_topics.png": "plot_how_many_topics.py"}
+# The script of a picture, and which of its plots it is.
+PLOTS = {
+    "topic_map.png": ("plot_topics.py", 0),
+    "topics.png": ("plot_topics.py", 1),
+    "how_many_topics.png": ("plot_how_many_topics.py", 0),
+    "effects.png": ("plot_covariates.py", 0),
+    "effects_curves.png": ("plot_covariates.py", 1),
+    "topics_over_time.png": ("plot_over_time.py", 0),
+    "collections.png": ("plot_collections.py", 0),
+    "correlations.png": ("plot_report.py", 1),
+    "number_of_topics.png": ("plot_number_of_topics.py", 0),
+    "few_documents.png": ("plot_number_of_topics.py", 1),
+    "priors.png": ("plot_empirical_bayes.py", 0),
+    "traces.png": ("plot_convergence.py", 0),
+}
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
@@ -23,13 +42,16 @@ def save(picture, name):
     Image.open(picture).convert("RGB").quantize(64).save(STATIC / name, optimize=True)
 
 
-def plots(folder):
-    """The first plots of examples."""
-    for picture, script in PLOTS.items():
+def plots(folder, names):
+    """The plots of these names; each script runs once."""
+    for script in dict.fromkeys(PLOTS[name][0] for name in names):
         plt.close("all")
         runpy.run_path(str(EXAMPLES / script))
-        plt.figure(plt.get_fignums()[0]).savefig(folder / picture, dpi=150)
-        save(folder / picture, picture)
+        figures = plt.get_fignums()
+        for name in names:
+            if PLOTS[name][0] == script:
+                plt.figure(figures[PLOTS[name][1]]).savefig(folder / name, dpi=150)
+                save(folder / name, name)
 
 
 def explorer(folder):
@@ -47,8 +69,10 @@ def explorer(folder):
 
 
 if __name__ == "__main__":
-    if CHROMIUM is None:
+    chosen = sys.argv[1:] or [*PLOTS, "explorer.png"]
+    if "explorer.png" in chosen and CHROMIUM is None:
         raise SystemExit("Chromium is needed for the picture of the explorer, and was not found.")
     with tempfile.TemporaryDirectory() as temporary:
-        plots(Path(temporary))
-        explorer(Path(temporary))
+        plots(Path(temporary), [name for name in chosen if name in PLOTS])
+        if "explorer.png" in chosen:
+            explorer(Path(temporary))

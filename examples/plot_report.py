@@ -75,9 +75,10 @@ plt.show()
 # Topics that occur together
 # --------------------------
 #
-# Most correlations are negative, because proportions sum to one. Dots mark
-# those that differ from the correlations of topics that do not depend on
-# each other by two standard errors.
+# Most correlations are negative, because proportions sum to one. So the
+# colours show the difference from topics that do not depend on each other:
+# red topics occur together, blue ones apart. Dots mark differences of more
+# than two standard errors.
 
 TopicCorrelationDisplay.from_estimator(lda, random_state=0)
 plt.show()

@@ -34,8 +34,10 @@ SLOW = {
     "recipes/scikit_learn.rst",
     "start/convergence.rst",
     "start/how_many_topics.rst",
+    "start/long_texts.rst",
     "start/reportable_topics.rst",
     "start/texts_to_topics.rst",
+    "start/words.rst",
 }
 MOST_WORDS, CODE_WIDTH, WIDTH = 1500, 76, 120
 

@@ -16,6 +16,8 @@ TOPIC_COLOURS = ORANGE, SKY, GREEN, PURPLE, BLUE, VERMILION, YELLOW
 LINES = BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY
 # Lines and bars of estimates, what is to be seen first, and what is not.
 LINE, ACCENT, MUTED = "#1f5a91", "#c1440e", "#444444"
+# A field of a heatmap without a value.
+_NO_VALUE = "#dddddd"
 # Topics of a heatmap that has names.
 MOST_NAMES = 60
 
@@ -112,17 +114,23 @@ class HeatmapDisplay(Display):
     names: Sequence[str]
 
     def _figsize(self):
-        side = 3 + 0.2 * min(len(self.order), 40)
-        return side + 1.5, side
+        side = 0.27 * min(max(len(self.order), 8), 24)
+        return side + 3.8, side + 0.9
 
     def _show(self, ax, values, label, extend="neither", **colours):
-        """Draw a matrix (n_topics, n_topics) as `image_`, with a bar of its colours. `values` are in `order`."""
+        """Draw a matrix (n_topics, n_topics) as `image_`, with a bar of its colours. `values` are in `order`.
+
+        The diagonal, where each topic meets itself, has no colour of its own.
+        """
+        values = np.array(values, dtype=np.float64)
+        np.fill_diagonal(values, np.nan)
         self.image_ = ax.imshow(values, **colours)
+        ax.set_facecolor(_NO_VALUE)
         if len(self.order) <= MOST_NAMES:
             ax.set_yticks(range(len(self.order)), [self.names[k] for k in self.order], fontsize=8)
             ax.set_xticks(range(len(self.order)), self.order, fontsize=8, rotation=90)
         ax.tick_params(length=0)
-        ax.figure.colorbar(self.image_, ax=ax, label=label, extend=extend, shrink=0.7)
+        ax.figure.colorbar(self.image_, ax=ax, label=label, extend=extend, shrink=0.8)
 
 
 def distinct_colours(n):
@@ -135,10 +143,7 @@ def distinct_colours(n):
 def style_bars(ax):
     """Horizontal bars from top to bottom, whose lengths are shares in percent."""
     ax.invert_yaxis()
-    from matplotlib.ticker import PercentFormatter
-
-    # As many decimals as the ticks need.
-    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=None))
+    percent_axis(ax.xaxis)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right"]].set_visible(False)
 
@@ -146,6 +151,16 @@ def style_bars(ax):
 def legend_beside(ax, fontsize):
     """Add a legend to the right of the axes, where it covers no part of the plot."""
     ax.legend(frameon=False, fontsize=fontsize, loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def legend_below(ax, ncols=2):
+    """Add a legend below the axes, where it covers no part of the plot."""
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=4, ncols=ncols, frameon=False)
+
+
+def percent_axis(axis):
+    """Ticks in percent, with as many decimals as they need."""
+    axis.set_major_formatter(lambda x, _: f"{100 * x:.3g}%")
 
 
 def plain_text(name, most=40):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sklda._core.names import label_array
 from sklda._core.types import Data, Model, Values
-from sklda.inspection._axes import LINE, PanelsDisplay, plain_text
+from sklda.inspection._axes import LINE, PanelsDisplay, percent_axis, plain_text
 from sklda.inspection._groups import group_shares
 from sklda.inspection._intervals import (
     SHARES,
@@ -23,7 +23,6 @@ from sklda.inspection._intervals import (
     label_panels,
     new_rows,
     new_scales,
-    percent_axis,
     style_rows,
     title_panel,
 )

@@ -9,12 +9,14 @@ import numpy as np
 
 from sklda._core.diagnostics import diagnose, draws_after
 from sklda._core.types import Model, Values
-from sklda.inspection._axes import Display, distinct_colours
+from sklda.inspection._axes import MUTED, Display, distinct_colours, legend_below
 from sklda.inspection._parameters import described
 from sklda.inspection._view import fitted
 
 # The axis has the range of the draws, and beyond it at most this share of it, as far as there are sweeps, and room.
-_BEYOND, _ROOM = 0.6, 0.05
+_BEYOND, _ROOM = 0.3, 0.05
+# The part of the axis of sweeps that a word beside the end of burn-in needs.
+_WORD = 0.15
 # Chains above this number have no entry in the legend.
 _LEGEND = 10
 
@@ -23,7 +25,7 @@ _LEGEND = 10
 class ConvergenceDisplay(Display):
     """Traces of the chains of a fit, with R-hat and the effective number of draws.
 
-    The axis shows the range of the draws after burn-in and a little more; the first sweeps may lie below.
+    The axes show the range of the draws after burn-in and a little more; the first sweeps may lie outside.
     `from_estimator` plots a fitted estimator; the constructor takes the values to plot.
 
     Parameters
@@ -119,19 +121,37 @@ class ConvergenceDisplay(Display):
         self.lines_ = []
         for c, (values, color) in enumerate(zip(trace, distinct_colours(n_chains), strict=False)):
             best = c == self.best_chain
-            label = f"chain {c}" + ", the topics' chain" * best if n_chains <= _LEGEND else None
+            label = f"chain {c}" + " (has the topics)" * best if n_chains <= _LEGEND else None
             options = {"color": color, "lw": 1.5 if best else 0.9, "zorder": 2.5 if best else 2}
             self.lines_ += ax.plot(np.arange(1, n_sweeps + 1), values, label=label, **options)
         self.burn_in_ = None
         if self.n_burn_in:
-            line = {"color": "#555555", "lw": 1, "ls": "--", "zorder": 1.5, "label": "end of burn-in"}
-            self.burn_in_ = ax.axvline(self.n_burn_in + 0.5, **line)
-        if ax.get_legend_handles_labels()[0]:
-            ax.legend(loc="lower right", frameon=False)
+            self.burn_in_ = ax.axvline(self.n_burn_in + 0.5, color=MUTED, lw=1, ls="--", zorder=1.5)
+        if n_chains <= _LEGEND:
+            legend_below(ax, ncols=2 if n_chains <= 4 else 3)
         low, high = (f(trace[:, self.n_burn_in :], initial=-s * np.inf) for f, s in ((np.nanmin, -1), (np.nanmax, 1)))
+        first = 0
         if low < high:
             reach, room = _BEYOND * (high - low), _ROOM * (high - low)
-            ax.set_ylim(max(low - reach, np.nanmin(trace)) - room, min(high + reach, np.nanmax(trace)) + room)
+            bottom, top = max(low - reach, np.nanmin(trace)) - room, min(high + reach, np.nanmax(trace)) + room
+            ax.set_ylim(bottom, top)
+            # From the first sweep that is in sight.
+            first = ((trace >= bottom) & (trace <= top)).any(axis=0).argmax()
+        ax.set_xlim(first + 1 - 0.02 * n_sweeps, 1.02 * n_sweeps)
+        self._name_parts(ax, n_sweeps, first)
+
+    def _name_parts(self, ax, n_sweeps, first):
+        """The words burn-in and draws on the two sides of its end, where they have room."""
+        if self.burn_in_ is None:
+            return
+        end, sides = self.n_burn_in, (("burn-in", "right", -4), ("draws", "left", 4))
+        for (word, side, shift), n in zip(sides, (end - first, n_sweeps - end), strict=True):
+            if n > _WORD * (n_sweeps - first):
+                place = {"xycoords": ("data", "axes fraction"), "xytext": (shift, 3), "textcoords": "offset points"}
+                ax.annotate(word, (end + 0.5, 0), ha=side, va="bottom", color=MUTED, fontsize=9, **place)
+
+    def _figsize(self):
+        return 8, 4.5
 
     def _title(self, trace):
         found, n_draws = self.diagnosis_, draws_after(self.n_burn_in, trace).size

@@ -267,10 +267,11 @@ def _pearson(theta):
 
 @dataclass(eq=False, repr=False)
 class TopicCorrelationDisplay(HeatmapDisplay):
-    """Correlations between the proportions of topics, as a heatmap ordered by clustering.
+    """Which topics occur together, and which apart, as a heatmap ordered by clustering.
 
-    Its colours end at the strongest correlation of two different topics. `from_estimator` plots a fitted model; the
-    constructor takes the values to plot.
+    Proportions sum to one, so correlations are negative even if topics do not depend on each other. The colours show
+    how far a correlation is above or below that of such topics, `neutral`: red topics occur together, blue ones apart.
+    `from_estimator` plots a fitted model; the constructor takes the values to plot.
 
     Parameters
     ----------
@@ -280,7 +281,7 @@ class TopicCorrelationDisplay(HeatmapDisplay):
     names : sequence of n_topics str
         Names of the topics, by number.
     std : array-like of shape (n_topics, n_topics), default=None
-        Standard errors. Correlations that differ from `neutral` by at least two of these have a dot.
+        Standard errors. Correlations that differ from `neutral` by more than two of these have a dot.
     neutral : array-like of shape (n_topics, n_topics), default=None
         Correlations of topics that do not depend on each other. None: 0.
 
@@ -333,16 +334,17 @@ class TopicCorrelationDisplay(HeatmapDisplay):
     def _draw(self, ax):
         order = np.asarray(self.order)
         place = np.ix_(order, order)
-        values = np.asarray(self.correlation, dtype=np.float64)[place].copy()
+        values = np.asarray(self.correlation, dtype=np.float64) - (0 if self.neutral is None else self.neutral)
+        values = values[place]
         np.fill_diagonal(values, np.nan)
         strongest = np.nanmax(np.abs(values)) if np.isfinite(values).any() else 1
         strongest = strongest if strongest > 0 else 1
-        self._show(ax, values, "correlation of proportions", cmap="RdBu_r", vmin=-strongest, vmax=strongest)
+        label = "correlation" if self.neutral is None else "correlation, less that of independent topics"
+        self._show(ax, values, label, cmap="RdBu_r", vmin=-strongest, vmax=strongest)
         self.dots_ = None
         if self.std is not None and len(order) <= MOST_NAMES:
-            self.dots_ = ax.scatter(*np.nonzero(self._clear()[place])[::-1], s=4, color="black")
-        reference = "0" if self.neutral is None else "topics that do not depend on each other"
-        marks = "" if self.dots_ is None else f"; dots: two standard errors from {reference}"
+            self.dots_ = ax.scatter(*np.nonzero(self._clear()[place])[::-1], s=6, color="black")
+        marks = "" if self.dots_ is None else "\ndot: more than two standard errors from white"
         ax.set_xlabel("topic" + marks, fontsize=9)
 
     def _clear(self):

@@ -9,7 +9,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from sklda.inspection._axes import LINE, MUTED, pyplot
+from sklda.inspection._axes import LINE, MUTED, percent_axis, pyplot
 
 UNKNOWN, CUT, DOCUMENTS = "error unknown", "the interval goes on", "documents"
 # Proportions, and their differences.
@@ -179,9 +179,12 @@ def add_key(axes, key):
     return axes[-1].legend(handles, labels, **style)
 
 
-def percent_axis(axis, bounds=SHARES):
-    """Ticks in percent; differences have percentage points with a sign."""
-    axis.set_major_formatter((lambda x, _: f"{100 * x:.3g}%") if bounds == SHARES else (lambda x, _: _signed(100 * x)))
+def bounds_axis(axis, bounds):
+    """Ticks in percent; those of differences have percentage points with a sign."""
+    if bounds == SHARES:
+        percent_axis(axis)
+    else:
+        axis.set_major_formatter(lambda x, _: _signed(100 * x))
 
 
 def _signed(value):
@@ -197,7 +200,7 @@ def style_rows(ax, labels, bounds):
     ax.grid(axis="y", color="#dddddd", lw=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right", "left"]].set_visible(False)
-    percent_axis(ax.xaxis, bounds)
+    bounds_axis(ax.xaxis, bounds)
 
 
 def date_axis(ax):

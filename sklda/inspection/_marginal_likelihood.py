@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from sklda._core.arguments import check_choice
 from sklda._core.types import Model, Values
-from sklda.inspection._axes import ACCENT, LINE, MUTED, Display, pyplot
+from sklda.inspection._axes import ACCENT, LINE, MUTED, Display, legend_below, pyplot
 from sklda.inspection._parameters import described
-from sklda.inspection._prior_axes import LABELS, PRIORS, legend_below, log_axis, read_curve
+from sklda.inspection._prior_axes import LABELS, PRIORS, log_axis, read_curve
 
 # Levels of the contours, in nats below the maximum.
 _DROPS = np.array([0.0, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100])
@@ -21,8 +21,8 @@ _DROPS = np.array([0.0, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100])
 _DOT = 10
 # Darkest shade of the contours; a pale one keeps the marks on top visible.
 _DEEPEST = 0.6
-# Names and lines of the kinds of confidence regions.
-_NAMES = {"statistical": "statistical", "monte_carlo": "Monte Carlo", "total": "total"}
+# Names and lines of the kinds of confidence regions, by what their error comes from.
+_NAMES = {"statistical": "finite corpus", "monte_carlo": "Monte Carlo", "total": "both"}
 _STYLES = {"statistical": "-", "monte_carlo": ":", "total": "--"}
 
 
@@ -148,6 +148,9 @@ class MarginalLikelihoodDisplay(Display):
         check_choice(kind, "kind", ("contour", *PRIORS))
         return self._plot_on(ax, kind=kind)
 
+    def _figsize(self):
+        return 7, 5.5
+
     def _draw(self, ax, kind):
         self.contours_, self.line_, self.band_ = None, None, None
         self.ellipses_ = []
@@ -170,7 +173,7 @@ class MarginalLikelihoodDisplay(Display):
             self._grid(ax)
         for ellipse in self.ellipses:
             style = _STYLES[ellipse.kind]
-            label = f"{ellipse.level:.0%} {_NAMES[ellipse.kind]} region"
+            label = f"{ellipse.level:.0%} region: {_NAMES[ellipse.kind]}"
             self.ellipses_ += ax.plot(*ellipse.boundary().T, style, color=ACCENT, lw=1.8, label=label)
         ax.plot(*self.maximum, "+", color=ACCENT, ms=11, mew=2, label="maximum")
         ax.set(xlim=(alpha[0], alpha[-1]), ylim=(eta[0], eta[-1]), xlabel=LABELS[PRIORS[0]], ylabel=LABELS[PRIORS[1]])
@@ -187,10 +190,10 @@ class MarginalLikelihoodDisplay(Display):
         ascending = np.sort(share)
         typical = ascending[np.searchsorted(np.cumsum(ascending), 0.5 * share.sum())]
         size = np.minimum(_DOT * share[seen] / typical, 2 * _DOT)
-        label = "grid" if self.occupancy is None else "grid, area by visits"
+        label = "grid" if self.occupancy is None else "visits of the chains (area)"
         ax.scatter(alpha[seen], eta[seen], size, color=MUTED, lw=0, label=label)
         if not seen.all():
-            ax.scatter(alpha[~seen], eta[~seen], 18, color=MUTED, marker="x", lw=1, label="never visited")
+            ax.scatter(alpha[~seen], eta[~seen], 18, color=MUTED, marker="x", lw=1, label="no visit")
 
     def _slice(self, ax, below, along):
         axis = PRIORS.index(along)

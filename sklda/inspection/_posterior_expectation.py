@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from sklda._core.arguments import check_choice
 from sklda._core.types import Model, Values
-from sklda.inspection._axes import MUTED, Display
+from sklda.inspection._axes import MUTED, Display, distinct_colours, legend_below
 from sklda.inspection._parameters import described
-from sklda.inspection._prior_axes import LABELS, PRIORS, legend_below, log_axis, read_curve
+from sklda.inspection._prior_axes import LABELS, PRIORS, log_axis, read_curve
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -120,10 +120,10 @@ class PosteriorExpectationDisplay(Display):
         x = np.asarray(self.priors)
         other = LABELS[PRIORS[1 - axis]].split()[1]
         ax.set_xscale("log")
-        for at, value, low, high in zip(self.fixed, self.value, self.low, self.high, strict=True):
+        colours = distinct_colours(len(self.fixed))
+        for color, at, value, low, high in zip(colours, self.fixed, self.value, self.low, self.high, strict=True):
             known = np.isfinite(low) & np.isfinite(high)
-            (line,) = ax.plot(x, np.where(known, value, np.nan), lw=2.2, label=f"{other} = {at:.3g}")
-            color = line.get_color()
+            (line,) = ax.plot(x, np.where(known, value, np.nan), color=color, lw=2.2, label=f"{other} = {at:.3g}")
             ax.plot(x, value, ":", color=color, lw=0.8)
             band = ax.fill_between(x, low, high, where=known, color=color, alpha=0.12, lw=0)
             # Where bands overlap, their edges tell them apart.

@@ -54,8 +54,3 @@ def log_axis(axis):
     axis.set_major_locator(LogLocator(subs=steps if high < 100 * low else (1.0,), numticks=8))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(NullFormatter())
-
-
-def legend_below(ax):
-    """Add a legend below the axes, where it covers no part of the plot."""
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=4, ncols=2, frameon=False)

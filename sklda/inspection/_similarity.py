@@ -38,8 +38,8 @@ _COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#000000", "#b5a800")
 class TopicSimilarityDisplay(HeatmapDisplay):
     """Similarity of topics, one minus their Jensen-Shannon distance, as a heatmap ordered by clustering.
 
-    Its colours end at the largest similarity of two different topics. `from_estimator` plots a fitted model; the
-    constructor takes the values to plot.
+    Its colours reach from the smallest to the largest similarity of two different topics. `from_estimator` plots a
+    fitted model; the constructor takes the values to plot.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ class TopicSimilarityDisplay(HeatmapDisplay):
         similarity, order = np.asarray(self.similarity, dtype=np.float64), np.asarray(self.order)
         n = len(order)
         others = similarity[~np.eye(n, dtype=bool)]
-        most = others.max() if n > 1 and others.max() > 0 else 1
+        least, most = (others.min(), others.max()) if n > 1 else (0, 1)
         values = similarity[np.ix_(order, order)]
-        self._show(ax, values, "similarity", extend="max", cmap="cividis", vmin=0, vmax=most)
+        self._show(ax, values, "similarity", cmap="YlGnBu", vmin=least, vmax=most if most > least else least + 1)
         ax.set_xlabel("topic")
 
 

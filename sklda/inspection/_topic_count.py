@@ -12,7 +12,9 @@ from sklda.inspection._axes import ACCENT, LINE, PanelsDisplay, pyplot
 from sklda.inspection._parameters import described
 from sklda.inspection._view import fitted
 
-_PALE = "#f3d3c6"
+_PALE, _UNCERTAIN = "#f3d3c6", "#a9bfd3"
+# Probabilities with a larger error, two standard errors, do not tell numbers of topics apart.
+_UNKNOWN = 0.25
 # The scale of the evidence is linear for this many nats below the best, and logarithmic below that.
 _LINEAR = 10.0
 # The left panel shows numbers of topics with a larger posterior probability than this, and those in the interval.
@@ -25,9 +27,10 @@ _SIZE = (9.0, 3.8)
 class TopicCountDisplay(PanelsDisplay):
     """The posterior over the number of topics, and the log evidence of each, with their Monte Carlo errors.
 
-    The left panel shows the numbers of topics with posterior probability. The right panel shows the log evidence of all
-    numbers of topics, in nats below the best. Its scale is linear for the upper ten nats and logarithmic below. Error
-    bars have two standard errors in both directions.
+    The left panel shows the numbers of topics with posterior probability, and the credible interval as its title. The
+    right panel shows the log evidence of all numbers of topics, in nats below the best. Its scale is linear for the
+    upper ten nats and logarithmic below. Error bars have two standard errors in both directions. If a probability is
+    not known to a quarter, the bars are pale and have no errors: then the interval is the result.
 
     `from_estimator` plots a fitted estimator; the constructor takes the values to plot.
 
@@ -51,7 +54,7 @@ class TopicCountDisplay(PanelsDisplay):
     axes_ : ndarray of shape (2,) of matplotlib Axes
         Axes of the posterior and of the evidence.
     bars_ : matplotlib BarContainer
-        The posterior.
+        The posterior, with its errors if these are small.
     interval_ : tuple of matplotlib artists
         The credible interval in both panels; empty without one.
     line_ : matplotlib Line2D
@@ -121,25 +124,27 @@ class TopicCountDisplay(PanelsDisplay):
         self.interval_ = ()
         if self.interval is not None:
             low, high = self.interval
-            label = f"95% interval, {low} to {high}"
-            self.interval_ = tuple(
-                each.axvspan(low - 0.5, high + 0.5, color=_PALE, lw=0, zorder=0, label=label) for each in axes
-            )
-            # The bars may fill the panel, so the legend is above it.
-            axes[0].legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, frameon=False)
+            self.interval_ = tuple(each.axvspan(low - 0.5, high + 0.5, color=_PALE, lw=0, zorder=0) for each in axes)
+            topics = f"{low} topics" if low == high else f"{low} to {high} topics"
+            axes[0].set_title(f"95% interval: {topics}", color=ACCENT, loc="left", fontsize=11)
 
     def _posterior(self, ax, counts):
         from matplotlib.ticker import MaxNLocator
 
         posterior = np.asarray(self.posterior, dtype=np.float64)
-        error = None if self.posterior_std is None else 2 * np.asarray(self.posterior_std)
+        error = np.zeros(len(posterior)) if self.posterior_std is None else 2 * np.asarray(self.posterior_std)
+        is_known = error.max() <= _UNKNOWN
         # Error bars end at probabilities 0 and 1.
-        reach = None if error is None else np.minimum(error, [posterior, np.maximum(1 - posterior, 0)])
-        self.bars_ = ax.bar(counts, posterior, color=LINE, yerr=reach, ecolor=ACCENT, capsize=2)
-        seen = counts[(posterior if error is None else posterior + error) > _VISIBLE]
+        reach = np.minimum(error, [posterior, np.maximum(1 - posterior, 0)])
+        style = {"color": LINE, "yerr": reach, "ecolor": ACCENT, "capsize": 2} if is_known else {"color": _UNCERTAIN}
+        if self.posterior_std is None:
+            style = {"color": LINE}
+        self.bars_ = ax.bar(counts, posterior, **style)
+        seen = counts[posterior + (error if is_known else 0) > _VISIBLE]
         ends = [*seen, *(self.interval or ())]
         ax.set(xlim=(min(ends) - 1.5, max(ends) + 1.5), ylim=(0, 1.05 if posterior.max() > 0.8 else None))
-        ax.set(xlabel="number of topics T", ylabel="posterior probability p(T | w)")
+        what = "posterior probability p(T | w)" + ("" if is_known else f",\nuncertain by up to ±{error.max():.2f}")
+        ax.set(xlabel="number of topics T", ylabel=what)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
     def _evidence(self, ax, counts):

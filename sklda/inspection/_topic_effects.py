@@ -18,6 +18,7 @@ from sklda.inspection._intervals import (
     DIFFERENCES,
     SHARES,
     add_key,
+    bounds_axis,
     draw_curve,
     draw_points,
     draw_rug,
@@ -26,7 +27,6 @@ from sklda.inspection._intervals import (
     new_rows,
     new_scales,
     note_shrinkage,
-    percent_axis,
     style_rows,
     title_panel,
 )
@@ -433,7 +433,7 @@ class TopicEffectsDisplay(PanelsDisplay):
                 draw(ax, x, *curve, colour=colour, bounds=shown, key=key)
             draw_rug(ax, self.documents, self._colours(), key)
             title_panel(ax, self.topics[k])
-            percent_axis(ax.yaxis, self.bounds_)
+            bounds_axis(ax.yaxis, self.bounds_)
             ax.spines[["top", "right"]].set_visible(False)
             ax.set(xlim=_with_room(x, 0.02 if is_curve else 0.05), ylim=shown)
             if self.difference:

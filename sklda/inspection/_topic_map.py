@@ -13,12 +13,11 @@ from sklda._core.distances import jensen_shannon
 from sklda._core.types import Data, Model, Values
 from sklda.inspection._axes import LINE, MUTED, SKY, Display
 from sklda.inspection._parameters import described
+from sklda.inspection._scaling import least_stress, point_distances
 from sklda.inspection._view import view
 
 # Parts of the area of the axes that the circles have together, and of its sides that their centres are in.
 _AREA, _SIDE = 0.08, 0.8
-# Steps of the scaling, which ends earlier if a step changes places by less than a millionth of their spread.
-_STEPS, _SMALL = 500, 1e-6
 # Topics with names, the largest; the others have their numbers only. More than so many topics have small labels.
 _NAMED, _LARGE = 40, 20
 # A label is at its circle, or at one of these distances from it in points, in one of these directions.
@@ -96,7 +95,7 @@ class TopicMapDisplay(Display):
         found = view(estimator, X)
         topics = found.chosen(topics)
         distances = jensen_shannon(found.topic_word[topics])
-        places = _scaled(distances)
+        places = least_stress(distances)
         return cls(
             places=places,
             share=found.share[topics],
@@ -148,34 +147,10 @@ class TopicMapDisplay(Display):
         return label
 
 
-def _scaled(distances):
-    """Places in two dimensions by multidimensional scaling: classical, then steps of SMACOF, which lower the stress."""
-    n = len(distances)
-    centred = distances**2 - (distances**2).mean(axis=0)
-    values, vectors = np.linalg.eigh(-(centred - centred.mean(axis=1, keepdims=True)) / 2)
-    places = np.zeros((n, 2))
-    places[:, : min(n, 2)] = (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1][:, :2]
-    # Eigenvectors have no sign: the first topic is on the right and above.
-    places *= np.where(places[0] < 0, -1, 1)
-    for _ in range(_STEPS):
-        own = _between(places)
-        ratio = np.where(own > 0, distances / np.where(own > 0, own, 1), 0)
-        new = (places * ratio.sum(axis=1)[:, None] - ratio @ places) / n
-        small = np.abs(new - places).max() <= _SMALL * np.abs(places).max()
-        places = new
-        if small:
-            break
-    return places
-
-
-def _between(places):
-    return np.sqrt(((places[:, None] - places) ** 2).sum(axis=2))
-
-
 def _agreement(places, distances):
     """Correlation between the distances of places and others; None where there is none."""
     pairs = np.triu_indices(len(places), 1)
-    shown, true = _between(places)[pairs], distances[pairs]
+    shown, true = point_distances(places)[pairs], distances[pairs]
     if len(shown) < 3 or min(np.ptp(shown), np.ptp(true)) == 0:
         return None
     return float(np.corrcoef(shown, true)[0, 1])

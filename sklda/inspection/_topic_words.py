@@ -21,7 +21,7 @@ _LONGEST = 24
 
 @dataclass(eq=False, repr=False)
 class TopicWordsDisplay(PanelsDisplay):
-    """The most probable words of topics, with their probabilities.
+    """The most probable words of topics, with their probabilities. Each topic has a scale of its own.
 
     Use `from_estimator` to make one.
 
@@ -110,6 +110,7 @@ class TopicWordsDisplay(PanelsDisplay):
             ax.set_yticks(places, [plain_text(word, _LONGEST) for word in words])
             ax.set_title(name, fontsize=10, loc="left")
             style_bars(ax)
+            ax.locator_params(axis="x", nbins=3)
         figure = axes[0].figure
         figure.supylabel(self.label, fontsize=10)
         marks = "" if self.word_shares is None else "; black: its share in the corpus"
@@ -120,10 +121,10 @@ class TopicWordsDisplay(PanelsDisplay):
         n = len(self.words)
         columns = min(n, 4)
         rows = -(-n // columns)
-        height = rows * (0.6 + 0.19 * max(map(len, self.words)))
+        height = rows * (0.75 + 0.19 * max(map(len, self.words)))
         longest = max((len(plain_text(word, _LONGEST)) for words in self.words for word in words), default=0)
         figure = pyplot().figure(figsize=((1.3 + 0.08 * longest) * columns, height), layout="constrained")
-        axes = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
+        axes = figure.subplots(rows, columns, squeeze=False).ravel()
         for ax in axes[n:]:
             ax.remove()
         return axes[:n]

@@ -15,10 +15,9 @@ from sklda._core.arguments import check_int, check_level
 from sklda._core.composition import LinearModels
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn
-from sklda.inspection._axes import LINE, PanelsDisplay
+from sklda.inspection._axes import LINE, PanelsDisplay, percent_axis
 from sklda.inspection._effects import attenuation, cluster_numbers, proportion_draws, spans
 from sklda.inspection._intervals import (
-    SHARES,
     add_key,
     date_axis,
     draw_points,
@@ -26,7 +25,6 @@ from sklda.inspection._intervals import (
     label_panels,
     new_scales,
     note_shrinkage,
-    percent_axis,
     title_panel,
 )
 from sklda.inspection._parameters import described
@@ -115,7 +113,7 @@ def topics_over_time(
 
     An interval is symmetric on the scale of log(p / (1 - p)). So it lies between 0 and 1, and it is longer upwards if
     most documents have little of a topic. By simulation, it then contains the true mean more often than one that is
-    symmetric around the estimate. :ref:`effects` has the figures.
+    symmetric around the estimate. :ref:`topics_over_time` has the figures.
 
     **Changes are shrunk, and the intervals do not contain this.** The prior of LDA does not know the periods, and pulls
     all documents to one mean. ``attenuation`` is the part of the changes that is left. For short documents, fit
@@ -231,6 +229,10 @@ def _interval(estimate, error, freedom, level):
     return expit(logit(p) - reach), expit(logit(p) + reach)
 
 
+# The periods with the fewest documents, which have this part of them together, do not set the range of the axis.
+_FEW = 0.02
+
+
 # --- A display -------------------------------------------------------------------------------------------------------
 
 
@@ -240,7 +242,8 @@ class TopicsOverTimeDisplay(PanelsDisplay):
 
     Points are in the middle of their periods, and a line joins those of periods that follow each other. A point without
     an interval is open: its error is unknown, as that of a period with one document. Lines below the axis are the
-    documents. `from_estimator` plots a fitted model; the constructor takes the values to plot.
+    documents. Intervals of periods with very few of them can be longer than the axis, and are cut there with a mark.
+    `from_estimator` plots a fitted model; the constructor takes the values to plot.
 
     Parameters
     ----------
@@ -349,12 +352,22 @@ class TopicsOverTimeDisplay(PanelsDisplay):
     def _new_axes(self):
         return new_scales(len(self.topics))
 
+    def _has_many(self, dates, starts):
+        """Which periods have most documents, so that the intervals of others do not set the range of the axis."""
+        counts = np.bincount(np.searchsorted(starts, dates, side="right"), minlength=len(starts) + 1)[1:]
+        order = np.argsort(counts, kind="stable")
+        few = np.cumsum(counts[order]) <= _FEW * len(dates)
+        return ~np.isin(np.arange(len(starts)), order[few]) if len(dates) else np.ones(len(starts), bool)
+
     def _draw(self, axes):
         starts, ends = (np.asarray(each, dtype="datetime64[D]") for each in (self.starts, self.ends))
         middles = starts + (ends - starts) // 2
         estimate, low, high = (np.asarray(each, dtype=np.float64) for each in (self.estimate, self.low, self.high))
-        highest = max(np.nanmax(each, initial=0.01) for each in (estimate, high))
-        key = {}
+        dates = np.asarray(self.dates, dtype="datetime64[D]")
+        own = high[self._has_many(dates, starts)]
+        # NaN is not larger.
+        highest = max(np.fmax.reduce(np.ravel(each), initial=0.01) for each in (estimate, own))
+        shown, key = (0, min(1.05 * highest, 1)), {}
         for k, ax in enumerate(axes):
             ax.plot(middles, estimate[:, k], color=LINE, lw=1, alpha=0.6)
             draw_points(
@@ -364,15 +377,15 @@ class TopicsOverTimeDisplay(PanelsDisplay):
                 low[:, k],
                 high[:, k],
                 colour=LINE,
-                bounds=SHARES,
+                bounds=shown,
                 key=key,
                 size=5.5 if len(middles) <= 20 else 3.5,
             )
-            draw_rug(ax, [np.asarray(self.dates, dtype="datetime64[D]")], [LINE], key)
+            draw_rug(ax, [dates], [LINE], key)
             title_panel(ax, self.topics[k])
             percent_axis(ax.yaxis)
             date_axis(ax)
-            ax.set(xlim=(starts[0], ends[-1] + 1), ylim=(0, min(1.05 * highest, 1)))
+            ax.set(xlim=(starts[0], ends[-1] + 1), ylim=shown)
             ax.spines[["top", "right"]].set_visible(False)
         label_panels(axes, "", "mean proportion")
         note_shrinkage(self.attenuation, key, "changes")

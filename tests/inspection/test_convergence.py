@@ -50,12 +50,20 @@ def test_traces_are_drawn(fitted):
     # The last sweep of burn-in is number 20.
     assert set(display.burn_in_.get_xdata()) == {20.5}
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["chain 0", "chain 1, the topics' chain", "chain 2", "end of burn-in"]
+    assert labels == ["chain 0", "chain 1 (has the topics)", "chain 2"]
+    # Most of burn-in is out of sight.
+    assert [text.get_text() for text in ax.texts] == ["draws"]
+    # The legend covers no trace.
+    display.figure_.canvas.draw()
+    assert ax.get_legend().get_window_extent().y1 < ax.get_window_extent().y0
     # All draws are in sight; the first sweeps are far below.
     low, high = ax.get_ylim()
     draws = fitted.log_joint_trace_[:, 20:] / 40
     assert low < np.nanmin(draws) < np.nanmax(draws) < high
-    assert high - low < 3 * np.nanmax(draws) - 3 * np.nanmin(draws)
+    assert high - low < 2 * np.nanmax(draws) - 2 * np.nanmin(draws)
+    # The axis of sweeps begins where the first trace comes into sight.
+    inside = (fitted.log_joint_trace_ / 40 > low).any(axis=0)
+    assert 0 < inside.argmax() + 1 - ax.get_xlim()[0] <= 1.2 and ax.get_xlim()[1] > 60
 
 
 def test_other_quantities_have_their_own_unit(fitted):
@@ -64,6 +72,7 @@ def test_other_quantities_have_their_own_unit(fitted):
     assert display.ax_ is ax and display.figure_ is figure
     np.testing.assert_array_equal(display.lines_[0].get_ydata(), fitted.traces_["squared_shares"][0])
     assert ax.get_ylabel() == "squared shares"
+    assert [text.get_text() for text in ax.texts] == ["burn-in", "draws"]
 
 
 def test_plain_arrays_and_many_chains():
@@ -72,7 +81,7 @@ def test_plain_arrays_and_many_chains():
     assert display.plot() is display and len(display.lines_) == 12
     assert len({tuple(line.get_color()) for line in display.lines_}) == 12
     assert display.ax_.get_ylabel() == "log joint (nats)"
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["end of burn-in"]
+    assert display.ax_.get_legend() is None
 
 
 @pytest.mark.parametrize(("n_sweeps", "n_burn_in"), [(1, 0), (1, 1), (5, 2), (3, 30)])

@@ -231,7 +231,7 @@ def test_the_display():
     names = ["$x$", "b", "c", "d"]
     display = TopicCorrelationDisplay.from_estimator(describe(arrays(theta), topic_names=names))
     found = topic_correlation(arrays(theta))
-    shown = found.correlation[np.ix_(display.order, display.order)]
+    shown = (found.correlation - found.neutral)[np.ix_(display.order, display.order)]
     off = ~np.eye(4, dtype=bool)
     np.testing.assert_allclose(display.image_.get_array()[off], shown[off])
     assert display.image_.get_clim() == (-np.abs(shown[off]).max(), np.abs(shown[off]).max())
@@ -245,6 +245,7 @@ def test_the_display():
     assert display.plot(ax=ax).ax_ is ax and display.figure_ is figure
     plain = TopicCorrelationDisplay(found.correlation, [0, 1, 2, 3], names).plot()
     assert plain.dots_ is None and plain.ax_.get_xlabel() == "topic"
+    np.testing.assert_allclose(plain.image_.get_array()[off], found.correlation[off])
 
 
 def test_rounding_is_no_variation():

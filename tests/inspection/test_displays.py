@@ -103,6 +103,12 @@ def test_words_without_names_are_columns(arrays):
     assert display.words[0].tolist() == [str(v) for v in np.argsort(-arrays[0][2], kind="stable")[:3]]
 
 
+def test_each_topic_has_its_own_scale_of_words():
+    phi = np.array([[0.9, 0.05, 0.03, 0.02], [0.3, 0.25, 0.25, 0.2]])
+    display = TopicWordsDisplay.from_estimator((phi, np.full((1, 2), 0.5)), n_words=2, topics=[0, 1])
+    assert [ax.get_xlim()[1] for ax in display.axes_] == pytest.approx([0.945, 0.315])
+
+
 def test_words_by_relevance_with_corpus_frequencies(arrays, corpus):
     display = TopicWordsDisplay.from_estimator(arrays, corpus.data, by="relevance", n_words=5, topics=[1])
     table = topic_table(arrays, X=corpus.data, by="relevance", n_words=5)
@@ -132,9 +138,12 @@ def test_similarity(arrays):
     display = TopicSimilarityDisplay.from_estimator(arrays)
     phi = arrays[0][display.order]
     expected = [[1 - jensenshannon(a, b, base=2) for b in phi] for a in phi]
-    np.testing.assert_allclose(display.image_.get_array(), expected, atol=1e-7)
-    off = np.array(expected)[~np.eye(4, dtype=bool)]
-    assert display.image_.get_clim() == (0, pytest.approx(off.max()))
+    shown, others = display.image_.get_array(), ~np.eye(4, dtype=bool)
+    np.testing.assert_allclose(shown[others], np.array(expected)[others], atol=1e-7)
+    # The diagonal says nothing.
+    assert np.ma.getmaskarray(shown).diagonal().all() or np.isnan(shown.diagonal()).all()
+    off = np.array(expected)[others]
+    assert display.image_.get_clim() == (pytest.approx(off.min()), pytest.approx(off.max()))
 
 
 def test_hierarchy_is_that_of_scipy():

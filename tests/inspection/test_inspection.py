@@ -87,10 +87,10 @@ def test_contours(fitted):
     )
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert labels == [
-        "grid, area by visits",
-        "never visited",
-        "95% statistical region",
-        "95% Monte Carlo region",
+        "visits of the chains (area)",
+        "no visit",
+        "95% region: finite corpus",
+        "95% region: Monte Carlo",
         "maximum",
     ]
     assert display.ax_.get_xlabel().startswith("doc_topic_prior")
@@ -225,7 +225,7 @@ class FittedCounts(BaseEstimator):
     def fit(self):
         self.topic_counts_ = np.array([3, 4, 5, 7, 50])
         self.topic_count_posterior_ = np.array([0, 0.02, 0.9, 0.08, 0])
-        self.topic_count_posterior_std_ = np.array([0, 0.02, 0.15, 0.03, 0])
+        self.topic_count_posterior_std_ = np.array([0, 0.02, 0.1, 0.03, 0])
         self.log_evidence_ = np.array([-9000.0, -1006.0, -1003.0, np.nan, -3000.0])
         self.log_evidence_std_ = np.array([50.0, 0.5, 0.25, np.nan, 30.0])
         self.topic_count_interval_ = (4, 7)
@@ -240,7 +240,7 @@ def test_topic_counts():
     assert [bar.get_x() + bar.get_width() / 2 for bar in display.bars_] == pytest.approx(fitted.topic_counts_)
     # Two standard errors either way, between 0 and 1.
     reach = [segment[:, 1] for segment in display.bars_.errorbar.lines[2][0].get_segments()]
-    np.testing.assert_allclose(reach, [[0, 0], [0, 0.06], [0.6, 1], [0.02, 0.14], [0, 0]], atol=1e-12)
+    np.testing.assert_allclose(reach, [[0, 0], [0, 0.06], [0.7, 1], [0.02, 0.14], [0, 0]], atol=1e-12)
     np.testing.assert_array_equal(display.line_.get_xdata(), fitted.topic_counts_[[0, 1, 2, 4]])
     np.testing.assert_allclose(display.line_.get_ydata(), [-7997, -3, 0, -1997])
     # No error where the evidence is not known.
@@ -249,9 +249,30 @@ def test_topic_counts():
     assert right.get_yscale() == "symlog"
     for span in display.interval_:
         assert (span.get_x(), span.get_x() + span.get_width()) == (3.5, 7.5)
-    assert left.get_legend().get_texts()[0].get_text() == "95% interval, 4 to 7"
+    assert left.get_title(loc="left") == "95% interval: 4 to 7 topics"
     # Fifty topics are out of the question, so not in the left panel.
     assert left.get_xlim()[1] < 10 and right.get_xlim()[1] > 50
+
+
+def test_probabilities_that_are_not_known_have_no_errors_but_an_interval():
+    """Bars from 0 to 1 would say nothing."""
+    known, unknown = (
+        TopicCountDisplay(
+            topic_counts=[5, 6, 7, 20],
+            posterior=[0.3, 0.5, 0.2, 0],
+            posterior_std=[std, std, 0.05, 0.1],
+            log_evidence=[-1.0, 0.0, -2.0, -9.0],
+            interval=(5, 7),
+        ).plot()
+        for std in (0.12, 0.3)
+    )
+    assert known.bars_.errorbar is not None and "uncertain" not in known.axes_[0].get_ylabel()
+    assert unknown.bars_.errorbar is None and unknown.axes_[0].get_ylabel().endswith("uncertain by up to ±0.60")
+    assert known.bars_[0].get_facecolor() != unknown.bars_[0].get_facecolor()
+    # Twenty topics are outside the interval unless it contains the error.
+    assert known.axes_[0].get_xlim()[1] > 20 > unknown.axes_[0].get_xlim()[1]
+    one = TopicCountDisplay(topic_counts=[5, 6], posterior=[0, 1], log_evidence=[-9, 0], interval=(6, 6)).plot()
+    assert one.axes_[0].get_title(loc="left") == "95% interval: 6 topics"
 
 
 def test_topic_counts_on_given_axes_and_without_errors():

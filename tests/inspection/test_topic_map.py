@@ -7,6 +7,7 @@ import pytest
 
 from sklda._core.distances import jensen_shannon
 from sklda.inspection import TopicMapDisplay, describe
+from sklda.inspection._scaling import classical_scaling, least_stress
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -45,18 +46,14 @@ def test_places_have_less_stress_than_those_of_classical_scaling():
     phi, theta = topics(30, n_groups=30)
     distances = jensen_shannon(phi)
     found = between(TopicMapDisplay.from_estimator((phi, theta)).places)
-    centre = np.eye(30) - 1 / 30
-    values, vectors = np.linalg.eigh(-centre @ distances**2 @ centre / 2)
-    classical = between(vectors[:, -2:] * np.sqrt(values[-2:]))
+    classical = between(classical_scaling(distances).points)
     assert ((found - distances) ** 2).sum() < 0.5 * ((classical - distances) ** 2).sum()
 
 
 def test_a_plane_is_kept():
     """Distances of points in a plane are reproduced."""
-    from sklda.inspection._topic_map import _scaled
-
     points = np.random.default_rng(0).standard_normal((8, 2))
-    np.testing.assert_allclose(between(_scaled(between(points))), between(points), atol=1e-4)
+    np.testing.assert_allclose(between(least_stress(between(points))), between(points), atol=1e-4)
 
 
 def test_areas_are_shares_and_both_directions_have_one_scale():

@@ -228,6 +228,21 @@ def test_points_of_unknown_error_are_open():
     assert entries(shown) == ["error unknown", "documents"]
 
 
+def test_a_period_with_very_few_documents_does_not_set_the_range_of_the_axis():
+    starts = np.array(["1990", "1991", "1992"], dtype="datetime64[Y]").astype("datetime64[D]")
+    values = {"starts": starts, "ends": starts + 364, "topics": ["0: a topic"]}
+    values |= {
+        name: np.array(each)[:, None] for name, each in (("low", [0.1, 0.1, 0.0]), ("estimate", [0.2, 0.2, 0.2]))
+    }
+    values["high"] = np.array([0.3, 0.35, 0.99])[:, None]
+    few, many = (TopicsOverTimeDisplay(**values, dates=np.repeat(starts, [60, 60, n])).plot() for n in (2, 30))
+    assert few.axes_[0].get_ylim() == (0, pytest.approx(1.05 * 0.35)) and many.axes_[0].get_ylim()[1] > 0.99
+    assert "the interval goes on" in entries(few) and "the interval goes on" not in entries(many)
+    (mark,) = (line for line in few.axes_[0].lines if line.get_marker() == "^")
+    assert_allclose(mark.get_ydata(), [1.05 * 0.35])
+    assert TopicsOverTimeDisplay(**values).plot().axes_[0].get_ylim()[1] > 0.99
+
+
 def test_the_rug_has_the_dates_of_the_documents():
     days = np.datetime64("2024-01-01") + np.repeat([0, 10, 50], [50, 20, 10])
     shown = display(days, topics=[TOPIC], period="month")

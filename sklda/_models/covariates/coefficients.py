@@ -34,7 +34,7 @@ _ENTRIES, _MOST_SWEEPS = 50_000, 7
 LOWEST, HIGHEST = np.log(SMALLEST), np.log(LARGEST)
 # The largest value of a covariate, and one over its smallest standard deviation.
 _LARGEST_VALUE = 1e100
-# With a thousand terms that are not levels of one category, a sweep of three topics takes about seven seconds.
+# With a thousand terms that are not levels of categories, a sweep of three topics takes about seven seconds.
 _MOST_TERMS = 1000
 
 
@@ -204,7 +204,7 @@ def _scales(values, std):
     return np.where(two, high / 2 - low / 2, np.where(filled.mean(axis=0) < 0.5, sparse, std))
 
 
-def check_size(design, n_components):
+def check_size(design):
     """Refuse so many terms that a sweep takes minutes, see `Terms`."""
     n_terms, (name, n_own) = len(design.terms), design.widest()
     if n_terms > _MOST_TERMS:
@@ -213,10 +213,17 @@ def check_size(design, n_components):
             f"{_MOST_TERMS} are possible. Join levels of categories, and leave out a covariate that has another value "
             "in nearly every document."
         )
-    # The second derivatives of each topic, beside those of a category, and copies.
+
+
+def check_memory_of_regressions(model):
+    """Refuse regressions whose equations do not fit into memory."""
+    terms, n_components = model.terms, len(model.centre)
+    n_dense = len(terms.order) - terms.n_sparse
+    n_pairs = len(terms.crossings.first) if terms.n_crossed else 0
     check_memory(
-        4 * 8 * n_components * (n_terms - n_own + 1) ** 2,
-        f"the regressions of {n_components} topics on {n_terms} terms of the covariates need at least",
+        # The second derivatives of each topic and copies, those with a category, and those of crossed categories.
+        8 * n_components * (4 * n_dense**2 + 2 * terms.n_sparse * n_dense + 3 * n_pairs),
+        f"the regressions of {n_components} topics on {len(terms.order) - 1} terms of the covariates need at least",
         "Give fewer topics, or categories with fewer levels.",
     )
 

@@ -26,6 +26,7 @@ from sklda._models.covariates.coefficients import (
     Columns,
     CovariateModel,
     chain_with_coefficients,
+    check_memory_of_regressions,
     check_size,
     continued,
     prior_of,
@@ -316,7 +317,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             design, columns = None, np.zeros((corpus.n_documents, 0))
             if given is not None:
                 design = design_of(given, corpus.n_documents, self.formula, self.transformer, intercept=False)
-                check_size(design, self.n_components)
+                check_size(design)
                 columns = design.matrix(given, corpus.n_documents)
             elif self.formula is not None or self.transformer is not None:
                 kind = "transformer" if self.formula is None else "formula"
@@ -326,6 +327,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             if run.former is not None:
                 self._check_same_covariates(terms, columns)
             model, priors = self._model_and_eta(corpus, standardised.distinct, run.former)
+            check_memory_of_regressions(model)
             # alpha has a row for each distinct row of the covariates; twice while it changes.
             n_rows = (self.n_chains + 1) * len(model.rows)
             check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws, n_rows)
