@@ -130,7 +130,7 @@ class Priors(Aligned):
     row_of : ndarray of shape (n_documents,) or (0,), int32
         The row of alpha of each document. Empty: all documents share the only row.
     base_eta : float
-        eta without the part of known topics; NaN if there are none, or if it is no single number.
+        eta without the part of known topics; NaN if there are none, or if it is not a single number.
     weights : ndarray of shape (n_known,)
         Weights of the known topics, which are the first ones. Infinite: the topic is fixed. Empty without any.
     """
@@ -231,7 +231,7 @@ class Priors(Aligned):
         return self.totals >= FIXED_WEIGHT / 2
 
     def largest(self):
-        """The largest parameter that is no part of a fixed topic."""
+        """The largest parameter that is not a part of a fixed topic."""
         topic = self.topic[:, : self.n_components]
         fixed = self.fixed
         topic = topic[:, ~fixed] if fixed.any() else topic
