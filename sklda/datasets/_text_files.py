@@ -213,7 +213,7 @@ def _read(path: Path, encoding: str | None) -> tuple[str, str]:
             continue
         if "\0" in text:
             raise ValueError(
-                f"{path} has zero characters, so it is not text, or it is in another encoding: take it out of the folder, "
+                f"{path} has zero characters, so it is not text, or in another encoding: take it out of the folder, "
                 "or give its encoding, such as encoding='utf-16'."
             )
         return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), candidate
