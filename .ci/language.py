@@ -1,10 +1,11 @@
-"""Language of pages, docstrings and comments: sentences, phrases that are not plain English, spelling, long lines.
+"""Language of pages, docstrings, comments and messages: long sentences, phrases that are not plain English, spelling.
 
     python .ci/language.py [FILE ...]
 
 Without files, all of the repository. It exits with 1 if there are findings. codespell finds misspelt words.
 """
 
+import ast
 import inspect
 import io
 import re
@@ -18,6 +19,8 @@ PATTERNS = ("*.md", "doc/*.rst", "doc/*/*.rst", "examples/*.py", "benchmarks/**/
 PATTERNS += tuple(f"sklda/**/*.{suffix}" for suffix in ("py", "pyx", "pxd", "h"))
 GENERATED = {"auto_examples", "generated", "_build", "sg_execution_times.rst"}
 MOST_WORDS, MOST_COLUMNS = 35, 120
+# So many sentences of at most so many words, one after the other, read like a list of commands.
+SHORT_WORDS, MOST_SHORT = 6, 3
 
 CODE = r"(?:kernel|sampler|chain|model|estimator|function|method|class|fit|search|sweep|topic|prior|score)s?"
 IS = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|may|must)"
@@ -28,10 +31,18 @@ PHRASES = {
     r"(?:is|are|was|were|does|do|can|must|comes?|gives?|makes?|changes?) [^?:]*$",
     "code as a person": rf"\b{CODE} (?:knows?|wants?|thinks?|believes?|sees?|likes?|trusts?|remembers?|forgets?|hopes?"
     r"|speaks?|asks?|dares?|cares?|minds?|dies?|waits? and)\b",
+    "question without do": r"\b(?:which|what|how many) \w+ (?:has|have|had) (?:an?|the|each|every|my|your|it|they)\b"
+    r"[^?]*\?$",
+    "noun that is denied": r"(?<!there )\b(?:is|are|was|were) (?:no (?!longer|more|less|better|worse|larger|smaller"
+    r"|faster|slower|later|earlier|higher|lower|other|way|need|use|good|sign|error|guarantee)\w+|(?-i:none)\b(?! of))"
+    r"|\bno \w+(?: \w+)? either\b",
+    "pronoun at the end": r"(?<!there )\b(?:is|are) (?:one|some|those)[.:;]?$",
+    "translated idiom": r"\bspeaks? (?:for|against)\b|\bbut for\b|\bhence (?:no|none|the|a|an|fewer|more)\b"
+    r"|\bcomes? again\b|\bso it is with\b|\bis another one\b",
     "riddle": r"\bin the eye\b|\bhangs? on\b|\b(?:nothing|none) but\b|\bthe more so\b|\bbe (?:it|they)\b|\blet alone\b"
     r"|\bby no means\b|\bof (?:its|their) own making\b",
     "formal or old word": r"\b(?:upon|whilst|amongst|albeit|whence|wherein|whereby|thereof|therein|hereby|lest|ere"
-    r"|thus|heretofore|notwithstanding|aforementioned|utili[sz]e[sd]?|in order to)\b",
+    r"|shall|thus|heretofore|notwithstanding|aforementioned|utili[sz]e[sd]?|in order to)\b",
     "ornament": r"\b(?:simply|obviously|of course|needless to say|elegant(?:ly)?|powerful|seamless(?:ly)?|leverag\w+"
     r"|magic|state.of.the.art|blazing\w*|beautiful\w*|under the hood|out of the box|at the heart of|for free)\b",
     "chain of dashes": r" [—–] .* [—–] ",
@@ -116,6 +127,35 @@ def comments_and_docstrings(source, path):
         yield lines[0][0], "\n".join(text for _, text in lines)
 
 
+def messages(source):
+    """(line, text) of the texts of errors and warnings of Python; what is filled in is a word of code."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            call = node.exc
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "warn":
+            call = node
+        else:
+            continue
+        for argument in call.args:
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                yield argument.lineno, argument.value
+            elif isinstance(argument, ast.JoinedStr):
+                parts = (each.value if isinstance(each, ast.Constant) else "``x``" for each in argument.values)
+                yield argument.lineno, "".join(parts)
+
+
+def chain_of_short_sentences(sentences, lengths):
+    """The first sentences of a paragraph that are short one after the other, or None."""
+    chain = []
+    for sentence, n_words in zip(sentences, lengths, strict=True):
+        # Values of a parameter with their meanings are a list.
+        short = 2 < n_words <= SHORT_WORDS and sentence.rstrip().endswith((".", "!")) and ":" not in sentence
+        chain = [*chain, sentence] if short else []
+        if len(chain) == MOST_SHORT:
+            return " ".join(chain)
+    return None
+
+
 def faults_of_prose(text):
     """(line, fault) of a text in the markup of pages."""
     for pattern in (TABLE, FENCED):
@@ -125,8 +165,11 @@ def faults_of_prose(text):
             paragraph = pattern.sub(replacement, paragraph)
         if REFERENCE.match(paragraph):
             continue
-        for sentence in SENTENCE.split(paragraph):
-            n_words = sum(bool(re.search(r"\w", word)) for word in sentence.split())
+        sentences = SENTENCE.split(paragraph)
+        lengths = [sum(bool(re.search(r"\w", word)) for word in sentence.split()) for sentence in sentences]
+        if chain := chain_of_short_sentences(sentences, lengths):
+            yield line, f"chain of short sentences: {chain}"
+        for sentence, n_words in zip(sentences, lengths, strict=True):
             if n_words > MOST_WORDS:
                 yield line, f"{n_words} words: {sentence}"
             for name, pattern in PHRASES.items():
@@ -144,7 +187,7 @@ def faults(path, source):
     elif path.suffix == ".md":
         texts = [(1, re.sub(r"^ {4}.*$", "", source, flags=re.MULTILINE))]
     else:
-        texts = comments_and_docstrings(source, path)
+        texts = [*comments_and_docstrings(source, path), *(messages(source) if path.suffix == ".py" else ())]
     for first, text in texts:
         for line, fault in faults_of_prose(text):
             yield first + line - 1, fault

@@ -9,6 +9,8 @@ coverage   95 % intervals of the effects of a number on simulated corpora of 15 
 held_out   one simulated corpus with a category of three levels: seconds, and held-out log-likelihood of new documents
            given their covariates. All by the same guided annealed importance sampling.
 groups     the mixtures of three groups by CompoundLDA and by CovariateLDA on a simulated corpus, and the truth.
+sweeps     CPU seconds of a sweep with its draws of coefficients, divided by those of a sweep of LDA, with categories of
+           many levels that have effects. Medians; the two models take turns.
 cost       CPU seconds of a fit with ten covariates that differ between all documents, and of fits with a category of 3,
            300 and 600 levels, divided by those of GibbsLDA.
 
@@ -18,6 +20,7 @@ Costs are CPU seconds of the process.
 import argparse
 import json
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +29,17 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
 
 from sklda import CompoundLDA, CovariateLDA, GibbsLDA
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._models.covariates.coefficients import Columns, CovariateModel, chain_with_coefficients
+from sklda._sampling.choice import chain_class
+from sklda._sampling.steps import advance
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import topic_effects
 from sklda.metrics import held_out_log_likelihood
 
-PARTS = ("coverage", "held_out", "groups", "cost")
+PARTS = ("coverage", "held_out", "groups", "sweeps", "cost")
 
 
 def draw_corpus(rng, design, coefficients, phi, length):
@@ -184,6 +193,78 @@ def groups(options, K=6, V=300, D=900, length=30):
     return found
 
 
+# --- sweeps with many levels ------------------------------------------------------------------------------------------
+
+# Documents, their words, topics.
+CORPORA = {"large": (10_000, 100, 50), "small": (2000, 60, 5)}
+# How documents have levels of two categories: any two, each of the first with one of the second, or with three of it
+# that are neighbours.
+CATEGORIES = {
+    "3": (3,),
+    "30": (30,),
+    "300": (300,),
+    "600": (600,),
+    "600 and 30": (600, 30),
+    "300 and 300": (300, 300),
+    "600 and 300": (600, 300),
+    "600 in 200": (600, 200),
+    "600, each in 3 of 200": (600, 200),
+}
+
+
+def levels_of_documents(rng, name, n_documents):
+    """The level of each document of each category."""
+    n, *others = CATEGORIES[name]
+    first = rng.integers(n, size=n_documents)
+    if " in " not in name:
+        return [first, *(rng.integers(each, size=n_documents) for each in others)]
+    (other,) = others
+    near = rng.integers(3, size=n_documents) if "each" in name else 0
+    return [first, (first * other // n + near) % other]
+
+
+def advance_by(chain, n_sweeps):
+    for _ in range(n_sweeps):
+        advance(chain, chain.steps)
+
+
+def sweeps(options, V=2000):
+    found = []
+    for size in options.corpus:
+        D, length, K = CORPORA[size]
+        for name in options.categories:
+            rng = np.random.default_rng(0)
+            levels = levels_of_documents(rng, name, D)
+            columns = np.hstack([np.eye(n)[each][:, 1:] for each, n in zip(levels, CATEGORIES[name], strict=True)])
+            design = np.column_stack([np.ones(D), columns])
+            coefficients = rng.standard_normal((K, design.shape[1]))
+            coefficients[:, 0] = np.log(0.1)
+            X, _ = draw_corpus(rng, design, coefficients, rng.dirichlet(np.full(V, 0.02), size=K), length)
+            corpus, priors = Corpus.from_counts(X), Priors.make(0.1, 0.02, K, V)
+            rows, index = Columns.of(columns, [str(j) for j in range(columns.shape[1])]).distinct
+            model = CovariateModel(rows, index, np.full(K, np.log(0.1)))
+            seed = random.seed_sequence(0)
+            chains = {
+                "LDA": chain_class("collapsed", corpus, priors).initialise_randomly(corpus, priors, seed),
+                "covariates": chain_with_coefficients(corpus, priors, seed, model),
+            }
+            every = model.sweeps_between
+            # As many sweeps as a whole number of draws needs.
+            n = every * -(-options.sweeps_each // every)
+            costs = {each: [] for each in chains}
+            for repeat in range(options.cost_repeats + 1):
+                for each, chain in chains.items():
+                    cost = seconds(partial(advance_by, chain, n))[1] / n
+                    # The first ones are a warm-up.
+                    if repeat:
+                        costs[each].append(cost)
+            plain, own = (float(np.median(each)) for each in costs.values())
+            found.append([size, name, len(rows), every, plain, own, own / plain])
+            say(found[-1])
+    show(["corpus", "levels", "rows", "draw every", "LDA, s", "covariates, s", "ratio"], found)
+    return found
+
+
 # --- cost -------------------------------------------------------------------------------------------------------------
 
 
@@ -211,6 +292,10 @@ def main():
     parser.add_argument("--sweeps", type=int, default=500, help="sweeps of a fit")
     parser.add_argument("--cost-sweeps", type=int, default=200, help="sweeps of a fit in the part cost")
     parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--corpus", nargs="+", choices=CORPORA, default=list(CORPORA))
+    parser.add_argument("--categories", nargs="+", choices=CATEGORIES, default=list(CATEGORIES))
+    parser.add_argument("--sweeps-each", type=int, default=14, help="sweeps of a repeat in the part sweeps, at least")
+    parser.add_argument("--cost-repeats", type=int, default=5, help="repeats of the part sweeps")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     found = {}

@@ -57,7 +57,7 @@ for name, own, std in zip(
 # here are the topics that five fits have in common. A linear model of the
 # proportion of each topic has the uncertainty of the proportions, and the
 # differences between the fits. Functions of one module resemble each other,
-# so they are no independent cases of a package: the modules are clusters.
+# so they are not independent cases of a package: the modules are clusters.
 # ``df`` is about their number, and ``found_in`` the number of fits that
 # have the topic. For categories, the display has points with intervals of
 # 95 %, in a panel for each topic.

@@ -49,7 +49,7 @@ print(f"{Y.shape[1]} labels: {', '.join(Y.columns)}")
 # A word of a document has one of the labels of the document as its topic.
 # So words that all groups of a library have in common get the label of the
 # library. ``n_shared=1`` adds a topic that is open to all documents, for
-# words that speak for no label.
+# words that belong to no label.
 
 lda = LabeledLDA(
     n_shared=1,
@@ -81,8 +81,8 @@ for label_prior in ("uniform", "frequency", "dependency"):
         print(f"{label_prior:12}{score:14}micro-F1 {f1:.3f}")
 
 # %%
-# Which word speaks for which label
-# ---------------------------------
+# Which label a word points to
+# ----------------------------
 #
 # The plot has the words of one held-out document. Each word is distributed
 # over the labels in proportion to theta and phi. Below the names of labels

@@ -1,10 +1,10 @@
 """The marker `mutation` of a test, and its runner: the test must fail when what it tests is broken on purpose.
 
 `@pytest.mark.mutation("sklda.module.name", replacement)` has the runner repeat the test with the name replaced, for all
-of its parameters or for those whose id contains `cases`, and requires that an assertion fails. Where a mutation is no
-replacement, as other priors, `@pytest.mark.mutation("test_of_the_same_file")` names the test that breaks it, and
-`@pytest.mark.mutation` says that the test does both. `test_mutations.py` checks that no property lacks its mutation.
-Tests of broken code have the marker `mutant`: ``-m "not mutant"`` leaves them out.
+of its parameters or for those whose id contains `cases`, and requires that an assertion fails. Where a mutation does
+not replace anything, as with other priors, `@pytest.mark.mutation("test_of_the_same_file")` names the test that breaks
+it, and `@pytest.mark.mutation` says that the test does both. `test_mutations.py` checks that no property lacks its
+mutation. Tests of broken code have the marker `mutant`: ``-m "not mutant"`` leaves them out.
 """
 
 import pytest

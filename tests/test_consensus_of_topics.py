@@ -67,7 +67,7 @@ def test_the_centre_has_the_smallest_sum_of_squared_hellinger_distances():
     assert best.sum() == pytest.approx(1)
     others = np.concatenate([0.99 * best + 0.01 * rng.dirichlet(np.ones(6), 200), rng.dirichlet(np.ones(6), 200)])
     assert sum_of_squares(best) < min(map(sum_of_squares, others))
-    # The arithmetic mean is no such centre.
+    # The arithmetic mean is not such a centre.
     assert sum_of_squares(best) < sum_of_squares(rows.mean(axis=0)) - 1e-3
 
 
@@ -100,7 +100,7 @@ def test_own_words_are_those_of_a_bayes_factor():
 
 
 def test_a_small_topic_can_have_words_of_its_own():
-    """Sixty tokens of ten words among 1,000, whose prior mass is 50. As many tokens of all words are no topic."""
+    """Sixty tokens of ten words among 1,000, whose prior mass is 50. As many tokens of all words are not a topic."""
     words = np.ones((1, 1000)) * 20
     small, leftover = np.zeros((2, 1, 1000))
     small[0, :10], leftover[0] = 6, 0.06

@@ -29,7 +29,7 @@ def test_differences_of_log_gammas(a):
     counts = [0, 1, 2, 3, 15, 16, 17, 18, 100, 1000, 50_000]
     exact = [log_rising_by_factors(a, n) for n in counts]
     np.testing.assert_allclose(log_gamma_ratio(a, counts), exact, rtol=1e-14, atol=2e-13)
-    # any n >= 0: two steps are one
+    # any n >= 0: two steps make one step
     for n in (1e-6, 0.5, 3.25, 40.5, 1e9):
         two = log_gamma_ratio(a, n) + log_gamma_ratio(a + n, 7)
         np.testing.assert_allclose(log_gamma_ratio(a, n + 7), two, rtol=1e-14, atol=2e-13)

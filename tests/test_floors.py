@@ -119,7 +119,7 @@ def imports_of(module, path):
 
 
 def loaded(module, name):
-    """What an import loads: a module, and the packages around it but for those that the importing module is in."""
+    """What an import loads: a module, and the packages around it except those that the importing module is in."""
     parts = name.split(".")
     around = {".".join(parts[:n]) for n in range(1, len(parts))}
     return {name} | {each for each in around if not f"{module}.".startswith(f"{each}.")}

@@ -14,7 +14,12 @@ FAULTS = {
     "inversion": "Neither is a likelihood.",
     "clause as a subject": "What is concluded does not depend on the prior.",
     "code as a person": "The kernel knows its corpus.",
+    "question without do": "Which labels has a new document?",
+    "noun that is denied": "So they are no nearest topics either.",
+    "pronoun at the end": "Without clusters each document is one.",
+    "translated idiom": "A fit that does not have a topic does not speak for it.",
     "riddle": "Elbows are in the eye.",
+    "chain of short sentences": "Topics are drawn. Priors are learnt then. They stay fixed.",
     "formal or old word": "The words upon which it rests.",
     "ornament": "A powerful sampler.",
     "chain of dashes": "A sweep – slow – draws a chain – of tokens.",
@@ -64,8 +69,32 @@ def test_bad_sentences_are_found_in_pages_docstrings_and_comments(kind):
         assert found[0][1].startswith(kind)
 
 
+def test_bad_sentences_are_found_in_errors_and_warnings():
+    source = (
+        'def f(x):\n    if x:\n        raise ValueError(f"{x!r} is no date.")\n    warn("Which name has a topic?")\n'
+    )
+    found = list(language.faults(Path("module.py"), source))
+    assert [line for line, _ in found] == [3, 4]
+    assert found[0][1].startswith("noun that is denied")
+    assert found[1][1].startswith("question without do")
+
+
 def test_plain_text_code_tables_and_titles_are_not_found():
     assert not list(language.faults(Path("page.rst"), PLAIN))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Which labels does a new document have?",
+        "There is no matrix of counts, and the fit is no longer than before.",
+        "A prior that is None is learnt, if there is one.",
+        "A sweep draws topics. Then the priors are learnt from these draws. They stay fixed.",
+        "None: all documents. True: half of them. False: none of them.",
+    ],
+)
+def test_plain_sentences_like_these_are_not_found(sentence):
+    assert not list(language.faults(Path("page.rst"), sentence))
 
 
 def test_sentences_are_counted_over_lines_but_not_over_paragraphs():

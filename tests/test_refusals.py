@@ -1,6 +1,6 @@
 """One table of what functions and estimators refuse: the call, the error, and the parts of its message.
 
-Tables of one function's own options are beside its other tests; counts that are none are in `test_bad_counts.py`.
+Tables of one function's own options are beside its other tests; counts that are not counts are in `test_bad_counts.py`.
 """
 
 import re

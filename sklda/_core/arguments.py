@@ -100,7 +100,7 @@ def distributions(values, name):
     Raises
     ------
     ValueError, TypeError
-        If it is no matrix of real numbers, or a row cannot be a distribution.
+        If it is not a matrix of real numbers, or a row cannot be a distribution.
     """
     values = real_numbers(values, name)
     if values.ndim == 2 and values.shape[1] and not len(values):
@@ -116,7 +116,7 @@ def distributions(values, name):
 
 
 def check_int(value, name, least=None, most=None):
-    """`value` as an int; a TypeError if it is no whole number, a ValueError if it is not from `least` to `most`."""
+    """`value` as an int; a TypeError if it is not a whole number, a ValueError if it is not from `least` to `most`."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name} must be an int, got {value!r}.")
     if most is not None and not least <= value <= most:
@@ -158,7 +158,7 @@ def check_components(components, owner, n_features=None):
     Raises
     ------
     ValueError, TypeError
-        If it is no matrix of real numbers, or does not have these features.
+        If it is not a matrix of real numbers, or does not have these features.
     """
     in_place = isinstance(components, np.ndarray) and components.dtype in (np.float32, np.float64)
     name = f"components_ of the {owner}"

@@ -5,7 +5,7 @@ residuals are multiplied by (I - H_gg)^(-1/2), where H_gg is the part of the hat
 combination of coefficients is then unbiased if the documents are independent and equally spread, and nearly so if they
 are not. Its degrees of freedom are those of Satterthwaite under the same assumption. The posterior given this draw is
 the t-distribution with these, and the posterior given the words is the mean of these distributions over the draws.
-Without clusters each document is one: these are the errors HC2.
+Without clusters, documents are independent, and the errors are HC2.
 """
 
 from dataclasses import dataclass

@@ -54,10 +54,10 @@ class Pool:
         """How alike the topics of several fits are, and the part of this that chance does not explain.
 
         The first is the mean over pairs of one less the distance. For the second: without topics, what a fit finds
-        depends on a word only by its frequency, but for noise that differs between fits. So a topic is compared with
+        depends on a word only by its frequency, apart from noise that differs between fits. So a topic is compared with
         its expected form: words of similar frequency have its mass there in proportion to their shares in the corpus.
-        Squared distances from there add up if the deviations of two fits have nothing in common, and vanish if they
-        are equal.
+        Squared distances from there add up if the deviations of two fits have nothing in common, and vanish if they are
+        equal.
         """
         n = len(rows)
         if n == 1:
@@ -143,7 +143,7 @@ class TopicTree:
         above = np.ones(len(self.height))
         above[self.children] = self.linkage[:, 2, None]
         possible = self.possible.copy()
-        # All topics of all fits are the corpus, which is no topic unless the fits have one topic.
+        # All topics of all fits are the corpus, which is not a topic unless the fits have one topic.
         has_words = self.pool.topics.any(axis=1)
         if has_words.any() and np.bincount(self.pool.fit[has_words]).max() > 1:
             possible &= [len(members) < has_words.sum() for members in self.members]

@@ -80,7 +80,7 @@ def check_matrix(X, validate=check_array, **options):
         If X is not a matrix of numbers, has too many features, is a malformed sparse matrix, has masked entries, or is
         on disk in a file that was cut off.
     TypeError
-        If X is no matrix, such as a generator, or an object that contains one, such as an AnnData.
+        If X is not a matrix, such as a generator, or an object that contains one, such as an AnnData.
     """
     # A data frame can have columns of these names.
     if all(hasattr(X, name) for name in ("X", "obs", "var")) and not hasattr(X, "columns"):

@@ -16,7 +16,7 @@ from sklda._core.warn import warn
 
 # Texts with more values than this, most of which one document has, get a warning: they may be numbers.
 _MANY_LEVELS = 10
-# Values that are no categories, because they lie on a scale.
+# Values that are not categories, because they lie on a scale.
 _ON_A_SCALE = date, time, timedelta, np.datetime64, np.timedelta64, complex
 
 
@@ -282,7 +282,7 @@ def warn_of_sources(frame, variables):
     """Warn if a covariate is the same for all documents that have the same value of another column.
 
     Such a column may be their source. Columns in which values have fewer than two documents on average, real numbers,
-    and those that only name the values of the covariate are none.
+    and those that only name the values of the covariate do not count.
     """
     codes, sources = {}, {}
     for name in dict.fromkeys([*variables, *frame]):

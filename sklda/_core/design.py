@@ -213,7 +213,7 @@ class FormulaDesign:
                 continue
             if any(isinstance(getattr(node, "op", None), ast.BitXor) for node in _nodes(factor.expr)):
                 raise ValueError(
-                    f"formula = {self.formula!r} has {factor.expr!r}, in which ^ is no power but the exclusive or of "
+                    f"formula = {self.formula!r} has {factor.expr!r}, in which ^ is not a power but exclusive or in "
                     "Python: write **, as in I(year**2)."
                 )
         return parsed

@@ -60,7 +60,7 @@ def diagnose(traces, first):
 def draws_after(first, trace):
     """The sweeps from `first` on that all chains have, (n_chains, n_draws)."""
     missing = np.isnan(trace).any(axis=0)
-    # A NaN in front of the last common sweep is no end of a chain.
+    # A NaN in front of the last common sweep is not an end of a chain.
     end = len(missing) - int(np.argmin(missing[::-1])) if not missing.all() else 0
     return trace[:, first:end]
 

@@ -1,4 +1,4 @@
-"""The rule for scales that are zero but for rounding errors: ranges, residuals, standard deviations."""
+"""The rule for scales that are zero apart from rounding errors: ranges, residuals, standard deviations."""
 
 import numpy as np
 

@@ -121,9 +121,9 @@ def saver_of(estimator, corpus, seed, y, metadata):
     name, folder = type(estimator).__name__, Path(checkpoint.path).absolute()
     if checkpoint._is_of_copy:
         raise ValueError(
-            f"this {name} is a copy of an estimator with a Checkpoint, as searches, folds and ConsensusTopics fit "
-            "them, and a Checkpoint saves a single fit: take it away with set_callbacks(), or give the copy one of its "
-            "own."
+            f"this {name} is a copy of an estimator with a Checkpoint, such as those that searches, folds and "
+            "ConsensusTopics fit. A Checkpoint saves a single fit: take it away with set_callbacks(), or give the copy "
+            "one of its own."
         )
     if checkpoint._resumes:
         lock = files.Lock(folder)
@@ -135,9 +135,7 @@ def saver_of(estimator, corpus, seed, y, metadata):
         return Saver(folder, corpus, checkpoint.every, facts["key"], lock, is_new=False)
     folder.mkdir(parents=True, exist_ok=True)
     if (other := files.foreign_file(folder)) is not None:
-        raise ValueError(
-            f"{folder} has files that are no checkpoint, such as {other.name}: give a new or an empty folder."
-        )
+        raise ValueError(f"{folder} has files of no checkpoint, such as {other.name}: give a new or an empty folder.")
     lock = files.Lock(folder)
     try:
         key = _begin(folder, estimator, corpus, (y, metadata, seed), checkpoint.every)
@@ -227,7 +225,7 @@ def _warn_of_versions(facts):
         warn(
             f"the fit was begun with {' and '.join(f'{name} {facts[name]}' for name in others)}, and continues with "
             f"{' and '.join(f'{name} {own[name]}' for name in others)}: its draws may not be those without the "
-            "interruption. They are as correct."
+            "interruption. They are equally valid."
         )
 
 

@@ -59,7 +59,7 @@ class KeptDraws:
     Attributes
     ----------
     priors : Priors
-        The priors of all draws, but for an alpha that a step draws.
+        The priors of all draws, except an alpha that a step draws.
     draws : list of Draw
     steps : tuple of Step
         Those of the chain.

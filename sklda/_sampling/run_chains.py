@@ -154,7 +154,7 @@ class Run:
             self.saver.records = False
 
 
-# Of a function that is no fit.
+# Of a function that is not a fit.
 NO_RUN = Run()
 
 

@@ -62,9 +62,9 @@ def read_texts(
         next to equal parts, so most pieces differ from `chunk` by half a paragraph. A paragraph of more than `chunk`
         words is cut at ends of sentences, and a sentence of more than `chunk` words between words. None: a text is one
         row.
-    pattern : str, default="**/*.txt"
-        Which files, as in `pathlib.Path.glob`. ``"**/*.txt"`` has also those in folders of this folder, and ``"*.txt"``
-        only those in this one. Names that begin with a dot, such as ``".notes.txt"``, are left out.
+    pattern : str, optional
+        Which files, as in `pathlib.Path.glob`. The default, ``"**/*.txt"``, has also those in folders of this folder,
+        and ``"*.txt"`` only those in this one. Names that begin with a dot, such as ``".notes.txt"``, are left out.
     encoding : str, default=None
         The encoding of all files. None: that of the mark at the beginning of a file, or UTF-8, or Windows-1252 if a
         file is not UTF-8, with a warning.

@@ -59,7 +59,7 @@ def contrast_topics(
     ValueError
         If a topic is not in its model, or the models have other features.
     TypeError
-        If a model is no topic model.
+        If a model is not a topic model.
 
     See Also
     --------
@@ -135,8 +135,8 @@ class _TwoTopics:
 class TopicContrastDisplay(Display):
     """Words by which two topics differ most, or two groups of documents within a topic, as bars to the left and right.
 
-    As the perspectives of the R package stm. `from_estimator` plots a fitted model; the constructor takes the values to
-    plot.
+    They are like the perspectives of the R package stm. `from_estimator` plots a fitted model; the constructor takes
+    the values to plot.
 
     Parameters
     ----------
@@ -217,9 +217,9 @@ class TopicContrastDisplay(Display):
         Raises
         ------
         ValueError
-            If there is not one of `other_topic` and `groups`, groups are given without X, or `group` is no label.
+            If there is not one of `other_topic` and `groups`, groups are given without X, or `group` is not a label.
         TypeError
-            If the model is no topic model, or for `groups` has no posterior draws of the topics of tokens.
+            If the model is not a topic model, or for `groups` has no posterior draws of the topics of tokens.
         """
         n_words = check_int(n_words, "n_words", 1)
         if (other_topic is None) == (groups is None):

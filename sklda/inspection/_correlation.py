@@ -49,8 +49,8 @@ def topic_correlation(
           only one possible correlation, -1 of two topics; NaN where the correlation is
         - ``uncorrected`` (n_components, n_components): posterior means, which the prior pulls towards its own
           correlations
-        - ``information`` (n_components, n_components): the part of the correlation that words tell, from 0.05 to 1. The
-          rest is the prior's. NaN without a correction
+        - ``information`` (n_components, n_components): the part of the correlation that comes from the words, from 0.05
+          to 1. The rest comes from the prior. NaN without a correction
         - ``neutral`` (n_components, n_components): the correlations of topics that do not depend on each other, see
           Notes
         - ``n_samples``: number of draws, 0 if there were none
@@ -58,7 +58,8 @@ def topic_correlation(
     Raises
     ------
     ValueError, TypeError
-        If the model is no topic model, or X or an option is wrong. If there are fewer than three documents with words.
+        If the model is not a topic model, or X or an option is wrong. If there are fewer than three documents with
+        words.
 
     Notes
     -----
@@ -67,18 +68,18 @@ def topic_correlation(
     ``-sqrt(m_k m_l / ((1 - m_k) (1 - m_l)))``. Topics above it occur together.
 
     **The prior.** Documents have Dirichlet priors, so posterior means are pulled towards the correlations r_0 of the
-    prior, most where words say least. Let U be the variance of a correlation over samples of documents whose theta
-    is known, and B its variance in the posterior. At the prior, B / U is the part of the information that is missing
+    prior, most where words say least. Let U be the variance of a correlation over samples of documents whose theta is
+    known, and B its variance in the posterior. At the prior, B / U is the part of the information that is missing
     (Louis 1982), and posterior means move only the part 1 - B / U of the way. So the estimate from the mean r is one
     step of Newton's method, ``r_0 + (r - r_0) / (1 - B / U)``. Its variance is ``U / (1 - B / U)``, plus those of r and
     of the information over parts of the chain. An uncertain information makes the step shorter and the error larger.
-    The step is exact near the prior, and approximate far from it: half of its length is an error, too. An alpha for
-    all documents counts as ``neutral``; if it was given with other means, the difference that they make is an error.
+    The step is exact near the prior, and approximate far from it: half of its length is an error too. An alpha for all
+    documents counts as ``neutral``; if it was given with other means, the difference that they make is an error.
 
     Where ``information`` is below 0.3, words hardly tell two topics apart. The estimate then lies between the truth and
     the prior, and only its error says how far.
 
-    The fit has learnt its topics with the prior, too. With few words and many documents, it mixes the words of topics
+    The fit has learnt its topics with the prior too. With few words and many documents, it mixes the words of topics
     that occur together until they have the correlation of the prior. No error contains this.
     :ref:`errors_of_correlations` has measurements.
 

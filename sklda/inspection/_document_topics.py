@@ -84,7 +84,7 @@ class DocumentTopicsDisplay(Display):
         ValueError
             If `document` is not a row of X or has no words, or an argument is out of range.
         TypeError
-            If the model is no topic model, or `text` is no str.
+            If the model is not a topic model, or `text` is not a str.
         """
         n_topics = check_int(n_topics, "n_topics", 1, len(TOPIC_COLOURS))
         n_characters = check_int(n_characters, "n_characters", 1)

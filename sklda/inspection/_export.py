@@ -91,7 +91,7 @@ def export_results(
         If X is None and unknown, or has no words; if the folder has other files, or results that are not to be
         replaced.
     TypeError
-        If the model is no topic model.
+        If the model is not a topic model.
 
     See Also
     --------

@@ -13,7 +13,7 @@ _ROOM = 0.02
 
 
 def has_fit_tree(model):
-    """Whether a model has the tree of several fits. Merged topics are no nodes of it."""
+    """Whether a model has the tree of several fits. Merged topics are not nodes of it."""
     return hasattr(model, "hierarchy_") and hasattr(model, "_levels_")
 
 
@@ -80,7 +80,7 @@ class _Rows:
         if not shown[node]:
             return []
         children = self.tree[node - self.n, :2].astype(int).tolist()
-        # A side that fits do not have apart is no part of the topic.
+        # A side that fits do not have apart is not a part of the topic.
         return [each for each in children if shown[each]] if inside and node not in self.divided else children
 
 

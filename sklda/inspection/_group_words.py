@@ -46,7 +46,7 @@ def group_words(
 
     A word has a log ratio: that of its probability in the topic in a group, by that in all other groups. The prior of
     each group is a Dirichlet distribution around that of the topic (Monroe, Colaresi & Quinn 2008). Its centre and its
-    strength are drawn, too.
+    strength are drawn too.
 
     Parameters
     ----------
@@ -96,18 +96,18 @@ def group_words(
 
     Notes
     -----
-    The sampler of the fit does not know the groups. It gives a token a topic whose words it has in all groups, so
-    groups come out more alike than they are. So this function makes further sweeps, which begin at the last draw. In
-    these, each group has its own distribution over words for every topic. The prior of the centre is
+    The sampler of the fit does not use the groups: it gives a token a topic that has the word in all groups, so groups
+    come out more alike than they are. Therefore this function makes further sweeps, which begin at the last draw, and
+    in which each group has its own distribution over words for every topic. The prior of the centre is
     `topic_word_prior_`. If X is not the X of the fit, it is the posterior of the fit, `components_`: the topics stay
-    those of the model. The weight n / (n + strength) of the n tokens of a group has a uniform prior (Daniels
-    1999). The alpha of documents is that of the model. The intervals contain the uncertainty of the topics of tokens,
-    within one mode.
+    those of the model. The weight n / (n + strength) of the n tokens of a group has a uniform prior (Daniels 1999). The
+    alpha of documents is that of the model. The intervals contain the uncertainty of the topics of tokens, within one
+    mode.
 
     In simulations, intervals of 95 % contain the truth in 94 to 95 % of words, and in 93 % if a group has a tenth of
-    the documents. If the fit lacks a topic, it is 75 %. The prior has one strength for all words of a topic. If only a
-    few words differ, their log ratios are pulled towards zero. With 1 for four of the 40 most frequent words and 0 for
-    all others, the estimates are .43, and 31 % of their intervals contain the truth.
+    the documents. If the fit lacks a topic, it is 75 %. Because the prior has one strength for all words of a topic,
+    log ratios are pulled towards zero if only a few words differ. With 1 for four of the 40 most frequent words and 0
+    for all others, the estimates are .43, and 31 % of their intervals contain the truth.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Which words speak for which label: a table of labels, and a plot of the words of a document."""
+"""Which words distinguish which label: a table of labels, and a plot of the words of a document."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def label_words(
     labels: Sequence[Any] | None = None,
     n_words: int = 10,
 ) -> DataFrame:
-    """The words that speak for each label.
+    """The words that distinguish each label.
 
     Words are ordered by the expected number of their tokens with the label, times the logarithm of phi_kv / p(v). So a
     word comes first if it is frequent in the label and more frequent there than in the corpus.
@@ -39,7 +39,7 @@ def label_words(
         Fitted.
     labels : sequence, default=None
         Classes of the fit, names of labels, or numbers of columns of an indicator matrix. If classes are numbers, a
-        number is the class and not its place. From ``n_labels`` on, numbers that are no class are those of shared
+        number is the class and not its place. From ``n_labels`` on, numbers that are not classes are those of shared
         topics. None: all.
     n_words : int, default=10
         Number of words of each label.
@@ -54,7 +54,7 @@ def label_words(
     Raises
     ------
     TypeError
-        If the model is no `LabeledLDA`.
+        If the model is not a `LabeledLDA`.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def label_words(
 
 @dataclass(eq=False, repr=False)
 class DocumentLabelsDisplay(Display):
-    """The words of a document, a row for each, and the labels for which they speak, a column for each.
+    """The words of a document, a row for each, and the labels that account for them, a column for each.
 
     Use `from_estimator` to make one.
 
@@ -151,7 +151,7 @@ class DocumentLabelsDisplay(Display):
         Raises
         ------
         TypeError
-            If the estimator is no `LabeledLDA`.
+            If the estimator is not a `LabeledLDA`.
         ValueError
             If `document` is not a row of X, or has no words.
         """
@@ -202,7 +202,9 @@ def _chosen_labels(found, labels):
         if is_hashable(label) and label in place:
             topics.append(place[label])
         elif have_numbers and isinstance(label, Number) and label < len(classes):
-            raise ValueError(f"labels has {label!r}, which is no class of the fit; its classes are {listed(classes)}.")
+            raise ValueError(
+                f"labels has {label!r}, which is not a class of the fit; its classes are {listed(classes)}."
+            )
         else:
             topics.append(label)
     return found.chosen(topics)

@@ -67,7 +67,7 @@ def read_dates(X, dates, n_documents):
     Raises
     ------
     ValueError, TypeError
-        If a value is no date, or their number is another one.
+        If a value is not a date, or their number is wrong.
     """
     check_same_order(X, dates, "dates")
     values = read_column(dates, "dates", "one date for each document")
@@ -108,13 +108,13 @@ def _read(value, d):
         try:
             return np.datetime64(value.strip()[:10])
         except ValueError as error:
-            raise ValueError(f"dates[{d}] = {value!r} is no day of the calendar.") from error
+            raise ValueError(f"dates[{d}] = {value!r} is not a day of the calendar.") from error
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if is_number and 1 <= value <= 9999 and value == int(value):
         return np.datetime64(f"{int(value):04d}", "Y")
     if is_number or isinstance(value, str):
-        raise ValueError(f"dates[{d}] = {value!r} is no date: {_ADVICE}.")
-    raise TypeError(f"dates[{d}] is a {type(value).__name__}, and no date: {_ADVICE}.")
+        raise ValueError(f"dates[{d}] = {value!r} is not a date: {_ADVICE}.")
+    raise TypeError(f"dates[{d}] is a {type(value).__name__} and not a date: {_ADVICE}.")
 
 
 def read_period(period, days, unit):

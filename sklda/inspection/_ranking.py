@@ -63,7 +63,7 @@ def check_weight(by, weight):
     if weight is None:
         return DEFAULT_WEIGHT[by]
     if by == "probability":
-        raise ValueError("weight is for by='relevance' and by='frex': the order by probability has none.")
+        raise ValueError("weight is for by='relevance' and by='frex': the order by probability has no weight.")
     if isinstance(weight, bool) or not isinstance(weight, (int, float, np.integer, np.floating)):
         raise TypeError(f"weight must be a number from 0 to 1, got {weight!r}.")
     if not 0 <= weight <= 1:

@@ -55,7 +55,7 @@ def topic_report(
     Raises
     ------
     ValueError, TypeError
-        If the model is no topic model, X is None or has no words, or an option is wrong.
+        If the model is not a topic model, X is None or has no words, or an option is wrong.
 
     Notes
     -----

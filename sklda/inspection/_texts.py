@@ -129,7 +129,7 @@ class Texts:
     def _text(self, text, words, topics, counts):
         left = {}
         for v, k, c in zip(words.tolist(), topics.tolist(), counts.tolist(), strict=True):
-            # Weights such as tf-idf are no counts: all occurrences of a word have one topic.
+            # Weights such as tf-idf are not counts: all occurrences of a word have one topic.
             occurrences = repeat(k, c) if self.view.has_counts else repeat(k)
             left.setdefault(self.view.words[v], []).append(occurrences)
         left = {name: chain.from_iterable(runs) for name, runs in left.items()}

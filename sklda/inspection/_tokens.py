@@ -49,7 +49,7 @@ def token_topics(
     ValueError
         If X is not a matrix of counts with the features of the model, or `document` is not a row of X.
     TypeError
-        If the model is no topic model.
+        If the model is not a topic model.
 
     Notes
     -----

@@ -89,7 +89,7 @@ def topic_check(
     estimated from the topics of the table with a deviation below 3, so z is slightly conservative if there are few.
 
     **What the replicates of documents are.** Each document deviates from the words of the topic. In a replicate this
-    deviation has a random sign (Liu 1988). So the groups may have documents of different lengths. In simulations with
+    deviation has a random sign (Liu 1988), so the groups may have documents of different lengths. In simulations with
     words that repeat, 15 words a document in one group and 150 in the other, ``z_documents`` has the mean 0 and the
     standard deviation 1. The information is a chi-square here, in bits. It is the mutual information if groups differ
     little. In a group of few and short documents ``z_documents`` is lower: its mean is -0.6 with six documents of 15

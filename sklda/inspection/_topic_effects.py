@@ -104,7 +104,7 @@ def topic_effects(
         If there are not more documents than terms, a term is a combination of others, a value is missing, or an
         argument is out of range.
     TypeError
-        If the model is no topic model, or covariates are no array or data frame.
+        If the model is not a topic model, or covariates are neither an array nor a data frame.
     ImportError
         If a formula is given without formulaic.
 
@@ -133,7 +133,7 @@ def topic_effects(
     the spread of draws counts within each draw and between them.
 
     **Errors.** In each draw they are CR2 errors, with Satterthwaite's degrees of freedom (Bell & McCaffrey 2002;
-    Pustejovsky & Tipton 2018). Without clusters each document is one: they are HC2 errors, and documents may have
+    Pustejovsky & Tipton 2018). Without clusters, documents are independent: the errors are HC2, and documents may have
     different spread. A t-distribution stands for each draw, and the interval has the quantiles of their mixture. A
     chain has a topic if its matched topic is at a Jensen-Shannon distance of at most 0.5 from the one shown. If a
     proportion does not vary between documents with the same covariates, as that of a label that no document has,
@@ -320,7 +320,7 @@ class TopicEffectsDisplay(PanelsDisplay):
         Raises
         ------
         ValueError, TypeError
-            As `topic_effects`; also if there is no covariate of this name, or `by` is no category.
+            As `topic_effects`; also if there is no covariate of this name, or `by` is not a category.
         """
         effects = Effects.of(
             X,

@@ -93,7 +93,7 @@ def topics_over_time(
     ValueError
         If a date cannot be read, or no document has one, or an argument is out of range.
     TypeError
-        If the model is no topic model, or a value is no date.
+        If the model is not a topic model, or a value is not a date.
 
     Warns
     -----

@@ -172,7 +172,7 @@ class View:
             warn(
                 f"The {type(self.model).__name__} was fitted to a matrix without names of columns, so {_NUMBERS}. Give "
                 "them once: describe(model, feature_names=vectorizer.get_feature_names_out()). A pipeline with the "
-                "vectorizer knows them, and so does a fit to a data frame."
+                "vectorizer has them, as has a fit to a data frame."
             )
         return [str(v) for v in range(self.n_features)]
 
@@ -207,12 +207,12 @@ class View:
 
     @cached_property
     def corpus(self):
-        """The documents as tokens; a ValueError if their entries are no counts."""
+        """The documents as tokens; a ValueError if their entries are not counts."""
         return Corpus.from_counts(self.counts)
 
     @cached_property
     def lengths(self):
-        """Number of tokens of the documents (sum of weights, if the entries are no counts)."""
+        """Number of tokens of the documents (sum of weights, if the entries are not counts)."""
         return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
 
     @cached_property

@@ -57,7 +57,7 @@ def held_out_curve(
     ValueError
         If there is no model, models differ in shape or in their priors, or X has no token.
     TypeError
-        If `models` is not a list, or one of them is no topic model.
+        If `models` is not a list, or one of them is not a topic model.
 
     References
     ----------

@@ -38,15 +38,15 @@ def match_topics(a: Model, b: Model) -> Bunch:
     Raises
     ------
     ValueError
-        If the fits have different words, or weights are no distributions.
+        If the fits have different words, or weights are not distributions.
     TypeError
         If a model has no topics.
 
     Notes
     -----
-    A topic without words of its own is no topic: see ``topic_stability_`` of :class:`~sklda.GibbsLDA`. Such topics of
-    all fits look alike, like their prior. Their distances from all others are 1, and they have -1 and NaN in place of
-    the nearest topic and its distance. Arrays of weights have no prior, so all their topics are compared.
+    A topic without words of its own does not count: see ``topic_stability_`` of :class:`~sklda.GibbsLDA`. Such topics
+    of all fits look alike, like their prior. Their distances from all others are 1, and they have -1 and NaN in place
+    of the nearest topic and its distance. Arrays of weights have no prior, so all their topics are compared.
 
     A distance of 0.5 or less is the same topic. How often topics are found again is measured on the page
     :ref:`reportable_topics`.

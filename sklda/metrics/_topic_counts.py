@@ -51,7 +51,7 @@ def compare_topic_counts(
     """Fit a model with several numbers of topics, and compare them: what users of stm know as searchK.
 
     Each number of topics has a fit to all folds but one, for every fold. Held-out score and coherence are those of the
-    fold that was left out. Topics that other fits have too are found again.
+    fold that was left out. A topic counts as found again if another fit has it too.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ def compare_topic_counts(
     Returns
     -------
     pandas.DataFrame
-        A row for each number of topics, in the order of `n_components`. Each column but the first and the last has one
-        with the ending ``_std`` behind it: standard errors, from the differences between folds.
+        A row for each number of topics, in the order of `n_components`. Each column except the first and the last is
+        followed by one with the ending ``_std``: its standard errors, from the differences between folds.
 
         - ``n_components``
         - ``score``: held-out log-likelihood per token, in nats, see `make_held_out_scorer`; absent if the model has no
@@ -103,12 +103,12 @@ def compare_topic_counts(
         If a number of topics is not positive or occurs twice, there are fewer than two folds, or the estimator refuses
         X. If an entry of `params` does not belong to the documents, or the estimator has a `Checkpoint`.
     TypeError
-        If the estimator has no parameter ``n_components`` or needs labels, or `params` is no dict.
+        If the estimator has no parameter ``n_components`` or needs labels, or `params` is not a dict.
 
     Notes
     -----
     None of these chooses a number by itself. The held-out score often rises up to hundreds of topics. Coherence and
-    exclusivity are highest with few topics. The number of topics found again has no maximum either: there are always
+    exclusivity are highest with few topics. The number of topics found again has no maximum, because there are always
     narrow topics that other fits have, but their part of the tokens falls. See :ref:`how_many_topics`.
 
     The cost is that of a fit for every number of topics and every fold, and of the held-out scores.
@@ -148,9 +148,9 @@ def compare_topic_counts(
     1             4  -2.31  0.41      0.07         3.67
     """
     check_order(X, estimator)
-    counts = _checked_counts(n_components)
+    counts = checked_counts(n_components, "n_components")
     check_int(n_words, "n_words", 2)
-    model, X, _ = _model_and_input(estimator, X)
+    model, X, _ = model_and_input(estimator, X)
     name = _name_of_the_count(model)
     seed = random.seed_sequence(random_state)
     folds, metadata = _folds(cv, X, seed), _checked_metadata(params, _num_samples(X))
@@ -164,19 +164,18 @@ def compare_topic_counts(
     return _rows(counts, [measured[i : i + len(folds)] for i in range(0, len(measured), len(folds))], shared)
 
 
-def _checked_counts(n_components):
-    """The numbers of topics, a list of int."""
-    if isinstance(n_components, (str, bytes)) or not hasattr(n_components, "__len__") or not len(n_components):
-        raise TypeError(f"n_components must hold numbers of topics, as in [10, 20, 40]; got {n_components!r}.")
-    for i, K in enumerate(n_components):
-        check_int(K, f"n_components[{i}]", 1)
-    counts = [int(K) for K in n_components]
+def checked_counts(numbers, name, least=1):
+    """Numbers of topics, a list of distinct int from `least` on; `name` is that of the argument."""
+    if isinstance(numbers, (str, bytes)) or not hasattr(numbers, "__len__") or not len(numbers):
+        example = "10, 20, 40" if least else "0, 1, 2"
+        raise TypeError(f"{name} must hold numbers of topics, as in [{example}]; got {numbers!r}.")
+    counts = [check_int(n, f"{name}[{i}]", least) for i, n in enumerate(numbers)]
     if len(set(counts)) < len(counts):
-        raise ValueError(f"n_components has the same number twice: {counts}.")
+        raise ValueError(f"{name} has the same number twice: {counts}.")
     return counts
 
 
-def _model_and_input(estimator, X):
+def model_and_input(estimator, X):
     """The topic model at the end of pipelines, its input, and the words of its columns, None if they are not known.
 
     Earlier steps are fitted to all documents.

@@ -86,7 +86,7 @@ def test_encodings(tmp_path):
 def test_a_given_encoding(tmp_path):
     write(tmp_path, {"a.txt": "дом".encode("cp1251"), "b.txt": "сад".encode("cp1251")})
     assert read_texts(tmp_path, encoding="cp1251")["text"].tolist() == ["дом", "сад"]
-    with pytest.raises(ValueError, match=r"a\.txt is no text in utf-8 .*give its encoding"):
+    with pytest.raises(ValueError, match=r"a\.txt is not a text in utf-8 .*give its encoding"):
         read_texts(tmp_path, encoding="utf-8")
     with pytest.raises(ValueError, match="encoding = 'utf-9' is not one that Python has"):
         read_texts(tmp_path, encoding="utf-9")
@@ -107,10 +107,10 @@ def test_what_is_refused(tmp_path):
     with pytest.raises(ValueError, match="is a file, not a folder"):
         read_texts(tmp_path / "a.pdf")
     write(tmp_path, {"c.txt": b"\x00\x01"})
-    with pytest.raises(ValueError, match=r"c\.txt has zero characters, so it is no text"):
+    with pytest.raises(ValueError, match=r"c\.txt has zero characters, so it is not a text"):
         read_texts(tmp_path)
     write(tmp_path, {"c.txt": b"\x81\x8d"})
-    with pytest.raises(ValueError, match=r"c\.txt is no text in utf-8 or cp1252"):
+    with pytest.raises(ValueError, match=r"c\.txt is not a text in utf-8 or cp1252"):
         read_texts(tmp_path)
     for chunk, error in ((0, ValueError), (1.5, TypeError), (True, TypeError), ("100", TypeError)):
         with pytest.raises(error, match="chunk"):

@@ -14,7 +14,7 @@ from hostile.session import ESTIMATED
 from sklda import CollapsedVariationalLDA, GibbsLDA
 
 QUESTIONS = ("transform", "score_samples", "score", "perplexity", "sample_posterior", "get_feature_names_out")
-# Parameters whose change is not for the next question but for the next fit.
+# Parameters whose change affects the next fit, and not the next question.
 OTHERS = {
     "n_components": [1, 2, 5, 300, 0, "x", None],
     "doc_topic_prior": [None, 0.1, 1e12, -1, "x", [1.0]],

@@ -91,7 +91,7 @@ def _clean(draw, n_documents, n_features, long):
 
 
 def _spoilt(draw, clean):
-    """One entry that is no count."""
+    """One entry that is not a count."""
     if not clean.size:
         return Counts(clean, clean, "empty")
     bad = draw.pick([-1, -0.5, np.nan, np.inf, -np.inf, 0.5, 1e-300, 2.0**31, 2.0**53, 1e300, 2.5])

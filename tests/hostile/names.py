@@ -1,4 +1,4 @@
-"""Frames whose columns have another order, other names, or names that are none."""
+"""Frames whose columns have another order, other names, or names that are not names."""
 
 import numpy as np
 from sklearn.decomposition import LatentDirichletAllocation

@@ -1,4 +1,4 @@
-"""Which words speak for which label: tables and the display."""
+"""Which words distinguish which label: tables and the display."""
 
 import numpy as np
 import pytest

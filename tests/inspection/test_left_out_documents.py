@@ -145,7 +145,7 @@ def outcome(call, *given):
 
 
 def check_same(found, expected, atol=1e-7):
-    """Require that a result is the expected one, but for more documents after those that are in both."""
+    """Require that a result is the expected one, apart from more documents after those that are in both."""
     if isinstance(expected, pd.DataFrame):
         assert list(found) == list(expected) and (len(found) == len(expected) or "document" in found)
         for name in expected:

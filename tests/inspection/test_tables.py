@@ -201,7 +201,7 @@ def test_every_name_can_be_in_a_table():
             "has 1 words; there are 4 columns",
         ),
         (lambda: top_words((PHI, THETA), by="lift"), ValueError, "by must be one of"),
-        (lambda: top_words((PHI, THETA), weight=0.5), ValueError, "the order by probability has none"),
+        (lambda: top_words((PHI, THETA), weight=0.5), ValueError, "the order by probability has no weight"),
         (lambda: top_words((PHI, THETA), by="frex", weight=2), ValueError, "between 0 and 1, got 2"),
         (lambda: top_words((PHI, THETA), by="frex", weight="x"), TypeError, "must be a number from 0 to 1"),
         (lambda: top_words((PHI, THETA), X=X[:2]), ValueError, "X has 2 documents; doc_topic has 3"),

@@ -160,7 +160,7 @@ def test_a_number_that_a_transformer_makes_a_category_has_points(transformer):
         ("y + s(y, 4)", r"write 'bs\(y, df=5\)'"),
         ("1:5 ~ y", "topics on the left: write 'y'"),
         ("c(1, 2) ~ y", "topics on the left: write 'y'"),
-        ("y + I(y^2)", r"has 'I\(y \^ 2\)', in which \^ is no power .*: write \*\*"),
+        ("y + I(y^2)", r"has 'I\(y \^ 2\)', in which \^ is not a power .*: write \*\*"),
         ("y + {y^2}", r"write \*\*"),
         ("np.exp(`a b`^2)", r"write \*\*"),
         ("as.factor(y)", r"write 'C\(y\)' for a category"),
@@ -432,7 +432,7 @@ def test_an_unknown_error_is_an_open_point_without_a_line():
     assert_allclose(marks(ax, "o", "white"), [[0.5, 1]])
     assert_allclose(intervals(ax)[:, 0, 1], [0, 2])
     assert entries(shown) == ["error unknown"]
-    # A group of one cluster is one.
+    # A group of one cluster is such a group.
     clusters = np.where(GROUPS == "c", "all", np.arange(D).astype(str))
     with pytest.warns(UserWarning, match="depend on one cluster alone"):
         shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, GROUPS, clusters=clusters, random_state=0)

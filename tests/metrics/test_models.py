@@ -132,7 +132,7 @@ def test_column_names_are_those_of_the_fit(X, score):
 
 @pytest.mark.parametrize("score", READERS)
 def test_names_of_a_model_of_another_kind(X, score):
-    """A model that is no estimator of scikit-learn has names that count, and else none."""
+    """A model that is not an estimator of scikit-learn has names that count, and else none."""
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X.toarray(), columns=VOCABULARY)
     lda = GibbsLDA(3, doc_topic_prior=0.1, max_iter=20, random_state=0).fit(frame.to_numpy())

@@ -104,7 +104,7 @@ def test_errors_of_pairs_as_if_independent_are_too_small():
 
 
 def fits_that_may_lack_a_topic(seed, n_topics=5):
-    """Four fits with equal topics; in one of twenty, two topics are one."""
+    """Four fits with equal topics; in one of twenty, two topics are merged."""
     rng = np.random.default_rng(seed)
     topics = np.kron(np.eye(n_topics), np.ones(4)) / 4
     fits = []

@@ -370,9 +370,11 @@ def test_too_many_terms_are_refused(monkeypatch):
             CovariateLDA(2, max_iter=2).fit(
                 X, covariates={"y": np.arange(1002), "id": [f"{d % 1001}" for d in range(1002)]}
             )
-    monkeypatch.setattr("os.sysconf", lambda name: 512)
+    monkeypatch.setattr("os.sysconf", lambda name: 1024)
+    numbers = np.random.default_rng(0).standard_normal((250, 200))
     with pytest.raises(MemoryError, match="3 topics on 200 terms of the covariates need"):
-        make(max_iter=2).fit(X[:250], covariates=np.eye(250, 200))
+        make(max_iter=2).fit(X[:250], covariates=numbers)
+    monkeypatch.setattr("os.sysconf", lambda name: 512)
     with pytest.raises(MemoryError, match="200 terms of the covariates of 250 documents"):
         Design(np.eye(250, 200), 250).matrix(np.eye(250, 200), 250)
 

@@ -32,7 +32,7 @@ def test_odd_but_legal_sparse_labels():
     half.data = half.data.astype(np.float16)
     for y in (*(form(Y) for form in forms), unsorted, swapped, half, Y.astype(">i4"), Y.astype(np.float16)):
         np.testing.assert_array_equal(fit(y).components_, expected.components_)
-    # 256 entries of one in the same place are no label, although their sum in eight bits is 0.
+    # 256 entries of one in the same place are not a label, although their sum in eight bits is 0.
     rows = np.zeros(256, int)
     with pytest.raises(ValueError, match=r"y\[0, 0\] = 256: Unknown label type"):
         fit(sp.coo_array((np.ones(256, np.int8), (rows, rows)), shape=(40, 5)))

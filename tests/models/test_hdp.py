@@ -157,7 +157,7 @@ def bursts(concentration):
 @pytest.mark.filterwarnings("ignore:The chains disagree", "ignore:The number of topics in use")
 def test_repeated_words_bring_eta_to_its_smallest_value():
     options = {"topic_word_prior": None, "max_iter": 100}
-    with pytest.warns(UserWarning, match=r"is at its smallest value, 0\.05: .* no property of the corpus"):
+    with pytest.warns(UserWarning, match=r"is at its smallest value, 0\.05: .* not a property of the corpus"):
         repeated = make(**options).fit(bursts(1.0))
     assert repeated.topic_word_prior_ == pytest.approx(0.05)
     plain = make(**options).fit(bursts(1e4))

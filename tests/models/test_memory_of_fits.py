@@ -172,7 +172,7 @@ def test_fits_of_a_consensus_share_their_corpus_and_are_refused_if_too_large(mon
     many = np.ones((20_000, 1), int)
     with pytest.raises(MemoryError, match=r"^6 fits of 20000 tokens in 20000 documents keep at least 0\.0 GB"):
         ConsensusTopics(NMF(10), n_fits=6, n_splits=0).fit(many)
-    # What is no count gets the message of the fits.
+    # What is not a count gets the message of the fits.
     with pytest.raises(ValueError, match="too large: no word and no document"):
         ConsensusTopics(lda, n_fits=2).fit(np.array([[1, 2], [1e300, 2], [1, 1], [2, 1]]))
 

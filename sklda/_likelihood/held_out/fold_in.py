@@ -47,7 +47,7 @@ def fold_in(
     estimate : {"cgs_p", "cgs", "unnormalized"}, default="cgs_p"
         ``"cgs"``: the counts of the draws are averaged. ``"unnormalized"``: phi_kw (n_dk + alpha_k), summed over tokens
         without the normalisation of the full conditional; it weighs each token by its probability given the document
-        and is no estimate of n_dk.
+        and is not an estimate of n_dk.
     cvb0_sweeps : float, default=None
         0: the mean over the sweeps alone, whose expectation after the burn-in is the exact posterior mean. None: 30 for
         ``"cgs_p"``, 0 for the other estimates.

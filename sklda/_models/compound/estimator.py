@@ -96,8 +96,8 @@ class CompoundLDA(CollectionsLDA):
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
     verbose : int, default=0
-        1 shows one line that is updated in a terminal or a notebook, and else prints ten lines; 2 prints a line for
-        every sweep.
+        1 shows one line that is updated in a terminal or a notebook, and otherwise prints ten lines; 2 prints a line
+        for every sweep.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the fit and `transform` after it are the same every time.
 

@@ -72,7 +72,7 @@ class _Pass:
         self.totals, corpus = chain.topic_totals[: self.n], chain.corpus
         ones, shape = np.ones(corpus.n_tokens, np.int32), (corpus.n_documents, self.n)
         documents = csr_array((ones, chain.topics.copy(), corpus.offsets.copy()), shape=shape)
-        # In place, hence the copies.
+        # In place, so copies are made before.
         documents.sum_duplicates()
         self.documents, self.words = documents.T.tocsr(), self._word_counts().T.tocsr()
         self.first, self.second = self._similar_pairs()

@@ -49,10 +49,10 @@ class HDPLDA(CollectionsLDA):
 
     The number of topics in use is that of this model, and not a property of the corpus. It grows with the corpus, and
     is too large if the corpus is not a draw of the model (Miller & Harrison 2013; Cai, Campbell & Broderick 2021). In
-    real texts a word that occurs in a document occurs there again, and the model takes such repetitions for topics.
-    Chains then agree on about how many topics there are, but only in part on which. Use `large_topic_count_interval_`
-    as a rough size, and the topics that most chains have: those with a large `topic_prevalence_`. `TopicCountLDA`
-    estimates the number of topics of LDA instead.
+    real texts a word that occurs in a document is likely to occur there again, and the model takes such repetitions for
+    topics. Chains then agree on about how many topics there are, but only in part on which. Use
+    `large_topic_count_interval_` as a rough size, and the topics that most chains have: those with a large
+    `topic_prevalence_`. `TopicCountLDA` estimates the number of topics of LDA instead.
 
     Parameters
     ----------

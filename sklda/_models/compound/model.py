@@ -347,7 +347,7 @@ class CompoundModel(Aligned):
         burn_in,
         earlier=None,
     ):
-        """From the parameters of `HDPLDA`. alpha is a / `n_components`. `earlier` as in `make`.
+        """From the parameters of `HDPLDA`, where alpha is a / `n_components`; `earlier` is as in `make`.
 
         Raises
         ------

@@ -175,8 +175,8 @@ def warn_of_smallest_eta(results):
         warn(
             f"topic_word_prior was learnt and is at its smallest value, {SMALLEST_HDP_ETA}: topics have few words, or "
             "words are repeated within documents more often than in the model, as in most real texts. With such "
-            "repetitions, the number of topics depends on this value and is no property of the corpus: give "
-            "topic_word_prior to choose how finely topics are divided. With a larger one there are fewer topics."
+            "repetitions, the number of topics depends on this value and is not a property of the corpus: "
+            "give topic_word_prior to choose how finely topics are divided. With a larger one there are fewer topics."
         )
 
 
@@ -194,8 +194,8 @@ def warn_of_unsettled_count(results):
     means = counts.mean(axis=1)
     chains = f" Means of the chains are from {means.min():.1f} to {means.max():.1f}." if len(means) > 1 else ""
     warn(
-        f"The number of topics in use has not settled: its R-hat is {r_hat:.2f}, and its mean is {first:.1f} in the "
-        f"first half of the draws and {last:.1f} in the second{bias}.{chains} Its interval may be too narrow. Make "
+        f"The number of topics in use has not settled: its R-hat is {r_hat:.2f}. Its mean is {first:.1f} in the first "
+        f"half of the draws and {last:.1f} in the second{bias}.{chains} Its interval may be too narrow. Make "
         "max_iter larger, or n_chains. In most real texts no length settles it: topic_prevalence_ has the part of the "
         "chains that have each topic.",
         ConvergenceWarning,

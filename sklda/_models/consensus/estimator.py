@@ -56,10 +56,10 @@ class ConsensusTopics(
 ):
     """The topics that several fits of a topic model have in common, and how often each is found.
 
-    A topic model ends in another mode of its posterior at every seed. This estimator fits clones with seeds of their
-    own and makes a tree of all their topics. Its topics are the nodes of the tree on which most fits agree. Those
-    that a corpus without topics would have too are left out, and so are those that come from single documents: fits to
-    both halves of the documents must have a topic.
+    A topic model ends in another mode of its posterior at every seed. So this estimator fits clones with seeds of their
+    own and makes a tree of all their topics. Its topics are the nodes of the tree on which most fits agree. Those that
+    a corpus without topics would have too are left out, and so are those that come from single documents: fits to both
+    halves of the documents must have a topic.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ class ConsensusTopics(
         the same documents agree more than fits to others; those that share their start agree because of that alone.
     n_splits : int, default=2
         Number of times that the documents are divided into two halves at random. Each half has a fit of its own, and a
-        topic must be found in both. 0: no halves. Topics then can be due to single documents: all fits to the same
-        documents see the same repeated words.
+        topic must be found in both. 0: no halves. Topics can then come from single documents, because all fits to the
+        same documents see the same repeated words.
     n_jobs : int, default=None
         Number of fits at a time, as in joblib. Results do not depend on it.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
@@ -238,7 +238,7 @@ class ConsensusTopics(
         ValueError
             If a parameter is out of range, X has no word, or the estimator refuses X or finds no distributions.
         TypeError
-            If a parameter has the wrong type, or the estimator is no topic model.
+            If a parameter has the wrong type, or the estimator is not a topic model.
         """
         self._validate_params()
         if isinstance(self.estimator, type):

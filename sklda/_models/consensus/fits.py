@@ -203,7 +203,7 @@ def topics_of(estimator):
     components = np.asarray(estimator.components_, dtype=np.float64)
     if components.ndim != 2 or not components.any():
         return distributions(components, f"components_ of the {name}")
-    # Rows without words are no distributions.
+    # Rows without words are not distributions.
     words = components.any(axis=1)
     topics = np.zeros_like(components)
     topics[words] = distributions(components[words], f"components_ of the {name}")
@@ -212,7 +212,7 @@ def topics_of(estimator):
 
 
 def fingerprint(counts):
-    """The hash of the documents, by which inspection knows those of the fit; None if they are no counts."""
+    """The hash of the documents, by which inspection knows those of the fit; None if they are not counts."""
     values = counts.data if sp.issparse(counts) else counts
     return Corpus.from_counts(counts).fingerprint if (values == np.floor(values)).all() else None
 

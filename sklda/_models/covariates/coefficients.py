@@ -34,7 +34,7 @@ _ENTRIES, _MOST_SWEEPS = 50_000, 7
 LOWEST, HIGHEST = np.log(SMALLEST), np.log(LARGEST)
 # The largest value of a covariate, and one over its smallest standard deviation.
 _LARGEST_VALUE = 1e100
-# With a thousand terms that are not levels of one category, a sweep of three topics takes about seven seconds.
+# With a thousand terms that are not levels of categories, a sweep of three topics takes about seven seconds.
 _MOST_TERMS = 1000
 
 
@@ -45,7 +45,7 @@ class CovariateModel(Aligned):
     Attributes
     ----------
     rows : ndarray of shape (n_rows, n_terms)
-        The distinct x_d. The first column is one.
+        The distinct x_d. The first column is all ones.
     index : ndarray of shape (n_documents,), int64
         The row of every document.
     centre : ndarray of shape (n_components,)
@@ -160,7 +160,7 @@ class Columns:
             return cls(values, values, none, none, none)
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             mean, std = values.mean(axis=0), values.std(axis=0)
-        # Of a constant the standard deviation is zero but for rounding.
+        # Of a constant the standard deviation is zero apart from rounding.
         constant = values.min(axis=0) == values.max(axis=0)
         # Squares of the values and of their coefficients are summed.
         bad = (np.abs(values).max(axis=0) > _LARGEST_VALUE) | (~constant & ~(std >= 1 / _LARGEST_VALUE))
@@ -204,7 +204,7 @@ def _scales(values, std):
     return np.where(two, high / 2 - low / 2, np.where(filled.mean(axis=0) < 0.5, sparse, std))
 
 
-def check_size(design, n_components):
+def check_size(design):
     """Refuse so many terms that a sweep takes minutes, see `Terms`."""
     n_terms, (name, n_own) = len(design.terms), design.widest()
     if n_terms > _MOST_TERMS:
@@ -213,10 +213,17 @@ def check_size(design, n_components):
             f"{_MOST_TERMS} are possible. Join levels of categories, and leave out a covariate that has another value "
             "in nearly every document."
         )
-    # The second derivatives of each topic, beside those of a category, and copies.
+
+
+def check_memory_of_regressions(model):
+    """Refuse regressions whose equations do not fit into memory."""
+    terms, n_components = model.terms, len(model.centre)
+    n_dense = len(terms.order) - terms.n_sparse
+    n_pairs = len(terms.crossings.first) if terms.n_crossed else 0
     check_memory(
-        4 * 8 * n_components * (n_terms - n_own + 1) ** 2,
-        f"the regressions of {n_components} topics on {n_terms} terms of the covariates need at least",
+        # The second derivatives of each topic and copies, those with a category, and those of crossed categories.
+        8 * n_components * (4 * n_dense**2 + 2 * terms.n_sparse * n_dense + 3 * n_pairs),
+        f"the regressions of {n_components} topics on {len(terms.order) - 1} terms of the covariates need at least",
         "Give fewer topics, or categories with fewer levels.",
     )
 
@@ -329,7 +336,7 @@ class PoissonRegressions:
         return likelihood - ((coefficients - self.centre[topics]) ** 2 @ self.precision) / 2
 
     def modes(self, start):
-        """The modes by Newton's method. They do not depend on `start`, but for rounding."""
+        """The modes by Newton's method. They do not depend on `start`, apart from rounding."""
         modes, moving = start.copy(), np.arange(len(start))
         for _ in range(_MOST_STEPS):
             mean = self._means(modes[moving])

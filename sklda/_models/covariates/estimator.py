@@ -26,6 +26,7 @@ from sklda._models.covariates.coefficients import (
     Columns,
     CovariateModel,
     chain_with_coefficients,
+    check_memory_of_regressions,
     check_size,
     continued,
     prior_of,
@@ -103,8 +104,8 @@ class CovariateLDA(ChainAttributes, BaseLDA):
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
     verbose : int, default=0
-        1 shows one line that is updated in a terminal or a notebook, and else prints ten lines; 2 prints a line for
-        every sweep.
+        1 shows one line that is updated in a terminal or a notebook, and otherwise prints ten lines; 2 prints a line
+        for every sweep.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the fit and `transform` after it are the same every time.
 
@@ -307,7 +308,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             document, or a missing or masked value. If a parameter is out of range. With `warm_start`, if X, the
             covariates or a parameter are not those of the previous fit.
         TypeError
-            If covariates are no array or data frame, or a parameter is of the wrong type.
+            If covariates are neither an array nor a data frame, or a parameter is of the wrong type.
         """
         given = self._read_covariates(X, covariates)
         self._validate_params()
@@ -316,7 +317,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             design, columns = None, np.zeros((corpus.n_documents, 0))
             if given is not None:
                 design = design_of(given, corpus.n_documents, self.formula, self.transformer, intercept=False)
-                check_size(design, self.n_components)
+                check_size(design)
                 columns = design.matrix(given, corpus.n_documents)
             elif self.formula is not None or self.transformer is not None:
                 kind = "transformer" if self.formula is None else "formula"
@@ -326,6 +327,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             if run.former is not None:
                 self._check_same_covariates(terms, columns)
             model, priors = self._model_and_eta(corpus, standardised.distinct, run.former)
+            check_memory_of_regressions(model)
             # alpha has a row for each distinct row of the covariates; twice while it changes.
             n_rows = (self.n_chains + 1) * len(model.rows)
             check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws, n_rows)
@@ -429,7 +431,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         has_topics = results.has_topics(normalised(found["components_"]))
         for name in ("coef", "intercept"):
             draws = results.in_order(f"{name}_draws_", (slice(None),))
-            # A chain that does not have a topic does not speak for it.
+            # A chain that lacks a topic says nothing about it.
             for own, has in zip(draws, has_topics, strict=True):
                 own[:, ~has] = np.nan
             means, variances = [each.mean(axis=0) for each in draws], [variance_of_draws(each) for each in draws]

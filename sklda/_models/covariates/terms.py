@@ -4,9 +4,10 @@ The columns of one category are disjoint: a document has one level. So their pro
 equations of all levels are solved by themselves once the other terms are known. This takes a time that is linear in the
 number of levels of the largest category, and grows with the cube of the number of other terms.
 
-Another category with many levels is *crossed* with the largest one. Its coefficients are found by conjugate gradients,
-from equations in which all others are eliminated. A product with them takes a time that is linear in the number of
-pairs of levels that occur together, and about ten are enough where most levels occur with many others.
+Another category with 20 levels or more is *crossed* with the largest one. Its coefficients are found by conjugate
+gradients, from equations in which all others are eliminated. A product with them takes a time that is linear in the
+number of pairs of levels that occur together, and about ten are enough where most levels occur with many others. The
+equations that need too many products are solved as a whole.
 """
 
 from dataclasses import dataclass
@@ -17,16 +18,15 @@ from scipy.sparse import csc_array, csr_array
 
 from sklda._core.parallel import Aligned
 
-# The columns of another category than the largest are kept in a sparse matrix if there are as many of them. Fewer are
-# as fast in a dense one.
+# A category with as many columns is crossed with the largest one. With fewer, its columns are dense as those of
+# numbers: iterations take longer than equations of this size.
 _MANY = 20
-# A category with as many columns is crossed with the largest one. With fewer, solving without iterations is faster.
-_CROSSED = 60
 # Conjugate gradients end when the residual is this part of the first one, in the norm of the diagonal. Draws need it:
 # the error is that of rounding. Newton's method corrects the error of one step in the next.
 _SMALL, _SMALL_FOR_NEWTON = 1e-12, 1e-6
-# The largest number of their steps for each column. In exact arithmetic, one is enough.
-_MOST_STEPS = 2
+# Equations that they have not solved after this number of steps are made and solved as a whole. It comes to this if
+# levels that occur together are few, as with months in which few sources overlap, and the prior is weak.
+_MOST_STEPS = 100
 # A part of the second derivatives that is added to them, for equations that rounding would make singular: covariates
 # may be combinations of others.
 _STABLE = 1e-10
@@ -34,7 +34,7 @@ _STABLE = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Terms(Aligned):
-    """The distinct x_d, whose first column is one.
+    """The distinct x_d, whose first column is all ones.
 
     Standardised, the column of a level is one constant in most rows. Less this constant it is sparse, and coefficients
     with the intercept of rows that have these constants have the same products with x_d. The order of such *plain*
@@ -55,7 +55,7 @@ class Terms(Aligned):
 
     @cached_property
     def _categories(self):
-        """Consecutive columns that are disjoint but for their constants: lists of their numbers, the longest first."""
+        """Consecutive columns that are disjoint apart from their constants: lists of numbers, the longest first."""
         found, first, taken = [], 1, np.zeros(len(self.rows), bool)
         for j in range(1, self.rows.shape[1]):
             filled = self.rows[:, j] != self._constants[j]
@@ -72,16 +72,15 @@ class Terms(Aligned):
         return len(self._categories[0]) if len(self._categories[0]) > 1 else 0
 
     @cached_property
+    def _sparse(self):
+        """The columns that are kept in sparse matrices: those of the largest category, and of the crossed ones."""
+        largest, *others = self._categories
+        return np.concatenate([largest[: self.n_levels], *(each for each in others if len(each) >= _MANY)]).astype(int)
+
+    @property
     def n_crossed(self):
         """Number of columns of the crossed categories."""
-        return sum(len(each) for each in self._categories[1:] if len(each) >= _CROSSED)
-
-    @cached_property
-    def _sparse(self):
-        """The columns that are kept in sparse matrices: of the largest category, of the crossed ones, of others."""
-        largest, *others = self._categories
-        kept = [largest[: self.n_levels], *(each for each in others if len(each) >= _MANY)]
-        return np.concatenate(kept).astype(int)
+        return self.n_sparse - self.n_levels
 
     @property
     def n_sparse(self):
@@ -103,26 +102,24 @@ class Terms(Aligned):
         return csr_array(self.rows[:, self._sparse] - self._constants[self._sparse])
 
     @cached_property
-    def smaller(self):
-        """The sparse columns of categories that are not crossed, as rows."""
-        return csr_array(self.sparse[:, self.n_levels + self.n_crossed :].T)
+    def columns(self):
+        """The same as rows, for sums over documents."""
+        return csr_array(self.sparse.T)
 
     @cached_property
     def squares(self):
-        """Squares of the columns of the largest category and of the crossed ones, as rows."""
-        return csr_array(self.sparse[:, : self.n_levels + self.n_crossed].power(2).T)
+        """The squares of the same."""
+        return self.columns.power(2)
 
     @cached_property
     def crossings(self):
         """Products of the columns of the largest category with the crossed ones."""
-        n, c = self.n_levels, self.n_crossed
-        return Crossings.of(self.sparse[:, :n], self.sparse[:, n : n + c])
+        return Crossings.of(self.sparse[:, : self.n_levels], self.sparse[:, self.n_levels :])
 
     @cached_property
     def crossings_of_others(self):
         """Products of crossed columns with each other, without squares; None for one crossed category."""
-        n, c = self.n_levels, self.n_crossed
-        own = self.sparse[:, n : n + c]
+        own = self.sparse[:, self.n_levels :]
         found = Crossings.of(own, own, squares=False)
         return found if len(found.first) else None
 
@@ -143,7 +140,7 @@ class Terms(Aligned):
 
     def plain_sums(self, values):
         """Sums of the plain columns with weights `values`, (n_rows, n_topics); the result is (n_topics, n_terms)."""
-        return np.hstack([(self.sparse.T @ values).T, values.T @ self.dense])
+        return np.hstack([(self.columns @ values).T, values.T @ self.dense])
 
     def sums(self, values):
         """Sums of x with weights `values`."""
@@ -215,24 +212,17 @@ class Curvature:
 
     def __init__(self, terms, weights, precision):
         self.terms, self.weights = terms, weights
-        n, c, s, n_terms = terms.n_levels, terms.n_crossed, terms.n_sparse, len(terms.order)
-        # All but the levels of the largest category and of the crossed ones, with the last unknown.
-        m = n_terms - n - c + 1
-        dense, smaller = slice(s - n - c, m - 1), slice(0, s - n - c)
-        # Products of the levels with the other columns and with the last unknown, and of these with each other.
-        border, corner = (np.zeros((weights.shape[1], size, m)) for size in (n + c, m))
-        if smaller.stop:
-            for k, own in enumerate(weights.T):
-                products = (terms.smaller @ terms.sparse.multiply(own[:, None]).tocsr()).toarray()
-                border[k, :, smaller], corner[k, smaller, smaller] = products[:, : n + c].T, products[:, n + c :]
-        for j, column in enumerate(terms.dense.T, start=dense.start):
+        n, s = terms.n_levels, terms.n_sparse
+        # The dense columns and the last unknown.
+        m = terms.dense.shape[1] + 1
+        # Products of the sparse columns with the others and with the last unknown, and of these with each other.
+        border, corner = (np.zeros((weights.shape[1], size, m)) for size in (s, m))
+        for j, column in enumerate(terms.dense.T):
             # One product of matrices for all topics.
-            corner[:, j, dense.start : j + 1] = weights.T @ (terms.dense[:, : j + 1 - dense.start] * column[:, None])
-            corner[:, dense.start : j + 1, j] = corner[:, j, dense.start : j + 1]
+            corner[:, j, : j + 1] = weights.T @ (terms.dense[:, : j + 1] * column[:, None])
+            corner[:, : j + 1, j] = corner[:, j, : j + 1]
             if s:
-                products = (terms.sparse.T @ (weights * column[:, None])).T
-                border[:, :, j], corner[:, smaller, j] = products[:, : n + c], products[:, n + c :]
-                corner[:, j, smaller] = products[:, n + c :]
+                border[:, :, j] = (terms.columns @ (weights * column[:, None])).T
         squares = (terms.squares @ weights).T
         diagonal = np.arange(m - 1)
         # Beside the products, what stands on the diagonal.
@@ -241,18 +231,19 @@ class Curvature:
         self._beside += np.where(terms.order == 0, 0, precision[terms.order])
         # The intercept is the sum of plain coefficients with these weights.
         self._weights = terms.shift + (terms.order == 0)
-        corner[:, diagonal, diagonal] += self._beside[:, n + c :]
+        corner[:, diagonal, diagonal] += self._beside[:, s:]
         last = np.sqrt(self._intercept) * self._weights
-        border[:, :, -1] = last[: n + c]
-        corner[:, -1, :-1] = corner[:, :-1, -1] = last[n + c :]
+        border[:, :, -1] = last[:s]
+        corner[:, -1, :-1] = corner[:, :-1, -1] = last[s:]
         corner[:, -1, -1] = -1
-        levels = squares + self._beside[:, : n + c]
-        self._diagonal, self._of_crossed = levels[:, :n], levels[:, n:]
+        squares += self._beside[:, :s]
+        self._diagonal, self._of_crossed = squares[:, :n], squares[:, n:]
         self._border, self._border_of_crossed = border[:, :n], border[:, n:]
         self._shares = self._border / self._diagonal[:, :, None]
         self._rest = corner - self._border.transpose(0, 2, 1) @ self._shares
-        if c:
+        if s > n:
             self._crossings = terms.crossings.weighted(weights)
+            self._crossings_back = self._crossings.T
             others = terms.crossings_of_others
             self._crossings_of_others = None if others is None else others.weighted(weights)
 
@@ -262,11 +253,15 @@ class Curvature:
 
     def _solve(self, plain, small):
         """The coefficients for right sides in plain columns."""
-        terms, n, c = self.terms, self.terms.n_levels, self.terms.n_crossed
-        levels, crossed, rest = plain[:, :n], plain[:, n : n + c], np.pad(plain[:, n + c :], [(0, 0), (0, 1)])
-        if c:
+        terms, n, s = self.terms, self.terms.n_levels, self.terms.n_sparse
+        levels, crossed = plain[:, :n], plain[:, n:s]
+        # The last unknown has no right side.
+        rest = np.hstack([plain[:, s:], np.zeros((len(plain), 1))])
+        if s > n:
             right = crossed - self._from_others(*self._without_crossed(levels, rest))
-            crossed = conjugate_gradients(self._eliminated, right, self._of_crossed, small)
+            crossed, found = conjugate_gradients(self._eliminated, right, self._of_crossed, small)
+            if not found.all():
+                crossed[~found] = solved_as_a_whole(self._eliminated, right, ~found)
             levels, rest = (a - b for a, b in zip((levels, rest), self._to_others(crossed), strict=True))
         levels, rest = self._without_crossed(levels, rest)
         found = np.empty_like(plain)
@@ -287,7 +282,7 @@ class Curvature:
 
     def _from_others(self, levels, rest):
         """The products of the other coefficients with the rows of H for the crossed categories."""
-        of_levels = (self._crossings.T @ levels.ravel()).reshape(len(levels), -1)
+        of_levels = (self._crossings_back @ levels.ravel()).reshape(len(levels), -1)
         return of_levels + np.einsum("kjb,kb->kj", self._border_of_crossed, rest)
 
     def _eliminated(self, crossed):
@@ -300,19 +295,21 @@ class Curvature:
     def draw(self, rng):
         """A draw from N(0, H^-1) for each topic: the solution for a right side with the covariance H."""
         plain = self.terms.plain_sums(np.sqrt(self.weights) * rng.standard_normal(self.weights.shape))
-        plain += np.sqrt(self._beside) * rng.standard_normal(plain.shape)
+        # In the order of the terms, so that a draw does not depend on how the equations are solved.
+        plain += np.sqrt(self._beside) * rng.standard_normal(plain.shape)[:, self.terms.order]
         plain += np.sqrt(self._intercept) * self._weights * rng.standard_normal((len(plain), 1))
         return self._solve(plain, _SMALL)
 
     def norms(self, deviations, topics):
         """v'Hv of a deviation of each of some topics, (n_topics,)."""
-        found = (self.weights[:, topics] * self.terms.predictors(deviations) ** 2).sum(axis=0)
+        predictors = self.terms.predictors(deviations)
+        found = np.einsum("rk,rk,rk->k", self.weights[:, topics], predictors, predictors)
         found += (self.terms.plain(deviations) ** 2 * self._beside[topics]).sum(axis=1)
         return found + self._intercept * deviations[:, 0] ** 2
 
 
 def conjugate_gradients(product, right, diagonal, small):
-    """Solutions x of A x = right for symmetric positive definite matrices A, (n_topics, n).
+    """Solutions x of A x = right for symmetric positive definite matrices A, and for which topics they were found.
 
     Parameters
     ----------
@@ -322,20 +319,36 @@ def conjugate_gradients(product, right, diagonal, small):
         `diagonal` is positive, and close to that of A: of the errors it makes comparable ones.
     small : float
         A solution is found when the norm of the residual, divided by the diagonal, is this part of that of `right`.
+
+    Returns
+    -------
+    solutions : ndarray of shape (n_topics, n)
+    found : ndarray of shape (n_topics,), bool
     """
-    found, residual = np.zeros_like(right), right.copy()
+    solutions, residual = np.zeros_like(right), right.copy()
     direction = residual / diagonal
     square = (residual * direction).sum(axis=1)
     enough = small**2 * square
-    for _ in range(_MOST_STEPS * right.shape[1]):
+    for _ in range(_MOST_STEPS):
         moving = square > enough
         if not moving.any():
             break
         image = product(direction)
         step = np.where(moving, square / np.where(moving, (direction * image).sum(axis=1), 1), 0)[:, None]
-        found += step * direction
+        solutions += step * direction
         residual -= step * image
         scaled = residual / diagonal
         before, square = square, np.where(moving, (residual * scaled).sum(axis=1), square)
         direction = scaled + np.where(moving, square / np.where(moving, before, 1), 0)[:, None] * direction
-    return found
+    return solutions, square <= enough
+
+
+def solved_as_a_whole(product, right, topics):
+    """Solutions of A x = right for some of the topics, a mask, with all entries of A; see `conjugate_gradients`."""
+    n = right.shape[1]
+    whole = np.empty((np.count_nonzero(topics), n, n))
+    for j in range(n):
+        unit = np.zeros_like(right)
+        unit[:, j] = 1
+        whole[:, :, j] = product(unit)[topics]
+    return np.linalg.solve(whole, right[topics, :, None])[:, :, 0]

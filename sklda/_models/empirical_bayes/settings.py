@@ -121,7 +121,7 @@ class Settings:
         if method == "gibbs_em":
             return self.max_iter + self.n_tuning
         if method == "variational_em":
-            # Before the ascent, and at the maximum; M-steps are no sweeps.
+            # Before the ascent, and at the maximum; M-steps are not sweeps.
             return 2 * self.n_tuning
         return self.max_iter
 

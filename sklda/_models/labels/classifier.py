@@ -187,7 +187,7 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         """The part of each label in the ranking scores, for a fit with one label for each document.
 
         With ``ranking_score="proportions"`` it is the expected share of the label in a document. It ranks labels as
-        `predict` does, but is no calibrated probability that the document has the label;
+        `predict` does, but is not a calibrated probability that the document has the label;
         `sklearn.calibration.CalibratedClassifierCV` gives one.
 
         Parameters

@@ -104,8 +104,8 @@ class LabeledLDA(LabelClassifier):
     n_jobs : int, default=None
         Number of chains, or of blocks of 64 new documents, at a time. Results do not depend on it.
     verbose : int, default=0
-        1 shows one line that is updated in a terminal or a notebook, and else prints ten lines; 2 prints a line for
-        every sweep.
+        1 shows one line that is updated in a terminal or a notebook, and otherwise prints ten lines; 2 prints a line
+        for every sweep.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         With an int, the results of `fit` and of predictions after it are reproducible.
 

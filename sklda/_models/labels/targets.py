@@ -84,7 +84,7 @@ def read_targets(y, n_documents):
 def _as_array(y):
     """y as an array of numbers or other labels, none of which is missing, or as a CSR matrix."""
     if y is None:
-        raise ValueError("LabeledLDA requires y to be passed, but the target y is None. It has the labels.")
+        raise ValueError("LabeledLDA requires y to be passed, but the target y is None: give the labels as y.")
     if sp.issparse(y):
         return read_sparse(y, "y")
     if isinstance(y, (Mapping, Set)):

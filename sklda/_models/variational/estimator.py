@@ -330,7 +330,7 @@ class CollapsedVariationalLDA(BaseLDA):
         except ValueError as error:
             if known and "features" in str(error):
                 raise ValueError(
-                    f"{error} A stream has one vocabulary, that of its first chunk, and new words have no column: fix "
+                    f"{error} A stream has one vocabulary, that of its first chunk, and new words have no column. Fix "
                     "it before the first chunk, as CountVectorizer(vocabulary=...), or use HashingVectorizer("
                     "alternate_sign=False, norm=None), which has a column for any word."
                 ) from error

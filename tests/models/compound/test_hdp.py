@@ -59,7 +59,7 @@ class Exact:
             log_p.append(total)
         log_joint = words + logsumexp(np.array(log_p) + log_weights[:, None], axis=0)
         posterior = np.exp(log_joint - logsumexp(log_joint))
-        # Topics can be exchanged: a state and its mirror image are one.
+        # Topics can be exchanged: a state and its mirror image are the same.
         self.partitions = posterior[: len(posterior) // 2] * 2
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Merges in the burn-in of the HDP: changes of the posterior, which topics are merged, and one topic that is one."""
+"""Merges in the burn-in of the HDP: changes of the posterior, which topics are merged, and a topic that stays."""
 
 import numpy as np
 import pytest
