@@ -130,7 +130,7 @@ class Priors(Aligned):
     row_of : ndarray of shape (n_documents,) or (0,), int32
         The row of alpha of each document. Empty: all documents share the only row.
     base_eta : float
-        eta without the part of known topics; NaN without any, or if eta is an array.
+        eta without the part of known topics; NaN if there are none, or if it is an array.
     weights : ndarray of shape (n_known,)
         Weights of the known topics, which are the first ones. Infinite: the topic is fixed. Empty without any.
     """

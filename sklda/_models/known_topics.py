@@ -147,7 +147,7 @@ def _checked(values):
         )
     sums = values.sum(axis=1, keepdims=True)
     if not (sums > 0).all():
-        raise ValueError(f"known_topics[{int(np.argmin(sums))}] has only zeros: give each topic a word at least.")
+        raise ValueError(f"known_topics[{int(np.argmin(sums))}] has only zeros: it is not a distribution over words.")
     return values / sums
 
 

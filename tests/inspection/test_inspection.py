@@ -269,7 +269,7 @@ def test_probabilities_that_are_not_known_have_no_errors_but_an_interval():
     assert known.bars_.errorbar is not None and "uncertain" not in known.axes_[0].get_ylabel()
     assert unknown.bars_.errorbar is None and unknown.axes_[0].get_ylabel().endswith("uncertain by up to ±0.60")
     assert known.bars_[0].get_facecolor() != unknown.bars_[0].get_facecolor()
-    # Twenty topics are out of the question but for their error.
+    # Twenty topics are outside the interval unless it contains the error.
     assert known.axes_[0].get_xlim()[1] > 20 > unknown.axes_[0].get_xlim()[1]
     one = TopicCountDisplay(topic_counts=[5, 6], posterior=[0, 1], log_evidence=[-9, 0], interval=(6, 6)).plot()
     assert one.axes_[0].get_title(loc="left") == "95% interval: 6 topics"
