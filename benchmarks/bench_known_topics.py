@@ -158,33 +158,29 @@ def intervals(options):
 def first(options):
     """First values of the weights: known and new topics that are found, with the right number and one too many."""
     rows, found, before = [], [], reader._FIRST_SHARE
+    moved = {"dirichlet": [0.0, 0.0, 0.1, 0.3], "zipf": [0.0] * 6 + [0.1] * 3 + [0.3] * 3}
     for kind in options.kinds:
+        n = len(moved[kind])
         for share in (0.001, 0.01, 0.03, 0.1, 0.3):
             reader._FIRST_SHARE, results = share, []
             for seed in range(options.corpora):
-                known, true, X = make(kind, seed, 2)
-                for n_new in (2, 3):
-                    lda, _ = fitted(
-                        GibbsLDA(len(known) + n_new, known_topics=known, max_iter=400, random_state=seed), X
-                    )
-                    apart, n = distances(lda.topic_word_, true), len(DRIFT)
+                n_new = seed % 3
+                known, true, X = make(kind, 1000 + seed, n_new, moved[kind], n_wrong=0)
+                for n_more in (0, 1):
+                    K = n + n_new + n_more
+                    lda, _ = fitted(GibbsLDA(K, known_topics=known, max_iter=400, random_state=seed), X)
+                    apart = distances(lda.topic_word_, true)
                     lost = int((np.diag(apart[:n, :n]) >= FOUND).sum())
-                    results.append((n_new, lost, int((apart[WRONG + 1 :, n:].min(axis=0) < FOUND).sum())))
+                    missed = int((apart[n:, n:].min(axis=0, initial=1) >= FOUND).sum())
+                    results.append((n_more, lost, missed, n_new))
             reader._FIRST_SHARE = before
             results = np.array(results)
-            sums = [results[results[:, 0] == n].sum(axis=0) for n in (2, 3)]
-            rows.append([kind, f"{share:g}", *(f"{each[1]}" for each in sums), *(f"{each[2]}" for each in sums)])
+            sums = [results[results[:, 0] == n_more].sum(axis=0) for n_more in (0, 1)]
+            of = n * options.corpora
+            rows.append([kind, f"{share:g}", *(f"{each[1]} of {of}, {each[2]} of {each[3]}" for each in sums)])
             say(*rows[-1])
             found.append({"kind": kind, "share": share, "results": results.tolist()})
-    n = options.corpora
-    header = [
-        "corpus",
-        "first share",
-        f"known lost of {6 * n}, 2 new",
-        "3 new",
-        f"new found of {2 * n}, 2 new",
-        "3 new",
-    ]
+    header = ["corpus", "first share", "known and new topics lost", "with one more"]
     table("first values of the weights", header, rows)
     return found
 
