@@ -179,6 +179,8 @@ class TopicSums:
             raise ValueError("topics is an empty dict: give a name and the topics of each sum.")
         members = []
         for name, each in topics.items():
+            if not isinstance(name, str):
+                raise TypeError(f"topics has the key {name!r}: the keys of a dict are names of sums of topics.")
             if each is None:
                 raise ValueError(f"topics[{name!r}] is None: give the topics of the sum.")
             own = view.chosen(each)
