@@ -1,6 +1,6 @@
 """
-Known topics beside new ones
-============================
+Topics of earlier texts, and new ones
+=====================================
 
 Which topics of last year are in the texts of this year, how far have they
 moved, and what is new? :class:`sklda.GibbsLDA` takes known topics, holds

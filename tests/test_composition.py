@@ -15,35 +15,57 @@ THETA = RNG.dirichlet([1, 2, 3], size=(4, 12))
 ONE = np.eye(3)
 
 
-def by_definition(matrix, y, combination, clusters):
+def by_definition(matrix, y, combination, clusters, weights):
     """Variance and degrees of freedom with all matrices (Pustejovsky & Tipton 2018, equations 5, 7 and 10)."""
-    bread = np.linalg.inv(matrix.T @ matrix)
-    rest = np.eye(len(matrix)) - matrix @ bread @ matrix.T
+    weighted = weights[:, None] * matrix
+    bread = np.linalg.inv(matrix.T @ weighted)
+    rest = np.eye(len(matrix)) - matrix @ bread @ weighted.T
     variance, forms = 0.0, []
     for g in np.unique(clusters):
         own = clusters == g
-        loading = fractional_matrix_power(rest[np.ix_(own, own)], -0.5) @ matrix[own] @ bread @ combination
+        adjusted = fractional_matrix_power(rest[own] @ rest[own].T, -0.5)
+        loading = adjusted @ weighted[own] @ bread @ combination
         variance += (loading @ rest[own] @ y) ** 2
-        forms.append(rest[:, own] @ loading)
+        forms.append(rest[own].T @ loading)
     covariance = np.array(forms) @ np.array(forms).T
     return variance, np.trace(covariance) ** 2 / (covariance**2).sum()
 
 
+@pytest.mark.parametrize("weights", [None, "random"])
 @pytest.mark.parametrize("n_clusters", [4, 6, None])
-def test_errors_and_degrees_of_freedom_are_those_of_the_definition(n_clusters):
+def test_errors_and_degrees_of_freedom_are_those_of_the_definition(n_clusters, weights):
     rng = np.random.default_rng(1)
     matrix = np.column_stack([np.ones(30), rng.standard_normal(30), rng.random(30) < 0.2])
     theta = rng.dirichlet([1, 2], 30)
+    weights = None if weights is None else 10 * rng.gamma(0.5, size=30)
     clusters = None if n_clusters is None else np.arange(30) ** 2 % n_clusters
     combinations = np.vstack([ONE, [1.0, -0.5, 2.0]])
-    found = LinearModels.fit(matrix, [theta], combinations, clusters)
+    found = LinearModels.fit(matrix, [theta], combinations, clusters, weights)
     labels = np.arange(30) if clusters is None else clusters
+    weights = np.ones(30) if weights is None else weights
+    coefficients = np.linalg.lstsq(np.sqrt(weights)[:, None] * matrix, np.sqrt(weights)[:, None] * theta)[0]
+    np.testing.assert_allclose(found.centres[0], combinations @ coefficients)
     for c, combination in enumerate(combinations):
         for k in range(2):
-            variance, freedom = by_definition(matrix, theta[:, k], combination, labels)
+            variance, freedom = by_definition(matrix, theta[:, k], combination, labels, weights)
             np.testing.assert_allclose(found.scales[0, c, k] ** 2, variance)
             np.testing.assert_allclose(found.freedom[c], freedom)
     np.testing.assert_allclose(found.determined, 1)
+
+
+@pytest.mark.parametrize("clusters", [None, np.arange(12) // 2])
+def test_equal_weights_are_no_weights(clusters):
+    with_, without = (LinearModels.fit(MATRIX, THETA, ONE, clusters, each) for each in (np.full(12, 7.0), None))
+    for name in ("centres", "scales", "freedom", "determined"):
+        np.testing.assert_allclose(getattr(with_, name), getattr(without, name))
+
+
+def test_a_small_weight_is_nearly_a_document_that_is_not_there():
+    weights = np.r_[1e-9, np.ones(11)]
+    with_ = LinearModels.fit(MATRIX, THETA, ONE, weights=weights)
+    without = LinearModels.fit(MATRIX[1:], THETA[:, 1:], ONE)
+    for name in ("centres", "scales", "freedom", "determined"):
+        np.testing.assert_allclose(getattr(with_, name), getattr(without, name), rtol=1e-6)
 
 
 def test_clusters_of_one_document_are_no_clusters():
@@ -191,15 +213,27 @@ def of_groups(rng, n_rare, spread, n_topics=30):
     return np.column_stack([np.ones(400), rare]), theta, None
 
 
-SIMULATED = [(of_sources, (6,)), (of_sources, (20,)), (of_groups, (3, 1.0)), (of_groups, (20, 3.0))]
+def of_survey(rng, largest, n_topics=30):
+    """Documents with weights, as in a survey; every seventh has the largest."""
+    matrix = np.column_stack([np.ones(120), rng.standard_normal(120)])
+    return matrix, rng.beta(3, 3, (120, n_topics)) - 0.5, None, np.where(np.arange(120) % 7, 1.0, largest)
+
+
+SIMULATED = [
+    (of_sources, (6,)),
+    (of_sources, (20,)),
+    (of_groups, (3, 1.0)),
+    (of_groups, (20, 3.0)),
+    (of_survey, (10.0,)),
+]
 
 
 def probability(simulate, sizes, n_corpora=20):
     """Probability of as many or few intervals with zero, if each has it with probability .95."""
     inside = []
     for seed in range(n_corpora):
-        matrix, theta, clusters = simulate(np.random.default_rng([seed, *map(int, sizes)]), *sizes)
-        low, high = LinearModels.fit(matrix, [theta], np.eye(matrix.shape[1])[1:2], clusters).summary(0.95)[2:4]
+        matrix, theta, *rest = simulate(np.random.default_rng([seed, *map(int, sizes)]), *sizes)
+        low, high = LinearModels.fit(matrix, [theta], np.eye(matrix.shape[1])[1:2], *rest).summary(0.95)[2:4]
         inside.extend((low[0] <= 0) & (high[0] >= 0))
     return binomtest(sum(inside), len(inside), 0.95).pvalue
 
@@ -207,20 +241,29 @@ def probability(simulate, sizes, n_corpora=20):
 @pytest.mark.mutation("test_other_errors_miss_the_truth")
 @pytest.mark.parametrize(("simulate", "sizes"), SIMULATED)
 def test_intervals_of_effects_contain_the_truth(simulate, sizes):
-    """Rare categories, groups of another spread, and properties of few sources."""
+    """Rare categories, groups of another spread, properties of few sources, and weights."""
     assert probability(simulate, sizes) > ALARM
 
 
 def of_equal_spread(errors, residuals):
-    return (errors.weights**2).sum(axis=0)[:, None] * (residuals**2).mean(axis=0)
+    return (errors.loadings**2).sum(axis=0)[:, None] * (residuals**2).mean(axis=0)
+
+
+def of_counted_documents(errors, residuals):
+    """As if a document of weight w were w documents."""
+    weights = errors.basis.weighted[:, :1] / errors.basis.columns[:, :1]
+    return (errors.basis.wanted**2).sum(axis=0)[:, None] * np.average(residuals**2, axis=0, weights=weights[:, 0])
 
 
 @pytest.mark.parametrize(("simulate", "sizes"), SIMULATED)
 def test_other_errors_miss_the_truth(simulate, sizes, monkeypatch):
-    """Sources that are not known, the normal distribution for three documents, and one spread for all documents."""
+    """Sources that are not known, the normal distribution for three documents, one spread, and weights as counts."""
     without = composition._Documents
     if simulate is of_sources:
-        monkeypatch.setattr(composition, "_Clusters", lambda q, wanted, clusters: without(q, wanted))
+        monkeypatch.setattr(composition, "_Clusters", lambda basis, clusters: without(basis))
+    elif simulate is of_survey:
+        monkeypatch.setattr(without, "variances", of_counted_documents)
+        monkeypatch.setattr(without, "moments", lambda self: (self.basis.true_variance(), np.array([1e9])))
     elif sizes[0] == 3:
         moments = without.moments
         monkeypatch.setattr(without, "moments", lambda self: (moments(self)[0], np.array([1e9])))

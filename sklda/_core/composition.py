@@ -6,9 +6,18 @@ combination of coefficients is then unbiased if the documents are independent an
 are not. Its degrees of freedom are those of Satterthwaite under the same assumption. The posterior given this draw is
 the t-distribution with these, and the posterior given the words is the mean of these distributions over the draws.
 Without clusters, documents are independent, and the errors are HC2.
+
+Documents may have weights W. With the columns X, let U = X R^-1 such that U'WU = I, and S = U'W^2U. The hat matrix is
+then UU'W, and residuals of independent and equally spread documents have the covariance
+
+    B = (I - UU'W)(I - UU'W)' = I - UU'W - WUU' + USU',
+
+whose part of a cluster takes the place of I - H_gg. Without weights S is I, and B is I - H.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -31,8 +40,8 @@ class LinearModels:
     ----------
     centres, scales : ndarray of shape (n_draws, n_combinations, n_topics)
         Estimates by least squares and their errors. NaN: this draw has no such topic.
-    freedom : ndarray of shape (n_combinations,)
-        Degrees of freedom.
+    freedom : ndarray of shape (n_combinations,) or (n_draws, n_combinations)
+        Degrees of freedom, of all draws or of each.
     determined : ndarray of shape (n_combinations,)
         The part of the variance, if documents are independent and equally spread, of which residuals tell. The rest is
         that of clusters each of which determines a coefficient alone, and `scales` takes it in proportion.
@@ -44,7 +53,7 @@ class LinearModels:
     determined: np.ndarray
 
     @classmethod
-    def fit(cls, matrix, draws, combinations, clusters=None):
+    def fit(cls, matrix, draws, combinations, clusters=None, weights=None):
         """Least squares for each draw.
 
         Parameters
@@ -56,8 +65,10 @@ class LinearModels:
         combinations : ndarray of shape (n_combinations, n_terms)
         clusters : ndarray of shape (n_documents,), int, optional
             The cluster of every document, from zero. None: documents are independent.
+        weights : ndarray of shape (n_documents,), optional
+            Positive weights of the documents. With None, all documents count alike.
         """
-        model = _Model(matrix, combinations, clusters)
+        model = _Model(matrix, combinations, clusters, weights)
         return cls._pooled([model], ([model.of_draw(theta)] for theta in draws))
 
     @classmethod
@@ -98,6 +109,16 @@ class LinearModels:
         scales = np.sqrt(np.array(variances) * inflation[:, None]) * size[:, None]
         return cls(np.array(centres) * size[:, None], scales, np.where(known, freedom, np.nan), determined)
 
+    @classmethod
+    def together(cls, models: Sequence[Self]) -> Self:
+        """The draws of several linear models, which have the same combinations and may have different terms."""
+        return cls(
+            np.concatenate([each.centres for each in models]),
+            np.concatenate([each.scales for each in models]),
+            np.concatenate([np.broadcast_to(each.freedom, each.scales.shape[:2]) for each in models]),
+            np.min([each.determined for each in models], axis=0),
+        )
+
     def summary(self, level):
         """Posterior of the combinations.
 
@@ -119,7 +140,7 @@ class LinearModels:
         found[0] = _mean(self.centres)
         if known.any():
             c, k = np.nonzero(known)
-            mixtures = _Mixtures(self.centres[:, c, k], self.scales[:, c, k], self.freedom[c])
+            mixtures = _Mixtures(self.centres[:, c, k], self.scales[:, c, k], self.freedom[..., c])
             found[1:, c, k] = mixtures.error(), *mixtures.interval(level), mixtures.p_value()
         return tuple(found)
 
@@ -132,76 +153,111 @@ class _Model:
     size, determined, freedom : ndarray of shape (n_combinations,)
     """
 
-    def __init__(self, matrix, combinations, clusters):
-        self.q, r = np.linalg.qr(matrix)
-        wanted = solve_triangular(r, combinations.T, trans="T")
-        # Squares of combinations of very large or small terms would leave the range of floats.
-        self.size = _nonzero(np.abs(wanted).max(axis=0, initial=0))
-        self.wanted = wanted / self.size
-        self.errors = _Documents(self.q, self.wanted) if clusters is None else _Clusters(self.q, self.wanted, clusters)
+    def __init__(self, matrix, combinations, clusters, weights=None):
+        self.basis = Basis.of(matrix, combinations, weights)
+        self.size = self.basis.size
+        self.errors = _Documents(self.basis) if clusters is None else _Clusters(self.basis, clusters)
         expected, self.freedom = self.errors.moments()
-        self.determined = expected / (self.wanted**2).sum(axis=0)
+        self.determined = expected / self.basis.true_variance()
 
     def of_draw(self, theta):
         """Estimates for proportions (n_documents, n_topics), and their squared errors, (n_combinations, n_topics)."""
-        projected = self.q.T @ theta
-        residuals = theta - self.q @ projected
+        projected = self.basis.weighted.T @ theta
+        residuals = theta - self.basis.columns @ projected
         residuals[np.abs(residuals) <= rounding(theta, axis=0)] = 0
-        return self.wanted.T @ projected, self.errors.variances(residuals)
+        return self.basis.wanted.T @ projected, self.errors.variances(residuals)
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """The terms of a linear model in the basis U, and combinations of coefficients in it; see the top of the file.
+
+    Attributes
+    ----------
+    columns, weighted : ndarray of shape (n_documents, n_terms)
+        U and WU.
+    squares : ndarray of shape (n_terms, n_terms)
+        S.
+    wanted : ndarray of shape (n_terms, n_combinations)
+        The combinations, divided by their `size`: squares of very large or small terms would leave the range of floats.
+    size : ndarray of shape (n_combinations,)
+    """
+
+    columns: np.ndarray
+    weighted: np.ndarray
+    squares: np.ndarray
+    wanted: np.ndarray
+    size: np.ndarray
+
+    @classmethod
+    def of(cls, matrix, combinations, weights):
+        roots = np.ones((len(matrix), 1)) if weights is None else np.sqrt(weights / weights.mean())[:, None]
+        q, r = np.linalg.qr(roots * matrix)
+        wanted = solve_triangular(r, combinations.T, trans="T")
+        size = _nonzero(np.abs(wanted).max(axis=0, initial=0))
+        squares = np.eye(len(r)) if weights is None else (roots * q).T @ (roots * q)
+        return cls(q / roots, roots * q, squares, wanted / size, size)
+
+    def forms(self):
+        """The factors of the outcomes of documents in each combination, (n_combinations, n_documents)."""
+        return self.size[:, None] * (self.weighted @ self.wanted).T
+
+    def errors(self, clusters):
+        return _Documents(self) if clusters is None else _Clusters(self, clusters)
+
+    def true_variance(self):
+        """Variances of the combinations if documents are independent with variance one, (n_combinations,)."""
+        return (self.wanted * (self.squares @ self.wanted)).sum(axis=0)
 
 
 class _Documents:
-    """Squared errors HC2 of combinations of coefficients.
+    """Squared errors HC2 of combinations of coefficients."""
 
-    Parameters
-    ----------
-    q : ndarray of shape (n_documents, n_terms)
-        An orthonormal basis of the terms.
-    wanted : ndarray of shape (n_terms, n_combinations)
-        The combinations in this basis.
-    """
-
-    def __init__(self, q, wanted):
-        left = 1 - (q**2).sum(axis=1)
+    def __init__(self, basis):
+        u, w = basis.columns, basis.weighted
+        left = 1 - 2 * (u * w).sum(axis=1) + (u * (u @ basis.squares)).sum(axis=1)
         known = left > _ROUNDING
-        self.q, self.left = q, np.where(known, left, 0)
-        self.weights = (q @ wanted) * np.where(known, 1 / np.sqrt(np.where(known, left, 1)), 0)[:, None]
+        self.basis, self.left = basis, np.where(known, left, 0)
+        self.loadings = (w @ basis.wanted) * np.where(known, 1 / np.sqrt(np.where(known, left, 1)), 0)[:, None]
 
     def variances(self, residuals):
         """(n_combinations, n_topics)"""
-        return (self.weights**2).T @ residuals**2
+        return (self.loadings**2).T @ residuals**2
 
     def moments(self):
-        own = self.weights**2 * self.left[:, None]
-        return _moments(own, (self.q * each[:, None] for each in self.weights.T))
+        own = self.loadings**2 * self.left[:, None]
+        both = np.hstack([self.basis.columns, self.basis.weighted])
+        return _moments(own, (both * each[:, None] for each in self.loadings.T), self.basis)
 
 
 class _Clusters:
-    """As `_Documents`, but CR2: the residuals of a cluster are multiplied by a root of the inverse of I - H_gg."""
+    """As `_Documents`, but CR2: the residuals of a cluster are multiplied by a root of the inverse of B_gg."""
 
-    def __init__(self, q, wanted, clusters):
+    def __init__(self, basis, clusters):
+        n_documents = len(basis.columns)
         sizes = np.bincount(clusters)
-        self.q, self.weights = q, np.zeros((len(q), wanted.shape[1]))
-        self.members = csr_array((np.ones(len(q)), (clusters, np.arange(len(q)))), (len(sizes), len(q)))
-        self.own = np.zeros((len(sizes), wanted.shape[1]))
+        self.basis, self.loadings = basis, np.zeros((n_documents, basis.wanted.shape[1]))
+        self.members = csr_array((np.ones(n_documents), (clusters, np.arange(n_documents))), (len(sizes), n_documents))
+        self.own = np.zeros((len(sizes), basis.wanted.shape[1]))
         documents, first = np.argsort(clusters, kind="stable"), np.cumsum(sizes) - sizes
-        # Clusters of one size together, so that no array has more numbers than the terms of all documents.
+        # Clusters of one size together, so that no array has more numbers than twice the terms of all documents.
         for size in np.unique(sizes[sizes > 0]):
             of_size = np.flatnonzero(sizes == size)
             rows = documents[first[of_size, None] + np.arange(size)]
-            # With the rows q_g of a cluster, H_gg is q_g q_g', whose eigenvalues are the squares of these values.
-            left, values, right = np.linalg.svd(q[rows], full_matrices=False)
-            rest = 1 - values**2
-            known = rest > _ROUNDING
-            in_basis = right @ wanted
-            self.own[of_size] = ((np.where(known, values, 0)[:, :, None] * in_basis) ** 2).sum(axis=1)
-            roots = np.where(known, values / np.sqrt(np.where(known, rest, 1)), 0)[:, :, None]
-            self.weights[rows] = left @ (roots * in_basis)
+            # B_gg is I outside of the span of the rows of U and WU, of which z is a basis.
+            z = np.linalg.qr(np.concatenate([basis.columns[rows], basis.weighted[rows]], axis=2))[0]
+            u, w = z.mT @ basis.columns[rows], z.mT @ basis.weighted[rows]
+            left = np.eye(z.shape[2]) - u @ w.mT - w @ u.mT + u @ basis.squares @ u.mT
+            values, vectors = np.linalg.eigh(left)
+            known = values > _ROUNDING
+            in_basis = np.where(known[:, :, None], vectors.mT @ (w @ basis.wanted), 0)
+            self.own[of_size] = (in_basis**2).sum(axis=1)
+            self.loadings[rows] = z @ (vectors @ (in_basis / np.sqrt(np.where(known, values, 1))[:, :, None]))
 
     def variances(self, residuals):
         """(n_combinations, n_topics)"""
         largest, found = np.abs(residuals).max(axis=0), []
-        for each in self.weights.T:
+        for each in self.loadings.T:
             forms = self.members @ (each[:, None] * residuals)
             # Sums of residuals that cancel are rounding.
             sizes = self.members.sum(axis=1)[:, None] * np.abs(each).max() * largest
@@ -210,26 +266,31 @@ class _Clusters:
         return np.array(found)
 
     def moments(self):
-        return _moments(self.own, (self.members @ (self.q * each[:, None]) for each in self.weights.T))
+        both = np.hstack([self.basis.columns, self.basis.weighted])
+        return _moments(self.own, (self.members @ (both * each[:, None]) for each in self.loadings.T), self.basis)
 
 
-def _moments(own, projected):
+def _moments(own, projected, basis):
     """Expected variances with residuals of variance one, and Satterthwaite's degrees of freedom, (n_combinations,).
 
-    The estimated variance is the sum of squares of one linear form of the residuals for each cluster. The covariances
-    of these forms are -u_g . u_h between clusters; the sum of their squares needs only products of n_terms columns.
+    The estimated variance is the sum of squares of one linear form of the residuals for each cluster. With its
+    loadings s_g, let u_g = s_g' U_g and w_g = s_g' W_g U_g. The covariance of two forms is s_g' B_gh s_h = u_g S u_h -
+    u_g w_h - w_g u_h. The sum of the squares of these needs only products of 2 n_terms columns.
 
     Parameters
     ----------
     own : ndarray of shape (n_clusters, n_combinations)
         Variances of the forms.
-    projected : iterable of ndarray of shape (n_clusters, n_terms)
-        The rows u_g for each combination.
+    projected : iterable of ndarray of shape (n_clusters, 2 * n_terms)
+        The rows (u_g, w_g) for each combination.
     """
+    one = np.eye(len(basis.squares))
+    between = np.block([[basis.squares, -one], [-one, np.zeros_like(one)]])
     squares = (own**2).sum(axis=0)
     for c, rows in enumerate(projected):
-        between = ((rows.T @ rows) ** 2).sum() - ((rows**2).sum(axis=1) ** 2).sum()
-        squares[c] += max(between, 0.0)
+        product = between @ (rows.T @ rows)
+        with_itself = ((rows @ between) * rows).sum(axis=1)
+        squares[c] += max((product * product.T).sum() - (with_itself**2).sum(), 0.0)
     expected = own.sum(axis=0)
     return expected, expected**2 / np.where(squares > 0, squares, 1)
 

@@ -130,7 +130,7 @@ class Priors(Aligned):
     row_of : ndarray of shape (n_documents,) or (0,), int32
         The row of alpha of each document. Empty: all documents share the only row.
     base_eta : float
-        eta without the part of known topics; NaN if there are none, or if it is no single number.
+        eta without the part of known topics; NaN if there are none, or if it is an array.
     weights : ndarray of shape (n_known,)
         Weights of the known topics, which are the first ones. Infinite: the topic is fixed. Empty without any.
     """
@@ -180,8 +180,9 @@ class Priors(Aligned):
             shapes["documents, topics"] = (n_documents, n_components)
         alpha = check_prior(doc_topic_prior, "doc_topic_prior", shapes)
         shapes = {"one per word": (n_features,), "topics, words": (n_components, n_features)}
-        eta = np.asarray(check_prior(_without_fixed(topic_word_prior), "topic_word_prior", shapes))
-        eta = np.asarray(topic_word_prior, dtype=np.float64) if eta.ndim == 2 else eta
+        values = real_numbers(topic_word_prior, "topic_word_prior")
+        eta = np.asarray(check_prior(_without_fixed(values), "topic_word_prior", shapes))
+        eta = values if eta.ndim == 2 else eta
 
         width = padded(n_components)
         doc = np.ascontiguousarray(
@@ -231,7 +232,7 @@ class Priors(Aligned):
         return self.totals >= FIXED_WEIGHT / 2
 
     def largest(self):
-        """The largest parameter that is no part of a fixed topic."""
+        """The largest parameter outside fixed topics."""
         topic = self.topic[:, : self.n_components]
         fixed = self.fixed
         topic = topic[:, ~fixed] if fixed.any() else topic
@@ -275,12 +276,11 @@ class Priors(Aligned):
 
 def _without_fixed(eta):
     """eta with ones in place of rows that fix a topic, which are larger than a Dirichlet parameter may be."""
-    if np.ndim(eta) != 2:
+    if eta.ndim != 2:
         return eta
-    values = real_numbers(eta, "topic_word_prior")
     with np.errstate(invalid="ignore"):
-        fixed = np.isclose(values.sum(axis=1), FIXED_WEIGHT, rtol=1e-3) & (values > 0).all(axis=1)
-    return np.where(fixed[:, None], 1.0, values) if fixed.any() else values
+        fixed = np.isclose(eta.sum(axis=1), FIXED_WEIGHT, rtol=1e-3) & (eta > 0).all(axis=1)
+    return np.where(fixed[:, None], 1.0, eta) if fixed.any() else eta
 
 
 def padded(n_components):

@@ -15,7 +15,7 @@ from sklearn.utils import Bunch, check_scalar
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._core import random
-from sklda._core.arguments import check_components, check_weights
+from sklda._core.arguments import check_bool, check_components, check_int, check_weights
 from sklda._core.corpus import Corpus
 from sklda._core.dask_arrays import by_block, is_dask
 from sklda._core.priors import check_prior
@@ -24,6 +24,7 @@ from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._likelihood.held_out.fold_in import fold_in
 from sklda._likelihood.held_out.log_likelihoods import log_likelihoods
 from sklda._models.checkpoints import CheckpointMixin
+from sklda._models.doc_topic_posterior import DocTopicPosterior, doc_topic_posterior
 from sklda._models.parameters import ParametersMixin
 from sklda._models.persistence import SavedMixin
 from sklda._models.progress import CallbackSupportMixin
@@ -214,6 +215,77 @@ class BaseLDA(
         n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
         theta, phi = self._sample_posterior(n_samples, random.seed_sequence(random_state))
         return Bunch(doc_topic=theta, topic_word=phi)
+
+    def doc_topic_posterior(
+        self, X: Counts, *, n_samples: int = 100, topic_uncertainty: bool = False
+    ) -> DocTopicPosterior:
+        """Posterior of the topic proportions of documents: means, standard deviations and draws.
+
+        `transform` gives one number for each topic; this method says how exact it is. Proportions of short documents
+        are not exact, and those of a document of ten words may be anything.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        n_samples : int, default=100
+            Number of draws of the proportions of each document. Intervals of 95% need 39 or more.
+        topic_uncertainty : bool, default=False
+            Whether the topics have a new draw from their posterior every ten draws. Those are draws of the chain that
+            was kept, as in `sample_posterior`. False: the topics are `topic_word_`. The prior of the proportions is
+            that of the fit in both cases.
+
+        Returns
+        -------
+        DocTopicPosterior
+            ``mean`` and ``std`` (n_documents, n_components), ``draws`` (n_samples, n_documents, n_components), and
+            ``interval(level=0.95)``, the two ends of the intervals.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
+        MemoryError
+            If there are too many draws. Rows do not depend on each other, so give fewer documents at a time.
+
+        Notes
+        -----
+        The draws come from the Gibbs chain of `transform`, two sweeps apart, after CVB0 and twenty sweeps. As
+        there, the random stream of a document depends only on the seed of the fit and on its words. So rows depend
+        neither on the other rows nor on `n_jobs`, and documents with the same words have the same draws. The means are
+        near those of `transform`, of which CVB0 is a part. The standard deviations are computed from z, and have
+        less noise than those of the draws. Intervals of 95% contain the proportions of documents that the model
+        describes; see the user guide.
+
+        Examples
+        --------
+        >>> from sklda import GibbsLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(60, 30, 2, random_state=0).data
+        >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
+        >>> posterior = lda.doc_topic_posterior(X[:3])
+        >>> low, high = posterior.interval(0.95)
+        >>> posterior.mean.shape, posterior.draws.shape, bool((low < posterior.mean).all())
+        ((3, 2), (100, 3, 2), True)
+        """
+        check_is_fitted(self)
+        self._validate_params()
+        return self._posterior_of(self._new_corpus(X), self._doc_prior(), n_samples, topic_uncertainty)
+
+    def _posterior_of(self, corpus, alpha, n_samples, topic_uncertainty):
+        seed = random.child(np.random.SeedSequence(self._fold_in_seed_), 3)
+        # Their number does not depend on the documents, so that these may be given in parts.
+        topics = self._draw_topic_word if check_bool(topic_uncertainty, "topic_uncertainty") else None
+        return doc_topic_posterior(
+            corpus, self._known_topics(), alpha, check_int(n_samples, "n_samples", 1), topics, seed, self.n_jobs
+        )
+
+    def _draw_topic_word(self, n_draws, seed):
+        """Iterate over draws of phi, (n_components, n_features)."""
+        for i in range(n_draws):
+            yield self._sample_posterior(1, random.child(seed, i))[1][0]
 
     @abstractmethod
     def _sample_posterior(self, n_samples, seed):

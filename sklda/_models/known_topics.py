@@ -61,7 +61,7 @@ def read_known_topics(known_topics: Any, known_weight: Any, n_components: int, c
     Raises
     ------
     ValueError, TypeError
-        If the topics are no distributions, there are more of them than `n_components`, words cannot be compared, a
+        If the topics are not distributions, there are more of them than `n_components`, words cannot be compared, a
         topic has no word of X, or a weight is out of range.
     """
     rows = _rows_of(known_topics)
@@ -147,7 +147,7 @@ def _checked(values):
         )
     sums = values.sum(axis=1, keepdims=True)
     if not (sums > 0).all():
-        raise ValueError(f"known_topics[{int(np.argmin(sums))}] has only zeros: it is no distribution over words.")
+        raise ValueError(f"known_topics[{int(np.argmin(sums))}] has only zeros: it is not a distribution over words.")
     return values / sums
 
 

@@ -22,6 +22,7 @@ from sklda._sampling.draws import (
     at_draws,
     doc_topic_std,
     draw_doc_topic,
+    draw_topic_word,
     posterior_means,
     sample_parameters,
     variance_around_mean,
@@ -275,6 +276,12 @@ class ChainResults(RunResults):
         chains = at_draws(self.corpus, self.kept_draws(), n_samples)
         return sample_parameters(chains, n_samples, np.random.default_rng(seed))
 
+    def draw_topic_word(self, n_draws, seed):
+        """Iterate over draws of phi of the kept chain, (n_components, n_features)."""
+        rng = np.random.default_rng(seed)
+        for chain in at_draws(self.corpus, self.kept_draws(), n_draws):
+            yield draw_topic_word(chain, rng)
+
     def continued_chain(self, seed):
         """A chain that goes on from the last draw of the kept one at its priors, with other random numbers."""
         chain = next(at_draws(self.corpus, self.draws[self.best].last(1), 1))
@@ -338,6 +345,9 @@ class ChainAttributes:
 
     def _sample_posterior(self, n_samples, seed):
         return self._results_.sample(n_samples, seed)
+
+    def _draw_topic_word(self, n_draws, seed):
+        return self._results_.draw_topic_word(n_draws, seed)
 
     def _draw_doc_topic(self, n_draws, seed):
         return self._results_.draw_doc_topic(n_draws, seed, self.topic_word_)

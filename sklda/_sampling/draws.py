@@ -22,7 +22,7 @@ from sklda._sampling.point_estimates import add_estimates, word_blocks
 # Sweeps between two draws of a chain that is continued.
 SWEEPS_BETWEEN = 5
 # The variance of a t-distribution needs more than three degrees of freedom: this many effective draws are assumed.
-_FEWEST_EFFECTIVE = 5.0
+FEWEST_EFFECTIVE = 5.0
 # Proportions of a block of documents whose standard deviations are computed together.
 _BLOCK_PROPORTIONS = 2**17
 
@@ -192,7 +192,7 @@ def variance_around_mean(chains):
     """
     if sum(map(len, chains)) == 1:
         return np.full(chains[0].shape[1], np.nan)
-    n = max(np.mean([_effective(each) for each in chains]), _FEWEST_EFFECTIVE)
+    n = max(np.mean([effective_number(each) for each in chains]), FEWEST_EFFECTIVE)
     freedom = len(chains) * (n - 1)
     within = np.mean([np.var(each, axis=0) for each in chains], axis=0) * n / (n - 1) * freedom / (freedom - 2)
     if len(chains) == 1:
@@ -200,7 +200,7 @@ def variance_around_mean(chains):
     return within + np.var([each.mean(axis=0) for each in chains], axis=0, ddof=1)
 
 
-def _effective(draws):
+def effective_number(draws):
     """Effective number of draws: the harmonic mean over quantities, because that of a single one is very uncertain.
 
     Quantities that are the same in all draws do not count. Fewer than four draws count as independent.
@@ -281,10 +281,14 @@ def draw_parameters(chain, rng):
     theta : ndarray of shape (n_documents, n_components)
     phi : ndarray of shape (n_components, n_features)
     """
-    K, priors = chain.priors.n_components, chain.priors
     theta = draw_doc_topic(chain, rng)
-    phi = np.exp(random.log_dirichlet(rng, chain.word_topic_counts[:, :K].T + priors.topic_word()))
-    return theta, phi
+    return theta, draw_topic_word(chain, rng)
+
+
+def draw_topic_word(chain, rng):
+    """Draw phi given the present z of a chain, (n_components, n_features)."""
+    counts = chain.word_topic_counts[:, : chain.priors.n_components].T
+    return np.exp(random.log_dirichlet(rng, counts + chain.priors.topic_word()))
 
 
 def draw_doc_topic(chain, rng, rows=slice(None)):

@@ -17,6 +17,7 @@ from sklda.inspection._hierarchy import topic_hierarchy
 from sklda.inspection._label_words import DocumentLabelsDisplay, label_words
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay
 from sklda.inspection._name_topics import name_topics
+from sklda.inspection._outcome_effects import outcome_effects
 from sklda.inspection._posterior_expectation import PosteriorExpectationDisplay
 from sklda.inspection._pyldavis import to_pyldavis
 from sklda.inspection._quality import TopicQualityDisplay
@@ -64,6 +65,7 @@ __all__ = [
     "group_words",
     "label_words",
     "name_topics",
+    "outcome_effects",
     "similarity_table",
     "to_arviz",
     "to_pyldavis",

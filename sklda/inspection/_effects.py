@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from pandas import DataFrame
 from scipy.sparse import csr_array
 
 from sklda._core import random
-from sklda._core.arguments import check_int, check_level
+from sklda._core.arguments import check_document_weights, check_int, check_level
 from sklda._core.composition import LinearModels, collinear
 from sklda._core.corpus import Corpus
 from sklda._core.covariates import covariate_frame, has_names, read_covariates, warn_of_sources, with_value
@@ -23,6 +23,7 @@ from sklda._core.warn import warn
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda._models.base import BaseLDA
 from sklda._models.consensus.estimator import ConsensusTopics
+from sklda.inspection._axes import plain_text
 from sklda.inspection._view import view
 from sklda.metrics._models import Description, corpus_and_model, inner_model
 
@@ -39,19 +40,20 @@ class ProportionDraws:
     """Draws of theta."""
 
     view: Any
+    used: np.ndarray  # rows of the documents that take part, in X
     # Iterator of (n_used, n_topics), of the documents that take part; NaN in the columns of topics that a fit does not
     # have.
     theta: Any
-    weight: float  # mean of n_d / (n_d + alpha_0), with n_d tokens and alpha_0 the sum of alpha
-    found_in: np.ndarray  # number of chains or fits that have each topic, (n_topics,)
+    tokens_count: float  # mean of n_d / (n_d + alpha_0), with n_d tokens and alpha_0 the sum of alpha
+    has_topics: np.ndarray  # which topics every chain or fit has, (n_chains, n_topics)
     # Pairs of proportions (n_documents, n_topics) less their prior means: drawn ones, and those of documents that are
     # simulated from these.
     simulated: Iterator[tuple[np.ndarray, np.ndarray]]
     groups: Any = None  # (n_used, n_groups): the columns that the prior of theta knows
 
 
-def proportion_draws(X, model, n_draws, seed):
-    """`ProportionDraws` of the documents that take part.
+def proportion_draws(X, model, n_draws, seed, weights=None):
+    """`ProportionDraws` of the documents that take part: they have words, and a positive weight if there are weights.
 
     For the documents of a fit by this package, they are posterior draws of all chains in turn; a chain that does not
     have a topic has none of it. For other documents and models, the topics of all tokens are drawn given phi and alpha
@@ -64,33 +66,37 @@ def proportion_draws(X, model, n_draws, seed):
         corpus, phi, alpha = corpus_and_model(X, model)
         topics = phi, np.ones((corpus.n_documents, len(phi)))
         found = view(replace(described, estimator=topics))
-        return _of_view(found, None, phi, alpha, n_draws, seed)
+        return _of_view(found, None, phi, alpha, n_draws, seed, weights)
     found = view(described)
     inner, X = inner_model(described.estimator, described.X)
     if isinstance(inner, ConsensusTopics):
-        return _of_fits(X, inner, found, n_draws, seed)
+        return _of_fits(X, inner, found, n_draws, seed, weights)
     if isinstance(inner, BaseLDA) and found.is_training:
-        return _of_view(found, inner, found.topic_word, found.alpha, n_draws, seed)
+        return _of_view(found, inner, found.topic_word, found.alpha, n_draws, seed, weights)
     _, phi, alpha = corpus_and_model(X, inner, described.collections)
-    return _of_view(found, None, phi, alpha, n_draws, seed)
+    return _of_view(found, None, phi, alpha, n_draws, seed, weights)
 
 
-def _of_view(found, fitted, phi, alpha, n_draws, seed):
+def _of_view(found, fitted, phi, alpha, n_draws, seed, weights):
     """The draws of the documents that take part. `fitted` is the model if they are those of its fit."""
-    used = found.used
-    if not len(used):
+    if not len(found.used):
         raise ValueError(f"{found.left_out} There is nothing to estimate effects from.")
+    weights = check_document_weights(weights, "weights", found.n_documents)[found.used]
+    used = found.used[weights > 0]
+    if not len(used):
+        raise ValueError("all weights of documents with words are 0: there is nothing to estimate effects from.")
+    weights = weights[weights > 0]
     corpus, alpha = found.corpus.take(used), alpha[used] if len(alpha) > 1 else alpha
-    weight = float((corpus.lengths / (corpus.lengths + alpha.sum(axis=1))).mean())
-    simulated = _simulated(corpus, phi, alpha, _SIMULATED, seed)
+    tokens_count = float(np.average(corpus.lengths / (corpus.lengths + alpha.sum(axis=1)), weights=weights))
+    simulated = _simulated(corpus, phi, alpha, _SIMULATED, seed, weights)
     if fitted is None:
         theta = _folded_in(corpus, phi, alpha, n_draws, seed)
-        return ProportionDraws(found, theta, weight, np.ones(len(phi), int), simulated)
+        return ProportionDraws(found, used, theta, tokens_count, np.ones((1, len(phi)), bool), simulated)
     has_topics, groups = fitted._has_topics(), fitted._known_groups()
     # One of each chain at least, because a topic may be in few of them.
     theta = (each[used] for each in fitted._draw_doc_topic(max(n_draws, len(has_topics)), seed))
     groups = None if groups is None else groups[used]
-    return ProportionDraws(found, theta, weight, has_topics.sum(axis=0), simulated, groups)
+    return ProportionDraws(found, used, theta, tokens_count, has_topics, simulated, groups)
 
 
 def _folded_in(corpus, phi, alpha, n_draws, seed):
@@ -104,10 +110,13 @@ def _folded_in(corpus, phi, alpha, n_draws, seed):
         yield np.exp(random.log_dirichlet(rng, counts + alpha))
 
 
-def _simulated(corpus, phi, alpha, n_documents, seed):
+def _simulated(corpus, phi, alpha, n_documents, seed, weights):
     """One pair: theta of documents chosen at random, and of documents whose words are drawn from it, less its mean."""
     rng = np.random.default_rng(random.child(seed, 2))
-    rows = np.sort(rng.choice(corpus.n_documents, n_documents, replace=corpus.n_documents < n_documents))
+    if (weights == weights[0]).all():
+        rows = np.sort(rng.choice(corpus.n_documents, n_documents, replace=corpus.n_documents < n_documents))
+    else:
+        rows = np.sort(rng.choice(corpus.n_documents, n_documents, p=weights / weights.sum()))
     # It is zero for labels that a document does not have.
     alpha = np.maximum(np.broadcast_to(alpha, (corpus.n_documents, len(phi)))[rows], SMALLEST)
     theta = next(_folded_in(corpus.take(rows), phi, alpha, 1, random.child(seed, 3)))
@@ -123,12 +132,12 @@ def _simulated(corpus, phi, alpha, n_documents, seed):
     yield theta - mean, next(_folded_in(Corpus.from_counts(counts), phi, alpha, 1, random.child(seed, 4))) - mean
 
 
-def _of_fits(X, consensus, found, n_draws, seed):
+def _of_fits(X, consensus, found, n_draws, seed, weights):
     n_fits = len(consensus.estimators_)
     # One of each fit at least, because a topic may be in few of them.
     n_draws = max(n_draws, n_fits)
     parts = [
-        proportion_draws(X, each, n_draws // n_fits + (f < n_draws % n_fits), random.child(seed, f))
+        proportion_draws(X, each, n_draws // n_fits + (f < n_draws % n_fits), random.child(seed, f), weights)
         for f, each in enumerate(consensus.estimators_)
     ]
 
@@ -143,10 +152,48 @@ def _of_fits(X, consensus, found, n_draws, seed):
 
     theta = (summed(i % n_fits, next(parts[i % n_fits].theta)) for i in range(n_draws))
     simulated = ((summed(f, a), summed(f, b)) for f, part in enumerate(parts) for a, b in part.simulated)
-    weight = float(np.mean([each.weight for each in parts]))
-    found_in = np.array([len(np.unique(pairs[:, 0])) for pairs in consensus.members_], dtype=int)
+    tokens_count = float(np.mean([each.tokens_count for each in parts]))
+    has_topics = np.zeros((n_fits, consensus.n_components_), bool)
+    for c, pairs in enumerate(consensus.members_):
+        has_topics[pairs[:, 0], c] = True
     # The fits have the same documents, and so the same columns.
-    return ProportionDraws(found, theta, weight, found_in, simulated, parts[0].groups)
+    first = parts[0]
+    return ProportionDraws(found, first.used, theta, tokens_count, has_topics, simulated, first.groups)
+
+
+@dataclass
+class TopicSums:
+    """The topics of a table or a plot: each row is one, or a sum of several."""
+
+    members: list[np.ndarray]  # numbers of the topics of each row
+    labels: list[str]
+    numbers: list[Any]  # as the table shows them: an int, or a tuple for a sum
+
+    @classmethod
+    def of(cls, view, topics, n_words):
+        """Those that were asked for: a dict has a name and the topics of each sum; for others see `View.chosen`."""
+        if not isinstance(topics, Mapping):
+            shown = view.chosen(topics)
+            return cls([np.array([k]) for k in shown], view.labels(shown, n_words), shown.tolist())
+        if not topics:
+            raise ValueError("topics is an empty dict: give a name and the topics of each sum.")
+        members = []
+        for name, each in topics.items():
+            if each is None:
+                raise ValueError(f"topics[{name!r}] is None: give the topics of the sum.")
+            own = view.chosen(each)
+            if len(np.unique(own)) < len(own):
+                raise ValueError(f"topics[{name!r}] has a topic twice: {each!r}.")
+            members.append(own)
+        return cls(members, [plain_text(name, 60) for name in topics], [tuple(own.tolist()) for own in members])
+
+    def sums(self, values):
+        """Sums over the topics of each row, (n, n_rows) of (n, n_topics)."""
+        return np.column_stack([values[:, own].sum(axis=1) for own in self.members])
+
+    def found_in(self, has_topics):
+        """The number of chains or fits that have all topics of a row, (n_rows,)."""
+        return np.array([has_topics[:, own].all(axis=1).sum() for own in self.members])
 
 
 @dataclass
@@ -158,6 +205,7 @@ class Effects:
     frame: DataFrame  # covariates of the documents that take part, as `matrix` and `clusters`
     matrix: np.ndarray
     clusters: np.ndarray | None
+    weights: np.ndarray | None
     is_known: bool  # whether the prior of theta has the covariates
     level: float
 
@@ -170,6 +218,7 @@ class Effects:
         formula=None,
         transformer=None,
         clusters=None,
+        weights=None,
         n_draws=50,
         level=0.95,
         random_state=None,
@@ -177,18 +226,21 @@ class Effects:
         n_draws = check_int(n_draws, "n_draws", 1)
         level = check_level(level)
         seed = random.seed_sequence(random_state)
-        for name, values in (("covariates", covariates), ("clusters", clusters)):
+        for name, values in (("covariates", covariates), ("clusters", clusters), ("weights", weights)):
             check_same_order(Description.of(model, X).X, values, name)
         if covariates is None:
             raise ValueError("covariates is None: give what the proportions depend on.")
         covariates = read_covariates(covariates)
-        draws = proportion_draws(X, model, n_draws, seed)
+        draws = proportion_draws(X, model, n_draws, seed, weights)
         if draws.view.n_topics == 0:
             raise ValueError("the model has no topics: there are no effects to estimate.")
         if clusters is not None:
-            clusters = cluster_numbers(clusters, draws.view)
-        covariates = _of_used(covariates, draws.view)
-        n_documents = len(draws.view.used)
+            clusters = cluster_numbers(clusters, draws.view, draws.used)
+        if weights is not None:
+            weights = check_document_weights(weights, "weights", draws.view.n_documents)[draws.used]
+        draws.view.say_what_is_left_out()
+        covariates = of_used(covariates, draws.view.n_documents, draws.used)
+        n_documents = len(draws.used)
         design = design_of(covariates, n_documents, formula, transformer)
         _check_number(n_documents, len(design.terms))
         matrix = _checked(design.matrix(covariates, n_documents), design.terms)
@@ -196,7 +248,7 @@ class Effects:
         if clusters is None:
             warn_of_sources(frame, design.variables)
         known = draws.groups is not None and spans(draws.groups, matrix)
-        return cls(draws, design, frame, matrix, clusters, known, level)
+        return cls(draws, design, frame, matrix, clusters, weights, known, level)
 
     @property
     def view(self):
@@ -207,63 +259,69 @@ class Effects:
         frame = self.frame
         for name, value in values.items():
             frame = with_value(frame, name, value)
-        return self.design.matrix(frame).mean(axis=0)
+        return np.average(self.design.matrix(frame), axis=0, weights=self.weights)
 
-    def summary(self, combinations):
-        """The effects of combinations of terms (n_combinations, n_terms), a dict of arrays (n_combinations, n_topics).
+    def summary(self, combinations, topics):
+        """The effects of combinations of terms (n_combinations, n_terms) on `TopicSums`: a dict of arrays.
 
-        The draws can be used only once.
+        They have the shape (n_combinations, n_rows). The draws can be used only once.
         """
-        models = LinearModels.fit(self.matrix, self.draws.theta, combinations, self.clusters)
-        _warn_of_undetermined(models.determined, "cluster" if self.clusters is not None else "document")
+        sums = map(topics.sums, self.draws.theta)
+        models = LinearModels.fit(self.matrix, sums, combinations, self.clusters, self.weights)
+        warn_of_undetermined(models.determined, "cluster" if self.clusters is not None else "document")
         names = "estimate", "standard_error", "low", "high", "p_value"
         found = dict(zip(names, models.summary(self.level), strict=True))
-        shrunk = np.ones(1) if self.is_known else attenuation(self.draws)
+        shrunk = np.ones(1) if self.is_known else attenuation(self.draws, topics)
         for name, values in (("df", models.freedom[:, None]), ("attenuation", shrunk)):
             found[name] = np.broadcast_to(values, found["estimate"].shape)
         return found
 
 
-def attenuation(draws):
-    """Slopes of the proportions of simulated documents on those that they are simulated from, (n_topics,).
+def attenuation(draws, topics=None):
+    """Slopes of the proportions of simulated documents on those that they are simulated from, (n_rows,).
+
+    The rows are those of `TopicSums`, or all topics.
 
     They contain what the prior takes from an effect, and what is lost because words do not tell topics apart. The
     proportions of a topic that all documents have alike have no slope: it is that of documents whose topics are known.
     """
-    products, squares = np.zeros((2, len(draws.found_in)))
-    for before, after in draws.simulated:
+    n_topics = draws.has_topics.shape[1]
+    if topics is None:
+        topics = TopicSums([np.array([k]) for k in range(n_topics)], [""] * n_topics, list(range(n_topics)))
+    products, squares = np.zeros((2, len(topics.members)))
+    for pair in draws.simulated:
+        before, after = map(topics.sums, pair)
         deviation = before - before.mean(axis=0)
         products += np.nan_to_num(deviation * after).sum(axis=0)
         squares += np.nan_to_num(deviation**2).sum(axis=0)
     known = squares > rounding(1.0)
-    return np.where(known, np.clip(products / np.where(known, squares, 1), 0, 1), draws.weight)
+    return np.where(known, np.clip(products / np.where(known, squares, 1), 0, 1), draws.tokens_count)
 
 
-def _of_used(covariates, found):
+def of_used(covariates, n_documents, used):
     """The covariates of the documents that take part."""
-    if not found.left_out:
+    if len(used) == n_documents:
         return covariates
-    found.say_what_is_left_out()
-    frame = covariate_frame(covariates, found.n_documents).iloc[found.used]
+    frame = covariate_frame(covariates, n_documents).iloc[used]
     if has_names(covariates):
         return frame.set_axis(list(getattr(covariates, "columns", covariates)), axis=1)
     # A column may have a type of its own.
     return frame.iloc[:, 0] if frame.shape[1] == 1 else frame.to_numpy()
 
 
-def cluster_numbers(clusters, found):
+def cluster_numbers(clusters, found, used):
     """The clusters of the documents that take part, as numbers from zero."""
     labels = read_labels(clusters, "clusters", found.n_documents, may_be_missing=True)
-    for d in found.used:
+    for d in used:
         if labels[d] is None:
             raise ValueError(f"the cluster of document {d} is missing: each document needs one.")
-    distinct, index = grouped([labels[d] for d in found.used])
+    distinct, index = grouped([labels[d] for d in used])
     if len(distinct) < 2:
         raise ValueError("clusters has one label for all documents: there must be at least two clusters.")
     return index
 
 
-def _warn_of_undetermined(determined, unit):
+def warn_of_undetermined(determined, unit):
     """Warn if single documents or clusters determine a coefficient."""
     n_bad = int((determined < 0.5).sum())
     if n_bad:

@@ -8,12 +8,13 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pandas import DataFrame
 
 from sklda._core.covariates import covariate_of
 from sklda._core.types import Data, Model, Seed, Values
 from sklda.inspection._axes import LINE, MUTED, PanelsDisplay, distinct_colours, plain_text
-from sklda.inspection._effects import Effects
+from sklda.inspection._effects import Effects, TopicSums
 from sklda.inspection._intervals import (
     DIFFERENCES,
     SHARES,
@@ -41,10 +42,11 @@ def topic_effects(
     X: Data | None = None,
     covariates: Any = None,
     *,
-    topics: Values | None = None,
+    topics: Values | Mapping[str, Values] | None = None,
     formula: str | None = None,
     transformer: Any = None,
     clusters: Any = None,
+    weights: ArrayLike | None = None,
     n_draws: int = 50,
     level: float = 0.95,
     n_words: int = 3,
@@ -68,8 +70,9 @@ def topic_effects(
     covariates : array-like, sparse matrix or data frame with n_documents rows
         Numbers, or texts and other labels for categories. A category has a column for each level but the first in
         order, its base. Columns of an array have the names x0, x1, ...
-    topics : sequence of int or str, default=None
-        Topics of the table, by number or name. None: all.
+    topics : sequence of int or str, or dict of {str: sequence of int or str}, default=None
+        Topics of the table, by number or name. None: all. A dict has a row for the sum of several topics, such as
+        ``{"immigration": [3, 5]}``: effects on the sum of their proportions.
     formula : str, default=None
         The terms of the linear model, such as ``"bs(year, df=4) + source"``, for the package formulaic. `covariates` is
         then a data frame or a dict of columns that it takes.
@@ -79,6 +82,9 @@ def topic_effects(
     clusters : sequence of n_documents labels, default=None
         The source, author or place of every document, if documents of one are not independent. Errors are then those of
         so many clusters. None: documents are independent.
+    weights : array-like of shape (n_documents,), default=None
+        Weights of the documents, such as those of a survey, in any unit. Least squares and means have these weights. A
+        document of weight 0 takes no part. None: all documents count alike.
     n_draws : int, default=50
         Number of draws of theta; at least one of each chain or fit.
     level : float, default=0.95
@@ -89,13 +95,14 @@ def topic_effects(
     pandas.DataFrame
         A row for every topic and term, with the columns
 
-        - ``topic``, ``name`` (its number, with its name or its words) and ``term``;
+        - ``topic``, ``name`` (its number, with its name or its words) and ``term``; for a sum of topics, the tuple of
+          their numbers, and its name;
         - ``base``: the level with which a category is compared;
         - ``estimate``: the change of the proportion if the term grows by one;
         - ``standard_error``, and ``low`` and ``high``, the ends of the interval;
         - ``t``, the estimate by its error, and ``p_value``, for no effect of this term;
         - ``df``: degrees of freedom of the linear models. Few clusters have less than their number;
-        - ``found_in``: the number of chains or fits that have the topic, whose draws count;
+        - ``found_in``: the number of chains or fits that have the topic, or all topics of a sum, whose draws count;
         - ``attenuation``: see the notes.
 
     Raises
@@ -133,11 +140,12 @@ def topic_effects(
     the spread of draws counts within each draw and between them.
 
     **Errors.** In each draw they are CR2 errors, with Satterthwaite's degrees of freedom (Bell & McCaffrey 2002;
-    Pustejovsky & Tipton 2018). Without clusters, documents are independent: the errors are HC2, and documents may have
-    different spread. A t-distribution stands for each draw, and the interval has the quantiles of their mixture. A
-    chain has a topic if its matched topic is at a Jensen-Shannon distance of at most 0.5 from the one shown. If a
-    proportion does not vary between documents with the same covariates, as that of a label that no document has,
-    nothing tells how exact its effects are: errors, intervals and p-values are NaN.
+    Pustejovsky & Tipton 2018). Without clusters each document is one: they are HC2 errors, and documents may have
+    different spread. With `weights`, they are unbiased if documents have equal spread, whatever their weights: a weight
+    is that of a survey, and no number of documents. A t-distribution stands for each draw, and the interval has the
+    quantiles of their mixture. A chain has a topic if its matched topic is at a Jensen-Shannon distance of at most 0.5
+    from the one shown. If a proportion does not vary between documents with the same covariates, as that of a label
+    that no document has, nothing tells how exact its effects are: errors, intervals and p-values are NaN.
 
     References
     ----------
@@ -170,24 +178,25 @@ def topic_effects(
         formula=formula,
         transformer=transformer,
         clusters=clusters,
+        weights=weights,
         n_draws=n_draws,
         level=level,
         random_state=random_state,
     )
-    shown = effects.view.chosen(topics)
+    shown = TopicSums.of(effects.view, topics, n_words)
     terms, bases = effects.design.terms, effects.design.bases
-    found = effects.summary(np.eye(len(terms)))
+    found = effects.summary(np.eye(len(terms)), shown)
     found["t"] = found["estimate"] / found["standard_error"]
     columns = "estimate", "standard_error", "low", "high", "t", "p_value", "df"
     return DataFrame(
         {
-            "topic": np.repeat(shown, len(terms)),
-            "name": np.repeat(effects.view.labels(shown, n_words), len(terms)),
-            "term": terms * len(shown),
-            "base": bases * len(shown),
-            **{name: found[name][:, shown].T.ravel() for name in columns},
-            "found_in": np.repeat(effects.draws.found_in[shown], len(terms)),
-            "attenuation": found["attenuation"][:, shown].T.ravel(),
+            "topic": [number for number in shown.numbers for _ in terms],
+            "name": np.repeat(shown.labels, len(terms)),
+            "term": terms * len(shown.members),
+            "base": bases * len(shown.members),
+            **{name: found[name].T.ravel() for name in columns},
+            "found_in": np.repeat(shown.found_in(effects.draws.has_topics), len(terms)),
+            "attenuation": found["attenuation"].T.ravel(),
         }
     )
 
@@ -279,13 +288,14 @@ class TopicEffectsDisplay(PanelsDisplay):
         covariates: Any = None,
         *,
         covariate: str | None = None,
-        topics: Values | None = None,
+        topics: Values | Mapping[str, Values] | None = None,
         by: str | None = None,
         at: Mapping[str, Any] | None = None,
         difference: Sequence[Any] | None = None,
         formula: str | None = None,
         transformer: Any = None,
         clusters: Any = None,
+        weights: ArrayLike | None = None,
         n_draws: int = 50,
         level: float = 0.95,
         n_words: int = 3,
@@ -304,8 +314,8 @@ class TopicEffectsDisplay(PanelsDisplay):
             See `topic_effects`.
         covariate : str, default=None
             Name of the covariate of the horizontal axis, ``x0`` for the first column of an array. None: the first.
-        topics : sequence of int or str, default=None
-            Topics to show; None: the six largest.
+        topics : sequence of int or str, or dict of {str: sequence of int or str}, default=None
+            Topics to show, or sums of them; None: the six largest.
         by : str, default=None
             Name of a category. Each of its levels has a colour, and a curve or points of its own. Curves differ in
             shape if the formula has the product of both covariates, as in ``"rating * bs(day, df=5)"``. A curve ends
@@ -314,7 +324,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             Values of other covariates, by name, that all documents are given.
         difference : pair of values, default=None
             The first minus the second: of the levels of `by`, along the covariate; without `by`, of the covariate.
-        formula, transformer, clusters, n_draws, level
+        formula, transformer, clusters, weights, n_draws, level
             See `topic_effects`.
 
         Raises
@@ -329,6 +339,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             formula=formula,
             transformer=transformer,
             clusters=clusters,
+            weights=weights,
             n_draws=n_draws,
             level=level,
             random_state=random_state,
@@ -355,13 +366,16 @@ class TopicEffectsDisplay(PanelsDisplay):
         if difference is not None:
             rows, known, groups = rows[:1] - rows[1:], known[:1] & known[1:], []
             documents = [np.concatenate(documents)]
-        summary = effects.summary(np.concatenate(rows))
+        asked = TopicSums.of(found, topics, n_words)
+        summary = effects.summary(np.concatenate(rows), asked)
         # A group without documents, or with one, has a curve over all values.
         known = np.where(known.any(axis=1, keepdims=True), known, True)
         for key in ("estimate", "low", "high"):
             summary[key] = np.where(known.reshape(-1, 1), summary[key], np.nan)
-        share = found.share if difference is not None else np.nanmean(summary["estimate"], axis=0)
-        shown = found.chosen(topics, 6, share)
+        shown = np.arange(len(asked.members))
+        if topics is None:
+            share = found.share if difference is not None else np.nanmean(summary["estimate"], axis=0)
+            shown = np.argsort(-share, kind="stable")[:6]
 
         def curves(each):
             """(n_values, n_topics * n_groups) of (n_groups * n_values, n_topics)."""
@@ -374,7 +388,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             estimate=curves(summary["estimate"]),
             low=curves(summary["low"]),
             high=curves(summary["high"]),
-            topics=found.labels(shown, n_words),
+            topics=[asked.labels[i] for i in shown],
             groups=[f"{by} = {group}" for group in groups] or [""],
             attenuation=curves(summary["attenuation"])[0],
             difference="" if difference is None else f"{by}: {_minus(difference)}",

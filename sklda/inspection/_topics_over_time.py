@@ -188,7 +188,7 @@ def _by_period(estimator, X, dates, period, clusters, n_draws, level, random_sta
         warn(f"{(~kept).sum():,} of {len(kept):,} documents have no date, and take no part.")
     days = days[found.used[kept]]
     if clusters is not None:
-        clusters = cluster_numbers(clusters, found)[kept]
+        clusters = cluster_numbers(clusters, found, found.used)[kept]
     periods = read_period(period, days, unit)
     distinct, index = np.unique(periods.number(days), return_inverse=True)
     models = LinearModels.means(index, (theta[kept] for theta in draws.theta), clusters)
@@ -216,7 +216,7 @@ def _by_period(estimator, X, dates, period, clusters, n_draws, level, random_sta
         low=with_gaps(low),
         high=with_gaps(high),
         df=with_gaps(models.freedom),
-        found_in=draws.found_in,
+        found_in=draws.has_topics.sum(axis=0),
         attenuation=shrunk,
     )
 

@@ -17,6 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, SplineTransformer
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, LabeledLDA
 from sklda.inspection import TopicEffectsDisplay, topic_effects
+from sklda.inspection._effects import TopicSums
 
 matplotlib.use("agg")
 
@@ -508,6 +509,95 @@ def test_short_documents_have_a_note():
 def test_the_same_seed_gives_the_same_table():
     a, b, c = (column(topic_effects(LDA, COUNTS, X_NUMBER, random_state=s), "estimate") for s in (0, 0, 1))
     assert a == b and a != c
+
+
+def test_effects_with_weights_are_those_of_weighted_means():
+    weights = np.random.default_rng(0).gamma(1, size=D)
+    given = {"topics": [0], "n_draws": 200, "random_state": 0}
+    model = np.kron(np.eye(2), np.full(6, 1 / 6)), np.array([0.5, 0.5])
+    table = topic_effects(model, COUNTS, GROUPS, weights=weights, **given)
+    theta = (FIRST + 0.5) / 61
+    means = [np.average(theta[level == GROUPS], weights=weights[level == GROUPS]) for level in "abc"]
+    assert_allclose(table["estimate"], [means[0], means[1] - means[0], means[2] - means[0]], atol=0.01)
+    assert np.abs(table["estimate"][1] - topic_effects(model, COUNTS, GROUPS, **given)["estimate"][1]) > 0.02
+    # Their unit does not matter.
+    pandas.testing.assert_frame_equal(topic_effects(model, COUNTS, GROUPS, weights=1e6 * weights, **given), table)
+    shown = TopicEffectsDisplay.from_estimator(model, COUNTS, GROUPS, weights=weights, **given)
+    assert_allclose(shown.estimate[:, 0], means, atol=0.01)
+
+
+def test_documents_of_weight_zero_take_no_part():
+    model, weights = (LDA.topic_word_, np.array([0.5, 0.5])), np.where(GROUPS == "b", 0, 2)
+    kept = weights > 0
+    given = {"n_draws": 5, "random_state": 0}
+    table = topic_effects(model, COUNTS, GROUPS, weights=weights, clusters=np.arange(D) // 4, **given)
+    own = topic_effects(model, COUNTS[kept], GROUPS[kept], clusters=(np.arange(D) // 4)[kept], **given)
+    assert table["term"].tolist() == ["intercept", "x0[c]"] * 2
+    pandas.testing.assert_frame_equal(table, own)
+
+
+def test_the_attenuation_is_that_of_the_weighted_documents():
+    """Half of the documents have 10 words, the others 200."""
+    first = np.random.default_rng(0).binomial(np.where(np.arange(D) % 2, 10, 200), THETA)
+    X = np.column_stack([first, np.where(np.arange(D) % 2, 10, 200) - first])
+    weights = np.where(np.arange(D) % 2, 1, 1e-3)
+    table = topic_effects((np.eye(2), 3.0), X, X_NUMBER, weights=weights, topics=[0], random_state=0)
+    assert_allclose(column(table, "attenuation"), 10 / 16, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("weights", "error", "message"),
+    [
+        (np.ones(5), ValueError, r"weights has shape \(5,\); X has 80 documents"),
+        (np.r_[-1, np.ones(D - 1)], ValueError, r"weights\[0\] = -1: a weight must be finite and not negative"),
+        (np.r_[np.ones(D - 1), np.nan], ValueError, r"weights\[79\] = nan"),
+        (np.zeros(D), ValueError, "all weights of documents with words are 0"),
+        (["heavy"] * D, TypeError, "weights must hold real numbers"),
+        (np.arange(D) < 2, ValueError, "2 documents do not determine 2 coefficients"),
+    ],
+)
+def test_bad_weights(weights, error, message):
+    with pytest.raises(error, match=message):
+        topic_effects(LDA, COUNTS, X_NUMBER, weights=weights)
+
+
+def test_a_row_can_be_the_sum_of_several_topics():
+    given = {"random_state": 0, "n_draws": 10}
+    table = topic_effects(LDA, COUNTS, X_NUMBER, topics={"all": [1, 0], "first": TOPIC}, **given)
+    assert table["topic"].tolist() == [(1, 0)] * 2 + [(TOPIC,)] * 2
+    assert table["name"].tolist() == ["all"] * 2 + ["first"] * 2
+    assert_allclose(table["estimate"][:2], [1, 0], atol=1e-12)
+    alone = topic_effects(LDA, COUNTS, X_NUMBER, topics=[TOPIC], **given)
+    assert_allclose(table["standard_error"][2:], alone["standard_error"])
+    assert table["found_in"].tolist() == [3] * 4
+    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, X_NUMBER, topics={"all": [1, 0]}, **given)
+    assert list(shown.topics) == ["all"]
+    assert_allclose(shown.estimate, 1)
+
+
+def test_a_sum_is_in_the_fits_that_have_all_of_its_topics():
+    theta = np.ones((4, 3)) / 3
+    sums = TopicSums([np.array([0, 1]), np.array([2])], ["a", "b"], [(0, 1), (2,)])
+    has = np.array([[True, False, True], [True, True, True]])
+    assert sums.found_in(has).tolist() == [1, 2]
+    found = sums.sums(np.where(has[0], theta, np.nan))
+    assert np.isnan(found[:, 0]).all()
+    assert_allclose(found[:, 1], 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("topics", "message"),
+    [
+        ({}, "empty dict"),
+        ({"a": [0, 0]}, r"topics\['a'\] has a topic twice"),
+        ({"a": None}, r"topics\['a'\] is None"),
+        ({"a": []}, "topics must be numbers from 0 to 1"),
+        ({"a": [0, 2]}, "topics must be numbers from 0 to 1"),
+    ],
+)
+def test_bad_sums(topics, message):
+    with pytest.raises(ValueError, match=message):
+        topic_effects(LDA, COUNTS, X_NUMBER, topics=topics)
 
 
 MISSING = np.where(np.arange(D) == 7, np.nan, X_NUMBER)

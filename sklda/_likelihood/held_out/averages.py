@@ -5,7 +5,7 @@ from math import fsum
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from sklda._core.arguments import real_numbers
+from sklda._core.arguments import check_document_weights
 
 
 def mean_per_token(log_likelihood, lengths, sample_weight=None):
@@ -13,13 +13,7 @@ def mean_per_token(log_likelihood, lengths, sample_weight=None):
 
     A ValueError if a weight is negative or not finite, their number is wrong, or no token has a positive weight.
     """
-    weight = np.ones(len(lengths)) if sample_weight is None else real_numbers(sample_weight, "sample_weight")
-    if weight.shape != (len(lengths),):
-        raise ValueError(f"sample_weight has shape {weight.shape}; X has {len(lengths)} documents.")
-    bad = ~(np.isfinite(weight) & (weight >= 0))
-    if bad.any():
-        d = int(np.argmax(bad))
-        raise ValueError(f"sample_weight[{d}] = {weight[d]:g}: a weight must be finite and not negative.")
+    weight = check_document_weights(sample_weight, "sample_weight", len(lengths))
     # `fsum` rounds once, so the result does not depend on the order of the documents.
     n_tokens = fsum(weight * lengths)
     if not n_tokens > 0:

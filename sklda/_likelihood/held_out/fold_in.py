@@ -11,7 +11,7 @@ from sklda._likelihood.held_out.document_block import document_blocks, word_rows
 ESTIMATES = ("cgs_p", "cgs", "unnormalized")
 
 # CVB0 begins the chain of a document. Its updates end if they move less than this share of the tokens.
-_MOST_UPDATES, _TOLERANCE = 20, 0.01
+MOST_UPDATES, TOLERANCE = 20, 0.01
 # The number of sweeps that the result of CVB0 counts for in the mean. The squared error of CVB0 is mostly that of 20
 # to 60 averaged sweeps, and at the extremes of 8 and 112, measured on five corpora with 20 and 100 topics.
 _CVB0_SWEEPS = 30.0
@@ -57,7 +57,7 @@ def fold_in(
     if cvb0_sweeps is None:
         cvb0_sweeps = _CVB0_SWEEPS if estimate == "cgs_p" else 0.0
     sweeps = n_sweeps, n_sweeps // 3 if n_burn_in is None else n_burn_in
-    how = *sweeps, ESTIMATES.index(estimate), _MOST_UPDATES, _TOLERANCE, cvb0_sweeps
+    how = *sweeps, ESTIMATES.index(estimate), MOST_UPDATES, TOLERANCE, cvb0_sweeps
     scale = largest.astype(np.float32)
     counts = empty_counts(corpus, len(topic_word))
     tasks = ((block, scale, how) for block in document_blocks(corpus, rows, keys, word_topic, doc_topic_prior))

@@ -17,6 +17,7 @@ from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._models.base import BaseLDA
 from sklda._models.compound.model import document_prior
 from sklda._models.compound.results import mixtures_of
+from sklda._models.doc_topic_posterior import DocTopicPosterior
 from sklda._models.results import ChainAttributes
 
 # Why learn_priors="symmetric" is refused.
@@ -87,6 +88,39 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
         self._validate_params()
         corpus = self._new_corpus(X)
         return self._proportions(corpus, self._prior_of(corpus, collections), normalize)
+
+    def doc_topic_posterior(
+        self,
+        X: Counts,
+        *,
+        n_samples: int = 100,
+        topic_uncertainty: bool = False,
+        collections: ArrayLike | None = None,
+    ) -> DocTopicPosterior:
+        """Posterior of the topic proportions of documents: means, standard deviations and draws.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        n_samples : int, default=100
+            Number of draws. Intervals of 95% need 39 or more.
+        topic_uncertainty : bool, default=False
+            Whether the topics have a new draw from their posterior every ten draws. The mixtures are those
+            fitted in both cases.
+        collections : sequence of n_documents hashable labels, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        DocTopicPosterior
+            See `GibbsLDA.doc_topic_posterior`.
+        """
+        check_is_fitted(self)
+        collections = self._read_collections(X, collections)
+        self._validate_params()
+        corpus = self._new_corpus(X)
+        return self._posterior_of(corpus, self._prior_of(corpus, collections), n_samples, topic_uncertainty)
 
     def score_samples(self, X: Counts, *, collections: ArrayLike | None = None) -> np.ndarray:
         """Held-out log-likelihood of documents, log p(w_d | phi, gamma pi_j), by guided annealed importance sampling.

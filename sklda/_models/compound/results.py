@@ -123,6 +123,12 @@ class AscentResults(FitResults):
         parameters = state.doc_topic, state.topic_word_parameter
         return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
 
+    def draw_topic_word(self, n_draws, seed):
+        """Iterate over draws of phi."""
+        for i in range(n_draws):
+            parameters = (self.states[self.best].topic_word_parameter,)
+            yield draw_dirichlets(parameters, 1, np.random.default_rng(random.child(seed, i)))[0][0]
+
     def draw_doc_topic(self, n_draws, seed, topic_word):
         """Iterate over draws of theta."""
         for i in range(n_draws):

@@ -31,6 +31,7 @@ from sklda._models.covariates.coefficients import (
     continued,
     prior_of,
 )
+from sklda._models.doc_topic_posterior import DocTopicPosterior
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
 from sklda._models.parameters import shared
 from sklda._models.progress import with_callbacks
@@ -501,6 +502,34 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         self._validate_params()
         corpus = self._new_corpus(X)
         return self._proportions(corpus, self._prior_of(corpus, covariates), normalize)
+
+    def doc_topic_posterior(
+        self, X: Counts, *, n_samples: int = 100, topic_uncertainty: bool = False, covariates: Any = None
+    ) -> DocTopicPosterior:
+        """Posterior of the topic proportions of documents: means, standard deviations and draws.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_documents, n_features)
+            Word counts.
+        n_samples : int, default=100
+            Number of draws. Intervals of 95% need 39 or more.
+        topic_uncertainty : bool, default=False
+            Whether the topics have a new draw from their posterior every ten draws. The coefficients are those
+            fitted in both cases.
+        covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        DocTopicPosterior
+            See `GibbsLDA.doc_topic_posterior`.
+        """
+        check_is_fitted(self)
+        covariates = self._read_covariates(X, covariates)
+        self._validate_params()
+        corpus = self._new_corpus(X)
+        return self._posterior_of(corpus, self._prior_of(corpus, covariates), n_samples, topic_uncertainty)
 
     def score_samples(self, X: Counts, *, covariates: Any = None) -> np.ndarray:
         """Held-out log-likelihood of documents, log p(w_d | phi, alpha_d), by guided annealed importance sampling.

@@ -138,6 +138,14 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         n = len(self.label_topics_)
         return counts / n, priors / n
 
+    def _posterior_of(self, corpus, alpha, n_samples, topic_uncertainty):
+        if self.label_prior == "dependency":
+            raise ValueError(
+                "label_prior='dependency' has no fixed prior of the proportions, which doc_topic_posterior needs: fit "
+                "with another label_prior."
+            )
+        return super()._posterior_of(corpus, alpha, n_samples, topic_uncertainty)
+
     def _check_label_topics(self):
         if not hasattr(self, "label_topics_"):
             raise ValueError("label_prior='dependency' needs the topics of labels: fit again with this label_prior.")

@@ -436,7 +436,14 @@ class CollapsedVariationalLDA(BaseLDA):
                 "documents. Call fit."
             )
         sizes = self._used_tokens_ + self._doc_prior().sum()
+        parameters = self.doc_topic_ * sizes[:, None], self._topic_parameters()
+        return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
+
+    def _draw_topic_word(self, n_draws, seed):
+        for i in range(n_draws):
+            yield draw_dirichlets([self._topic_parameters()], 1, np.random.default_rng(random.child(seed, i)))[0][0]
+
+    def _topic_parameters(self):
         check_weights(components := self._components(), type(self).__name__)
         # A count that was set to zero since the fit is not a Dirichlet parameter.
-        parameters = self.doc_topic_ * sizes[:, None], np.maximum(components, SMALLEST)
-        return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
+        return np.maximum(components, SMALLEST)

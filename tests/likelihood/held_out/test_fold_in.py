@@ -62,8 +62,8 @@ def cvb0(words, phi, alpha, n_updates=200):
 @pytest.mark.parametrize("words, alpha", [each[:2] for each in EXACT])
 @pytest.mark.parametrize("n_sweeps, weight", [(1, 30.0), (12, 5.0)])
 def test_cvb0_counts_for_some_sweeps(words, alpha, n_sweeps, weight, monkeypatch):
-    monkeypatch.setattr("sklda._likelihood.held_out.fold_in._MOST_UPDATES", 200)
-    monkeypatch.setattr("sklda._likelihood.held_out.fold_in._TOLERANCE", 0.0)
+    monkeypatch.setattr("sklda._likelihood.held_out.fold_in.MOST_UPDATES", 200)
+    monkeypatch.setattr("sklda._likelihood.held_out.fold_in.TOLERANCE", 0.0)
     corpus, phi, prior = make_corpus([words], 4), PHI[: len(alpha)], alpha[None, :]
     found, sweeps = (fold_in(corpus, phi, prior, n_sweeps=n_sweeps, seed=1, cvb0_sweeps=w)[0] for w in (weight, 0))
     averaged = n_sweeps - n_sweeps // 3

@@ -1,0 +1,450 @@
+"""Effects of the shares of topics on an outcome: regression calibration, with errors that contain what words hide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from pandas import DataFrame
+from scipy.special import expit
+
+from sklda._core import random
+from sklda._core.arguments import check_choice, check_document_weights, check_level, real_numbers
+from sklda._core.composition import Basis, LinearModels, collinear
+from sklda._core.covariates import read_covariates
+from sklda._core.design import design_of
+from sklda._core.names import check_same_order
+from sklda._core.types import Data, Model, Seed, Values
+from sklda._core.warn import warn
+from sklda.inspection._effects import TopicSums, cluster_numbers, of_used, spans, warn_of_undetermined
+from sklda.inspection._parameters import described
+from sklda.inspection._share_moments import share_moments
+from sklda.metrics._models import Description
+
+# Newton's steps of a logistic regression, updates of the variance given the words, and changes of the log odds at which
+# these end.
+_MOST_STEPS, _MOST_UPDATES, _PRECISION = 50, 40, 1e-4
+# Columns that are nearer to the span of others, relative to their spread, differ by rounding to single precision.
+_NEAREST = 1e-6
+# The logistic function is nearly the normal distribution function with this scale: (16 sqrt(3) / (15 pi))^2.
+_PROBIT = (16 * np.sqrt(3) / (15 * np.pi)) ** 2
+
+
+@described
+def outcome_effects(
+    estimator: Model,
+    X: Data | None = None,
+    y: ArrayLike | None = None,
+    covariates: Any = None,
+    *,
+    model: Literal["linear", "logistic"] = "linear",
+    topics: Values | Mapping[str, Values] | None = None,
+    base: Values | str | int | None = None,
+    formula: str | None = None,
+    transformer: Any = None,
+    clusters: Any = None,
+    weights: ArrayLike | None = None,
+    level: float = 0.95,
+    n_words: int = 3,
+    random_state: Seed = None,
+) -> DataFrame:
+    """How an outcome depends on the shares of topics in documents, with errors that contain what the words do not say.
+
+    The outcome of a document is ``b . theta + g . x`` plus noise, where theta are the shares of its topics, and x its
+    covariates. Nobody knows theta. The regressors are its posterior means, because the outcome has the mean
+    ``b . E(theta | w) + g . x`` given the words w: this is regression calibration.
+
+    Parameters
+    ----------
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic_prior)
+        A fitted topic model with ``components_`` and ``doc_topic_prior_``, a pipeline or search that has one, or
+        arrays.
+    X : array-like, sparse matrix, or whatever a pipeline takes
+        Documents. If they are those of the fit, theta has the posterior of its chains. Otherwise it is drawn given
+        topics and `doc_topic_prior_`.
+    y : array-like of shape (n_documents,)
+        The outcome: numbers; with ``model="logistic"`` 0 and 1, or bool.
+    covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
+        Further explanatory variables, as for `topic_effects`.
+    model : {"linear", "logistic"}, default="linear"
+        ``"linear"``: least squares. ``"logistic"``: a logistic regression, whose effects are differences of log odds.
+        It corrects for the spread of theta given the words, by an approximation.
+    topics : sequence of int or str, or dict of {str: sequence of int or str}, default=None
+        Topics of the table, by number or name. None: all. A dict has a row for several topics together. The model has
+        the shares of all topics, whatever the table shows.
+    base : int, str, or sequence of int or str, default=None
+        The topic, or topics, with which each is compared. None: all others. Several topics have their mean shares.
+    formula, transformer
+        See `topic_effects`.
+    clusters : sequence of n_documents labels, default=None
+        The source, author or place of every document, if documents of one are not independent.
+    weights : array-like of shape (n_documents,), default=None
+        Weights of the documents, such as those of a survey. A document of weight 0 takes no part.
+    level : float, default=0.95
+        Probability of the intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for every topic, and one for every term of the covariates, with the columns
+
+        - ``topic`` and ``name``: the number of the topic, with its name or its words; for several topics the tuple of
+          their numbers, and their name. None and the term for covariates;
+        - ``base``: what it is compared with;
+        - ``estimate``: the change of the outcome if a document has this topic alone instead of the base. Divide by
+          ten for a change of ten percentage points. For covariates: if the term grows by one;
+        - ``standard_error``, and ``low`` and ``high``, the ends of the interval;
+        - ``t``, the estimate by its error, and ``p_value``, for no effect of this term;
+        - ``df``: degrees of freedom, the smallest if there are several chains or fits;
+        - ``found_in``: the number of chains or fits that have the topic, whose estimates count;
+        - ``topic_error``: the part of the standard error that is due to errors of topics and alpha;
+        - ``from_draws``: the estimate with draws of theta in place of its means. Draws do not know the outcome, so it
+          is too small. The distance shows how much short documents hide.
+
+    Raises
+    ------
+    ValueError
+        If there are not more documents than terms, a term is a combination of others, a value is missing, or an
+        argument is out of range.
+    TypeError
+        If the model is not a topic model, or an outcome is not a number.
+    ImportError
+        If a formula is given without formulaic.
+
+    Warns
+    -----
+    UserWarning
+        If an effect depends on one document or cluster alone.
+        If documents have no words, or the fit left them out: they do not count.
+        If the effect of a covariate probably has a part of the effects of topics, because the prior of the shares does
+        not know the covariate. The part that is expected is larger than the standard error.
+
+    See Also
+    --------
+    topic_effects : How shares of topics depend on covariates.
+    sklda.CovariateLDA : The model to use if covariates and topics go together.
+
+    Notes
+    -----
+    **What must be right.** The prior of theta must be that of the documents, given the covariates. A prior that is too
+    wide or too narrow gives means that are shrunk too little or too much, and effects that are too small or too large.
+    With covariates that go together with topics, the regressors must be E(theta | w, x): fit a `CovariateLDA` with
+    these covariates. Means that do not know them leave a part of the effects of topics to the covariates, and make
+    effects of topics smaller; less so in long documents. Effects of topics that the fit mixes are effects of the
+    mixture.
+
+    **Errors.** They are CR2 errors with Satterthwaite's degrees of freedom, as those of `topic_effects`. The distance
+    of theta from its mean is in the residuals. What documents have in common is added: the errors of topics, by the
+    draws of the chain, and that of a learnt alpha, by the information about it in the documents. Several chains, or
+    the fits of a `ConsensusTopics`, each have their estimate, and the result is the mixture of their t-distributions.
+
+    **Logistic regression.** The mean of a logistic function over a normal variable with variance v is nearly that of
+    its mean, divided by ``sqrt(1 + 0.346 v)``. Here v is the variance of the effects given the words of a document. The
+    probabilities have an error of at most 0.02 by this, if theta given the words is nearly normal.
+
+    References
+    ----------
+    Battaglia, Christensen, Hansen & Sacher (2024). Inference for regression with variables generated by AI or machine
+    learning. arXiv 2402.15585.
+
+    Carroll, Ruppert, Stefanski & Crainiceanu (2006). Measurement error in nonlinear models, chapter 4. Chapman & Hall.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.inspection import outcome_effects
+    >>> corpus = make_lda_corpus(200, 30, 2, doc_length=20, doc_topic_prior=0.5, random_state=0)
+    >>> y = 3 * corpus.doc_topic[:, 0] + np.random.default_rng(0).normal(size=200)
+    >>> lda = GibbsLDA(2, max_iter=200, random_state=0).fit(corpus.data)
+    >>> table = outcome_effects(lda, corpus.data, y, random_state=0)
+    >>> bool(table["low"].max() < 3 < table["high"].max())
+    True
+    """
+    check_choice(model, "model", ("linear", "logistic"))
+    level = check_level(level)
+    given = {"y": y, "covariates": covariates, "clusters": clusters, "weights": weights}
+    for name, values in given.items():
+        check_same_order(Description.of(estimator, X).X, values, name)
+    if y is None:
+        raise ValueError("y is None: give the outcome of each document.")
+    covariates = None if covariates is None else read_covariates(covariates)
+
+    def used_of(found):
+        if not len(found.used):
+            raise ValueError(f"{found.left_out} There is nothing to estimate effects from.")
+        used = found.used[check_document_weights(weights, "weights", found.n_documents)[found.used] > 0]
+        if not len(used):
+            raise ValueError("all weights of documents with words are 0: there is nothing to estimate effects from.")
+        return used
+
+    seed = random.seed_sequence(random_state)
+    found, moments = share_moments(estimator, X, used_of, seed)
+    used = used_of(found)
+    found.say_what_is_left_out()
+    outcome = _read_outcome(y, model, found.n_documents)[used]
+    if clusters is not None:
+        clusters = cluster_numbers(clusters, found, used)
+    if weights is not None:
+        weights = check_document_weights(weights, "weights", found.n_documents)[used]
+    terms, bases, matrix = ["intercept"], [""], np.ones((len(used), 1))
+    if covariates is not None:
+        covariates = of_used(covariates, found.n_documents, used)
+        design = design_of(covariates, len(used), formula, transformer)
+        terms, bases, matrix = design.terms, design.bases, design.matrix(covariates, len(used))
+    elif formula is not None or transformer is not None:
+        raise ValueError("formula and transformer belong to covariates: give these, too.")
+    rows = _Rows.of(found, topics, base, n_words)
+    fits = [_regression(each, matrix, terms, rows, outcome, model, clusters, weights) for each in moments]
+    return _table(fits, rows, moments, terms, bases, level, clusters is not None)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of the table that are topics, and what these are compared with: None for all others."""
+
+    shown: TopicSums
+    base: TopicSums | None
+    names: list[str]  # of all topics, for messages
+
+    @classmethod
+    def of(cls, found, topics, base, n_words):
+        names = found.labels(None, n_words)
+        if base is None:
+            return cls(TopicSums.of(found, topics, n_words), None, names)
+        against = TopicSums.of(found, {"base": base}, n_words)
+        own = against.members[0]
+        if topics is None:
+            topics = np.setdiff1d(np.arange(found.n_topics), own)
+            if not len(topics):
+                raise ValueError(f"base = {base!r} is all topics: there are none to compare with it.")
+        shown = TopicSums.of(found, topics, n_words)
+        if any(np.isin(each, own).any() for each in shown.members):
+            raise ValueError(f"base = {base!r} is among the topics that are compared with it.")
+        return cls(shown, against, names)
+
+    @property
+    def base_label(self):
+        return "all others" if self.base is None else ", ".join(self.names[k] for k in self.base.members[0])
+
+    def contrasts(self, known, shares):
+        """Differences of mixes of the known topics, (n_rows, n_groups): that of a row less that of its base.
+
+        A mix of several topics has them in proportion to their mean `shares`, of which those of the rest come last.
+        NaN: this fit does not have all topics that are needed.
+        """
+        place = np.cumsum(known) - 1
+        found = np.full((len(self.shown.members), len(shares)), np.nan)
+        for row, members in zip(found, self.shown.members, strict=True):
+            base = np.zeros(0, int) if self.base is None else self.base.members[0]
+            if not known[np.r_[members, base]].all():
+                continue
+            own = place[members]
+            others = np.setdiff1d(np.arange(len(shares)), own) if self.base is None else place[base]
+            if not len(others):
+                raise ValueError("a row of the table has all topics: there are no others to compare it with.")
+            row[:] = 0
+            row[own] = shares[own] / shares[own].sum()
+            row[others] -= shares[others] / shares[others].sum()
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """The regression under one chain or fit: topics first, then the terms of the covariates."""
+
+    models: LinearModels
+    topic_error: np.ndarray
+    from_draws: np.ndarray
+    taken: np.ndarray  # expected parts of the effects of topics in those of the terms, (n_terms,)
+
+
+def _regression(moments, matrix, terms, rows, outcome, model, clusters, weights):
+    groups, n_terms = moments.groups(), len(terms)
+    shares = moments.mean @ groups
+    shares /= shares.sum(axis=1, keepdims=True)
+    typical = np.average(shares, axis=0, weights=weights)
+    contrasts = rows.contrasts(moments.known(), typical)
+    # The shares sum up to one, so one column is left out.
+    kept = np.delete(np.arange(len(typical)), typical.argmax())
+    columns = np.column_stack([matrix, shares[:, kept]])
+    _check(columns, [*terms, *(f"share of {rows.names[k]}" for k in np.flatnonzero(moments.known())), "rest"], kept)
+    combinations = np.zeros((len(contrasts) + n_terms, columns.shape[1]))
+    unknown = np.isnan(contrasts).any(axis=1)
+    combinations[: len(contrasts), n_terms:] = contrasts[:, kept]
+    # Any that is determined: the result is not used.
+    combinations[: len(contrasts)][unknown] = np.eye(columns.shape[1])[0]
+    combinations[len(contrasts) :, :n_terms] = np.eye(n_terms)
+    # The outcome of a document with typical shares.
+    combinations[len(contrasts), n_terms:] = typical[kept]
+
+    def shares_of_topics(coefficients):
+        """Coefficients of the own topics; that of the column that was left out is zero."""
+        b = np.zeros(len(typical))
+        b[kept] = coefficients[n_terms:]
+        return groups @ b
+
+    if model == "linear":
+        coefficients = _least_squares(columns, outcome, weights)
+        scaled, response, factor = columns, outcome, np.ones(len(columns))
+    else:
+        coefficients, scale = _logistic(
+            columns, outcome, weights, lambda each: moments.variance_given_words(shares_of_topics(each))
+        )
+        # At the maximum, Newton's step is least squares of these with residuals of variance one.
+        mean = expit(scale * (columns @ coefficients))
+        spread = np.sqrt(mean * (1 - mean))
+        factor = spread * scale
+        scaled = factor[:, None] * columns
+        response = scaled @ coefficients + (outcome - mean) / spread
+    models = LinearModels.fit(scaled, [response[:, None]], combinations, clusters, weights)
+    forms = Basis.of(scaled, combinations, weights).forms() * factor
+    common, common_freedom = moments.common_variance(forms, shares_of_topics(coefficients))
+
+    b, taken = shares_of_topics(coefficients), np.zeros(n_terms)
+    if moments.groups_of_prior is None or not spans(moments.groups_of_prior, matrix):
+        # If means move with a covariate, theta moves more, by the part of its variance that the means do not have.
+        centre = moments.mean @ b
+        reliability = centre.var() / (centre.var() + moments.variance_given_words(b).mean())
+        taken = _least_squares(matrix, centre, weights) * (1 / max(reliability, 0.01) - 1)
+
+    found = []
+    for theta in moments.theta:
+        drawn = np.column_stack([matrix, (theta @ groups)[:, kept]])
+        own = _least_squares(drawn, outcome, weights) if model == "linear" else _logistic(drawn, outcome, weights)[0]
+        found.append(combinations @ own)
+    from_draws = np.mean(found, axis=0)
+
+    variances = models.scales[0, :, 0] ** 2
+    total = variances + common
+    freedom = total**2 / (variances**2 / models.freedom + common**2 / common_freedom)
+    scales, centres = np.sqrt(total), models.centres[0, :, 0].copy()
+    for values in (scales, centres, from_draws, common):
+        values[: len(unknown)][unknown] = np.nan
+    models = LinearModels(centres[None, :, None], scales[None, :, None], freedom[None], models.determined)
+    return _Fitted(models, np.sqrt(common), from_draws, taken)
+
+
+def _least_squares(columns, outcome, weights):
+    roots = np.ones(len(columns)) if weights is None else np.sqrt(weights / weights.mean())
+    return np.linalg.lstsq(roots[:, None] * columns, roots * outcome, rcond=None)[0]
+
+
+def _logistic(columns, outcome, weights, variance=None):
+    """Coefficients of a logistic regression, and what its linear predictor is multiplied by, (n_documents,).
+
+    ``variance(coefficients)`` is the variance of the linear predictor of each document. None: there is none.
+    """
+    weights = np.ones(len(columns)) if weights is None else weights / weights.mean()
+    coefficients, scale = np.zeros(columns.shape[1]), np.ones(len(columns))
+    for _ in range(_MOST_UPDATES):
+        before = coefficients
+        coefficients = _newton(scale[:, None] * columns, outcome, weights, before)
+        if variance is None or np.abs(columns @ (coefficients - before)).max() < _PRECISION:
+            return coefficients, scale
+        scale = 1 / np.sqrt(1 + _PROBIT * variance(coefficients))
+    raise ValueError(
+        "the outcomes are more certain than the words of the documents allow, so no effects explain them: the topics "
+        "or their prior do not fit these documents. Use longer documents, or model='linear'."
+    )
+
+
+def _newton(columns, outcome, weights, coefficients):
+    """The maximum of the likelihood of a logistic regression."""
+    for _ in range(_MOST_STEPS):
+        mean = expit(columns @ coefficients)
+        if ((mean > 0.5) == (outcome > 0.5)).all():
+            break
+        information = columns.T @ (columns * (weights * mean * (1 - mean))[:, None])
+        step = np.linalg.lstsq(information, columns.T @ (weights * (outcome - mean)), rcond=None)[0]
+        coefficients = coefficients + step
+        if np.abs(columns @ step).max() < _PRECISION**2:
+            return coefficients
+    raise ValueError(
+        "the logistic regression has no maximum: the regressors tell the two outcomes apart without error. Use fewer "
+        "terms or topics, or more documents."
+    )
+
+
+def _check(columns, names, kept):
+    """Refuse columns for which least squares has no single solution."""
+    n_documents, n_columns = columns.shape
+    names = names[: n_columns - len(kept)] + [names[n_columns - len(kept) + k] for k in kept]
+    if n_documents <= n_columns:
+        raise ValueError(
+            f"{n_documents} documents do not determine {n_columns} coefficients: use fewer topics or covariates."
+        )
+    j = collinear(columns)
+    if j is None:
+        spread = columns - columns.mean(axis=0)
+        spread = spread[:, varies] if not (varies := np.ptp(columns, axis=0) > 0).all() else spread
+        distances = np.abs(np.diagonal(np.linalg.qr(spread / np.sqrt((spread**2).sum(axis=0)), mode="r")))
+        if distances.min(initial=1) < _NEAREST:
+            j = int(np.flatnonzero(varies)[distances.argmin()])
+    if j is not None:
+        raise ValueError(
+            f"{names[j]!r} is a combination of the terms before it, so it has no effect of its own: leave out "
+            "covariates that are labels of the documents as the topics are, and merge topics with merge_topics."
+        )
+
+
+def _read_outcome(y, model, n_documents):
+    outcome = real_numbers(y, "y")
+    if outcome.shape == (n_documents, 1):
+        outcome = outcome[:, 0]
+    if outcome.shape != (n_documents,):
+        raise ValueError(f"y has shape {outcome.shape}; X has {n_documents} documents, so it must be ({n_documents},).")
+    if not np.isfinite(outcome).all():
+        d = int(np.argmax(~np.isfinite(outcome)))
+        raise ValueError(f"y[{d}] = {outcome[d]:g}: give documents whose outcome is known.")
+    if model == "logistic" and not np.isin(outcome, (0, 1)).all():
+        d = int(np.argmax(~np.isin(outcome, (0, 1))))
+        raise ValueError(f"y[{d}] = {outcome[d]:g}: outcomes of a logistic regression are 0 and 1.")
+    if model == "logistic" and np.ptp(outcome) == 0:
+        raise ValueError(f"y is {outcome[0]:g} for all documents: there is nothing to explain.")
+    return outcome
+
+
+def _table(fits, rows, moments, terms, bases, level, has_clusters):
+    models = LinearModels.together([each.models for each in fits])
+    warn_of_undetermined(models.determined, "cluster" if has_clusters else "document")
+    estimate, error, low, high, p_value = (each[:, 0] for each in models.summary(level))
+    topic_error, from_draws = (_mean([getattr(each, name) for each in fits]) for name in ("topic_error", "from_draws"))
+    has_topics = np.array([each.known() for each in moments])
+    taken = np.mean([each.taken for each in fits], axis=0)
+    for term, part, own in zip(terms[1:], taken[1:], error[-len(terms) :][1:], strict=True):
+        if abs(part) > own:
+            warn(
+                f"{term!r} goes together with the topics, and the prior of their shares does not know it: its effect "
+                f"has about {part:.2g} of the effects of topics, with a standard error of {own:.2g}. Fit a "
+                "CovariateLDA with these covariates."
+            )
+    return DataFrame(
+        {
+            "topic": [*rows.shown.numbers, *[None] * len(terms)],
+            "name": [*rows.shown.labels, *terms],
+            "base": [*[rows.base_label] * len(rows.shown.numbers), *bases],
+            "estimate": estimate,
+            "standard_error": error,
+            "low": low,
+            "high": high,
+            "t": estimate / error,
+            "p_value": p_value,
+            "df": np.fmin.reduce(np.where(np.isnan(models.scales[:, :, 0]), np.nan, models.freedom)),
+            "found_in": [*rows.shown.found_in(has_topics), *[len(fits)] * len(terms)],
+            "topic_error": topic_error,
+            "from_draws": from_draws,
+        }
+    )
+
+
+def _mean(values):
+    """Means over chains or fits that have the topic; NaN if none has."""
+    values = np.array(values)
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.where(known, values, 0).sum(axis=0) / known.sum(axis=0)

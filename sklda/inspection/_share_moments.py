@@ -1,0 +1,209 @@
+"""Shares of topics in documents under a fit: posterior means and draws, and errors that documents have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import digamma
+
+from sklda._core import random
+from sklda._core.priors import SMALLEST
+from sklda._likelihood.held_out.proportion_draws import draw_proportions
+from sklda._models.base import BaseLDA
+from sklda._models.consensus.estimator import ConsensusTopics
+from sklda._models.empirical_bayes.estimator import EmpiricalBayesLDA
+from sklda._models.gibbs import GibbsLDA
+from sklda._models.results import ChainResults
+from sklda._sampling.draws import FEWEST_EFFECTIVE, at_draws, effective_number
+from sklda.inspection._view import View, view
+from sklda.metrics._models import Description, corpus_and_model, inner_model, topics_with_words
+
+# Draws of the topics for documents that the model was not fitted to, and of theta given each.
+_TOPIC_DRAWS, _DRAWS_EACH = 8, 5
+
+
+@dataclass(frozen=True, eq=False)
+class LearntPrior:
+    """An alpha that was learnt, and how the shares of documents depend on it.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_documents, n_numbers)
+        Derivatives of log p(w_d | alpha): E(log theta_j | w) - E(log theta_j). Their squares sum up to the information.
+    logs : ndarray of shape (n_draws, n_documents, n_own), float32
+        E(log theta | z).
+    sizes : ndarray of shape (n_documents,)
+        Tokens plus the sum of alpha.
+    is_symmetric : bool
+        Whether it was learnt as one number.
+    """
+
+    scores: np.ndarray
+    logs: np.ndarray
+    sizes: np.ndarray
+    is_symmetric: bool
+
+    @classmethod
+    def of(cls, alpha, given, sizes):
+        """`given` are E(theta | z), as in `ShareMoments`."""
+        logs = np.array(
+            [digamma(np.maximum(own * sizes[:, None], SMALLEST)) - digamma(sizes)[:, None] for own in given], np.float32
+        )
+        scores = logs.mean(axis=0, dtype=np.float64) - (digamma(alpha) - digamma(alpha.sum()))
+        is_symmetric = np.ptp(alpha) == 0
+        return cls(scores.sum(axis=1, keepdims=True) if is_symmetric else scores, logs, sizes, is_symmetric)
+
+    def variance(self, forms, given, b):
+        """Variances of linear forms of b . E(theta | w) due to the error of alpha, (n_forms,).
+
+        The derivative of E(theta | w) with respect to alpha_j is Cov(theta, log theta_j | w): the mean of the
+        covariance given z, (b_j - b . E(theta | z)) / size, and the covariance of the means.
+        """
+        centres = given @ b
+        n = len(centres)
+        moved = (b - centres.mean(axis=0)[:, None]) / self.sizes[:, None]
+        if n > 1:
+            moved += np.einsum("id,idj->dj", centres - centres.mean(axis=0), self.logs) / (n - 1)
+        moved = forms @ (moved.sum(axis=1, keepdims=True) if self.is_symmetric else moved)
+        inverse = np.linalg.pinv(self.scores.T @ self.scores, hermitian=True)
+        return ((moved @ inverse) * moved).sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class ShareMoments:
+    """Shares of topics in documents under one chain or fit.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_documents, n_own)
+        E(theta | all words).
+    given : ndarray of shape (n_draws, n_documents, n_own), float32
+        E(theta | z) for draws of z, or E(theta | w, phi) for draws of phi. One draw: the topics are known.
+    theta : ndarray of shape (n_theta_draws, n_documents, n_own), float32
+        Draws of theta.
+    columns : ndarray of shape (n_own, n_topics), bool
+        Which own topics are in which of the topics that are shown. Own topics that are in none are a rest.
+    prior : LearntPrior or None
+    groups_of_prior : ndarray of shape (n_documents, n_groups) or None
+        Columns of a linear model of the shares that are in their prior.
+    """
+
+    mean: np.ndarray
+    given: np.ndarray
+    theta: np.ndarray
+    columns: np.ndarray
+    prior: LearntPrior | None = None
+    groups_of_prior: np.ndarray | None = None
+
+    def known(self) -> np.ndarray:
+        """Which topics this fit has, (n_topics,) bool."""
+        return np.asarray(self.columns.any(axis=0))
+
+    def groups(self) -> np.ndarray:
+        """(n_own, n_groups): the own topics of each known topic, and of the rest if there is one."""
+        rest = ~self.columns.any(axis=1)
+        own = self.columns[:, self.known()]
+        return np.column_stack([own, rest] if rest.any() else [own]).astype(float)
+
+    def variance_given_words(self, b: np.ndarray) -> np.ndarray:
+        """Var(b . theta | w) of each document, (n_documents,)."""
+        return (self.theta @ b).var(axis=0, ddof=1)
+
+    def common_variance(self, forms: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, float]:
+        """Variances of linear forms of b . E(theta | w) by errors that documents have in common, (n_forms,).
+
+        Draws of z change a form for two reasons. The changes of documents are independent given the topics, and these
+        are in the residuals of a regression anyway. The rest is due to the topics. The mean over the draws has such an
+        error, too. The error of alpha is added. The second result is the degrees of freedom.
+        """
+        apart = self.given @ b
+        apart -= apart.mean(axis=0)
+        found, n = np.zeros(len(forms)), np.inf
+        if len(apart) > 1:
+            together = apart @ forms.T
+            n = max(effective_number(together), FEWEST_EFFECTIVE)
+            alone = forms**2 @ apart.var(axis=0)
+            found = np.maximum(together.var(axis=0) - alone, 0) * (n + 1) / (n - 1)
+        return found if self.prior is None else found + self.prior.variance(forms, self.given, b), n - 1
+
+
+def share_moments(model: Any, X: Any, used_of: Any, seed: np.random.SeedSequence) -> tuple[View, list[ShareMoments]]:
+    """The view of the documents, and `ShareMoments` of each chain or fit for the documents ``used_of(view)``."""
+    described = Description.of(model, X)
+    if described.X is None:
+        raise ValueError("outcome_effects needs the documents to which the outcomes belong: give X.")
+    if isinstance(described.estimator, tuple):
+        corpus, phi, alpha = corpus_and_model(X, model)
+        found = view(replace(described, estimator=(phi, np.ones((corpus.n_documents, len(phi))))))
+        return found, [_of_new(corpus, phi, alpha, None, np.eye(len(phi), dtype=bool), used_of(found), seed)]
+    found = view(described)
+    used = used_of(found)
+    inner, X = inner_model(described.estimator, described.X)
+    if not isinstance(inner, ConsensusTopics):
+        return found, _of_fit(inner, X, found, described.collections, used, seed)
+    moments = []
+    for f, fit in enumerate(inner.estimators_):
+        members = np.zeros((len(fit.components_), inner.n_components_), bool)
+        for c, pairs in enumerate(inner.members_):
+            members[pairs[pairs[:, 0] == f, 1], c] = True
+        own_view = view(fit, X)
+        for each in _of_fit(fit, X, own_view, None, used, random.child(seed, f)):
+            # A chain has a common topic if it has all topics of the fit that are in it.
+            lacks = (members & ~each.columns.any(axis=1)[:, None]).any(axis=0)
+            moments.append(replace(each, columns=members & ~lacks))
+    return found, moments
+
+
+def _of_fit(inner, X, found, collections, used, seed):
+    has_words = topics_with_words(inner, inner.components_)
+    if found.is_training and isinstance(getattr(inner, "_results_", None), ChainResults):
+        return _of_chains(inner, has_words, used, seed)
+    if isinstance(inner, BaseLDA) and found.is_training:
+        corpus, phi, alpha = found.corpus, found.topic_word, np.maximum(found.alpha, SMALLEST)
+    else:
+        corpus, phi, alpha = corpus_and_model(X, inner, collections)
+    topics = inner._draw_topic_word if isinstance(inner, BaseLDA) else None
+    return [_of_new(corpus, phi, alpha, topics, np.diag(has_words), used, seed)]
+
+
+def _of_chains(fitted, has_words, used, seed):
+    """`ShareMoments` of each chain, whose topics are in the order of the kept one."""
+    results, has_topics = fitted._results_, fitted._has_topics()
+    learns_alpha = isinstance(fitted, (GibbsLDA, EmpiricalBayesLDA)) and fitted.doc_topic_prior is None
+    learns_alpha &= getattr(fitted, "learn_priors", True) is not False
+    groups = fitted._known_groups()
+    groups = None if groups is None else groups[used]
+    found = []
+    for c, order in enumerate(results.orders):
+        means = results.means[c]
+        draws = results.draws[c].last(len(means.topic_shares))
+        mean = fitted.doc_topic_ if c == results.best else means.doc_topic
+        rng = np.random.default_rng(random.child(seed, c))
+        shape = len(draws), len(used), len(order)
+        given, theta = np.empty(shape, np.float32), np.empty(shape, np.float32)
+        for i, chain in enumerate(at_draws(results.corpus, draws, len(draws))):
+            parameters = chain.priors.add_doc(chain.doc_topic_counts())[used][:, order]
+            sizes = parameters.sum(axis=1)
+            given[i] = parameters / sizes[:, None]
+            theta[i] = np.exp(random.log_dirichlet(rng, np.maximum(parameters, SMALLEST)))
+        prior = LearntPrior.of(draws.priors.doc[0, order], given, sizes) if learns_alpha else None
+        mean = mean[used][:, order].astype(np.float64)
+        found.append(ShareMoments(mean, given, theta, np.diag(has_topics[c] & has_words), prior, groups))
+    return found
+
+
+def _of_new(corpus, phi, alpha, topics, columns, used, seed):
+    """`ShareMoments` of documents that the chains of the model do not have. `topics` iterates over draws of phi."""
+    corpus, alpha = corpus.take(used), alpha[used] if len(alpha) > 1 else alpha
+    drawn = [phi] if topics is None else topics(_TOPIC_DRAWS, random.child(seed, 0))
+    n_each = _TOPIC_DRAWS * _DRAWS_EACH if topics is None else _DRAWS_EACH
+    given, theta = [], []
+    for i, own in enumerate(drawn):
+        draws = np.empty((n_each, corpus.n_documents, len(phi)), np.float32)
+        moments = draw_proportions(corpus, own, alpha, draws, seed=random.key(random.child(seed, 1, i)))
+        given.append(moments.mean().astype(np.float32))
+        theta.append(draws)
+    mean = np.mean(given, axis=0, dtype=np.float64)
+    return ShareMoments(mean, np.array(given), np.concatenate(theta), columns)

@@ -1,0 +1,309 @@
+"""Effects of topics on an outcome: exact regressors, errors, and bad arguments."""
+
+import numpy as np
+import pandas
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit
+from scipy.stats import binomtest
+from sklearn.linear_model import LinearRegression
+
+from sklda import HDPLDA, CompoundLDA, ConsensusTopics, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, merge_topics
+from sklda._core.composition import LinearModels
+from sklda.datasets import make_lda_corpus
+from sklda.inspection import describe, outcome_effects
+from sklda.inspection._share_moments import LearntPrior, ShareMoments
+
+K, V, D = 3, 30, 200
+CORPUS = make_lda_corpus(D, V, K, doc_length=25, doc_topic_prior=[0.8, 0.4, 0.3], topic_word_prior=0.2, random_state=0)
+X = CORPUS.data.toarray()
+B = np.array([0.0, 2.0, -1.0])
+RNG = np.random.default_rng(0)
+NUMBER = RNG.standard_normal(D)
+Y = CORPUS.doc_topic @ B + 0.5 * NUMBER + 0.5 * RNG.standard_normal(D)
+LDA = GibbsLDA(K, max_iter=300, random_state=0).fit(X)
+COLUMNS = ["estimate", "standard_error", "low", "high", "t", "p_value", "df", "topic_error", "from_draws"]
+ALARM = 1e-5
+
+
+def named(lda):
+    return describe(lda, feature_names=[f"w{v}" for v in range(V)])
+
+
+def effects(lda=None, documents=X, y=Y, covariates=None, **options):
+    return outcome_effects(named(LDA if lda is None else lda), documents, y, covariates, random_state=0, **options)
+
+
+def place(lda, k):
+    """The topic of a fit that is nearest to a true one."""
+    return int((np.sqrt(CORPUS.topic_word[k]) @ np.sqrt(lda.topic_word_).T).argmax())
+
+
+def test_estimates_are_least_squares_on_posterior_means():
+    table = effects(covariates=NUMBER)
+    fit = LinearRegression().fit(np.column_stack([LDA.doc_topic_[:, 1:], NUMBER]), Y)
+    b = np.r_[0, fit.coef_[: K - 1]]
+    shares = LDA.doc_topic_.mean(axis=0)
+    others = [b[k] - np.delete(shares, k) @ np.delete(b, k) / np.delete(shares, k).sum() for k in range(K)]
+    assert_allclose(table["estimate"][:K], others, rtol=1e-4)
+    assert_allclose(table["estimate"][K:], [fit.intercept_ + shares @ b, fit.coef_[-1]], rtol=1e-4)
+    assert table["topic"][:K].tolist() == [0, 1, 2]
+    assert table["topic"][K:].isna().all()
+    assert table["name"][K:].tolist() == ["intercept", "x0"]
+    assert table["found_in"].tolist() == [1] * 5
+    against = effects(covariates=NUMBER, base=0)
+    assert_allclose(against["estimate"][: K - 1], b[1:], rtol=1e-4)
+    assert against["topic"][: K - 1].tolist() == [1, 2]
+    assert set(against["base"][: K - 1]) == {table["name"][0]}
+
+
+def test_the_effects_are_found_and_draws_make_them_smaller():
+    table = effects(covariates=NUMBER, topics=[place(LDA, 1)], base=place(LDA, 0))
+    assert table["low"][0] < 2 < table["high"][0]
+    assert abs(table["estimate"][0] - 2) < 4 * table["standard_error"][0] < 2
+    assert table["from_draws"][0] < 0.95 * table["estimate"][0]
+    assert table["p_value"][0] < 1e-6
+    assert_allclose(table["estimate"] / table["standard_error"], table["t"])
+    assert 0 < table["topic_error"][0] < 0.5 * table["standard_error"][0]
+
+
+def test_several_topics_have_the_mean_of_their_effects():
+    table = effects(topics={"both": [0, 1], "last": 2})
+    alone = effects()
+    assert_allclose(table["estimate"][0], -table["estimate"][1])
+    assert_allclose(table["estimate"][1], alone["estimate"][2])
+    assert table["topic"][:2].tolist() == [(0, 1), (2,)]
+    assert table["name"][:2].tolist() == ["both", "last"]
+
+
+def test_weights_are_those_of_least_squares():
+    weights = np.random.default_rng(1).gamma(1, size=D)
+    table = effects(weights=weights, base=0)
+    fit = LinearRegression().fit(LDA.doc_topic_[:, 1:], Y, sample_weight=weights)
+    assert_allclose(table["estimate"][: K - 1], fit.coef_, rtol=1e-4)
+    pandas.testing.assert_frame_equal(effects(weights=1e3 * weights, base=0)[COLUMNS], table[COLUMNS])
+    kept = NUMBER > -1
+    zero = effects(weights=kept.astype(float), base=0)
+    own = LinearRegression().fit(LDA.doc_topic_[kept, 1:], Y[kept])
+    assert_allclose(zero["estimate"][: K - 1], own.coef_, rtol=1e-4)
+
+
+def test_errors_of_clusters_are_those_of_so_many_sources():
+    clusters = np.arange(D) // 20
+    shared = np.random.default_rng(2).standard_normal(10)[clusters]
+    rating = (clusters % 2).astype(float)
+    apart, alone = (effects(y=Y + shared, covariates=rating, clusters=each) for each in (clusters, None))
+    assert apart["estimate"].tolist() == alone["estimate"].tolist()
+    assert apart["standard_error"].iloc[-1] > 1.5 * alone["standard_error"].iloc[-1]
+    assert apart["df"].iloc[-1] < 9
+
+
+def test_every_kind_of_model():
+    groups = np.arange(D) % 2
+    fits = {
+        "chains": GibbsLDA(K, max_iter=100, n_chains=3, random_state=0).fit(X),
+        "given priors": GibbsLDA(K, max_iter=100, doc_topic_prior=0.5, topic_word_prior=0.2, random_state=0).fit(X),
+        "symmetric": GibbsLDA(K, max_iter=100, learn_priors="symmetric", random_state=0).fit(X),
+        "compound": CompoundLDA(K, max_iter=100, random_state=0).fit(X, collections=groups),
+        "variational": CompoundLDA(K, method="variational", max_iter=20, random_state=0).fit(X, collections=groups),
+        "EM": EmpiricalBayesLDA(K, method="gibbs_em", max_iter=100, random_state=0).fit(X),
+        "consensus": ConsensusTopics(GibbsLDA(K, max_iter=100), n_fits=3, random_state=0).fit(X),
+    }
+    for name, lda in fits.items():
+        table = effects(lda)
+        found = table["estimate"][: len(table) - 1]
+        assert len(found) >= 2, name
+        assert np.isfinite(table[COLUMNS].to_numpy(float)).all(), name
+        assert (table["low"] < table["estimate"]).all() and (table["estimate"] < table["high"]).all(), name
+    assert effects(fits["chains"])["found_in"].tolist() == [3] * 4
+    assert effects(fits["consensus"])["found_in"].iloc[-1] == 3
+    assert (effects(fits["given priors"])["topic_error"] <= effects(fits["symmetric"])["topic_error"].max() * 5).all()
+    merged = effects(merge_topics(LDA, [[0, 1]]))
+    assert len(merged) == 3
+
+
+def test_topics_without_words_are_a_rest():
+    table = effects(HDPLDA(15, max_iter=60, random_state=0).fit(X))
+    assert table["estimate"].isna().sum() > 0
+    assert table["found_in"][table["estimate"].isna()].tolist() == [0] * int(table["estimate"].isna().sum())
+
+
+def test_documents_that_are_not_those_of_the_fit_have_draws_of_their_own():
+    new = make_lda_corpus(
+        300, V, K, doc_length=25, doc_topic_prior=[0.8, 0.4, 0.3], topic_word_prior=0.2, random_state=1
+    )
+    rng = np.random.default_rng(1)
+    documents = np.array([rng.multinomial(25, p / p.sum()) for p in new.doc_topic @ CORPUS.topic_word])
+    y = new.doc_topic @ B + 0.3 * rng.standard_normal(300)
+    table = effects(documents=documents, y=y, topics=[place(LDA, 1)], base=place(LDA, 0))
+    assert abs(table["estimate"][0] - 2) < 4 * table["standard_error"][0] < 2
+    assert table["topic_error"][0] > 0
+    known = outcome_effects(
+        describe((CORPUS.topic_word, np.array([0.8, 0.4, 0.3])), feature_names=[f"w{v}" for v in range(V)]),
+        documents,
+        y,
+        topics=[1],
+        base=0,
+        random_state=0,
+    )
+    assert abs(known["estimate"][0] - 2) < 4 * known["standard_error"][0]
+    assert known["topic_error"][0] == 0
+
+
+def simulated(seed, means):
+    """Estimate and interval with known topics of short documents, for the posterior means or another regressor."""
+    rng = np.random.default_rng(seed)
+    alpha, phi = np.array([0.6, 0.3, 0.4]), CORPUS.topic_word
+    theta = rng.dirichlet(alpha, 150)
+    documents = np.array([rng.multinomial(6, p / p.sum()) for p in theta @ phi])
+    y = 3 * theta[:, 1] + 0.5 * rng.standard_normal(150)
+    if means:
+        model = describe((phi, alpha), feature_names=[f"w{v}" for v in range(V)])
+        table = outcome_effects(model, documents, y, topics=[1], base=[0, 2], random_state=seed)
+        return table["estimate"][0], table["low"][0], table["high"][0], table["from_draws"][0]
+    # Shares of words by their most probable topics, as if they were the shares of topics.
+    shares = documents @ (phi / phi.sum(axis=0)).T / 6
+    found = LinearModels.fit(np.column_stack([np.ones(150), shares[:, 1:]]), [y[:, None]], np.array([[0, 1.0, 0]]))
+    estimate, _, low, high, _ = (float(each[0, 0]) for each in found.summary(0.95))
+    return estimate, low, high, np.nan
+
+
+@pytest.mark.mutation("test_other_regressors_miss_the_truth")
+def test_intervals_contain_the_truth():
+    """Documents of six words, in which the topics explain 0.8 of the outcome. The bias is below 0.05 of the effect."""
+    estimate, low, high, drawn = np.array([simulated(seed, True) for seed in range(150)]).T
+    inside = (low < 3) & (high > 3)
+    assert binomtest(int(inside.sum()), len(inside), 0.95).pvalue > ALARM
+    assert abs(estimate.mean() - 3) < 0.15
+    # Draws that do not know the outcome are what a plug-in of draws has.
+    assert drawn.mean() < 2.4
+
+
+def test_other_regressors_miss_the_truth():
+    _, low, high, _ = np.array([simulated(seed, False) for seed in range(150)]).T
+    inside = (low < 3) & (high > 3)
+    assert binomtest(int(inside.sum()), len(inside), 0.95).pvalue < ALARM
+
+
+def test_logistic_effects_without_spread_are_those_of_the_maximum():
+    """Long documents of known topics, in which the words say everything."""
+    rng = np.random.default_rng(0)
+    theta = rng.dirichlet([1, 1, 1], 800)
+    documents = np.round(1e4 * theta).astype(int)
+    y = rng.random(800) < expit(theta @ [0, 2, -2] - 0.3)
+    phi = np.eye(3)
+    model = describe((phi, np.ones(3)), feature_names=["a", "b", "c"])
+    table = outcome_effects(model, documents, y, model="logistic", base=0, random_state=0)
+    columns, b = np.column_stack([np.ones(800), theta[:, 1:]]), np.zeros(3)
+    for _ in range(30):
+        mean = expit(columns @ b)
+        b += np.linalg.solve(columns.T @ (columns * (mean * (1 - mean))[:, None]), columns.T @ (y - mean))
+    assert_allclose(table["estimate"][:2], b[1:], rtol=0.01)
+    errors = np.sqrt(np.diag(np.linalg.inv(columns.T @ (columns * (mean * (1 - mean))[:, None]))))
+    assert_allclose(table["standard_error"][:2], errors[1:], rtol=0.1)
+
+
+def test_logistic_effects_know_what_short_documents_hide():
+    """Twice the effect of a naive regression on means would be wrong by more than these bounds."""
+    rng = np.random.default_rng(0)
+    phi, alpha = np.array([[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]]), np.array([0.7, 0.5])
+    theta = rng.dirichlet(alpha, 6000)
+    documents = np.array([rng.multinomial(5, p) for p in theta @ phi])
+    y = rng.random(6000) < expit(6 * theta[:, 1] - 2)
+    model = describe((phi, alpha), feature_names=["a", "b", "c"])
+    table = outcome_effects(model, documents, y, model="logistic", topics=[1], random_state=0)
+    assert abs(table["estimate"][0] - 6) < 0.08 * 6 + 4 * table["standard_error"][0]
+    assert table["low"][0] > 5
+    assert table["from_draws"][0] < 0.6 * 6
+
+
+def test_the_error_of_alpha_is_that_of_other_alphas():
+    """One word a topic, so n_dk are known: the means for other alphas are closed forms."""
+    rng = np.random.default_rng(0)
+    counts, alpha = rng.multinomial(8, [0.5, 0.3, 0.2], 400), np.array([0.7, 0.4, 0.3])
+    sizes = counts.sum(axis=1) + alpha.sum()
+    given = ((counts + alpha) / sizes[:, None]).astype(np.float32)[None]
+    b, forms = np.array([0.0, 2.0, -1.0]), rng.standard_normal((2, 400)) / 400
+    prior = LearntPrior.of(alpha, given, sizes)
+
+    def slopes(other):
+        return forms @ ((counts + other) @ b / (counts + other).sum(axis=1))
+
+    step = 1e-5
+    gradient = np.array([(slopes(alpha + step * e) - slopes(alpha - step * e)) / (2 * step) for e in np.eye(3)]).T
+    inverse = np.linalg.inv(prior.scores.T @ prior.scores)
+    assert_allclose(prior.variance(forms, given, b), np.einsum("cj,jk,ck->c", gradient, inverse, gradient), rtol=1e-3)
+
+
+def test_errors_of_topics_are_what_documents_have_in_common():
+    """Draws that shift all documents alike, beside ones that are independent."""
+    rng = np.random.default_rng(0)
+    given = np.full((4000, 50, 2), 0.5)
+    given[:, :, 0] += 0.01 * rng.standard_normal((4000, 1)) + 0.1 * rng.standard_normal((4000, 50))
+    given[:, :, 1] = 1 - given[:, :, 0]
+    moments = ShareMoments(given.mean(axis=0), given, given, np.eye(2, dtype=bool))
+    forms = np.full((1, 50), 1 / 50)
+    found, freedom = moments.common_variance(forms, np.array([1.0, 0.0]))
+    assert_allclose(found, 1e-4, rtol=0.3)
+    assert freedom > 1000
+    # Draws that depend on each other count as fewer, and say less of the spread.
+    few = ShareMoments(moments.mean, given[:15], given, np.eye(2, dtype=bool))
+    assert 4 <= few.common_variance(forms, np.array([1.0, 0.0]))[1] <= 14
+
+
+def test_a_covariate_that_the_prior_does_not_know_gets_a_warning():
+    """Documents of eight words; the covariate moves the shares."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(600)
+    alpha = np.array([0.6, 0.3, 0.4]) * np.exp(np.outer(x, [0.8, -0.8, 0]))
+    theta = np.array([rng.dirichlet(each) for each in alpha])
+    documents = np.array([rng.multinomial(8, p / p.sum()) for p in theta @ CORPUS.topic_word])
+    y = 3 * theta[:, 1] + 0.5 * rng.standard_normal(600)
+    plain = GibbsLDA(K, max_iter=200, random_state=0).fit(documents)
+    with pytest.warns(UserWarning, match=r"'x0' goes together with the topics.*Fit a CovariateLDA"):
+        table = effects(plain, documents, y, x)
+    assert table["high"].iloc[-1] < 0
+    known = CovariateLDA(K, max_iter=200, random_state=0).fit(documents, covariates=x)
+    table = effects(known, documents, y, x)
+    assert abs(table["estimate"].iloc[-1]) < 3 * table["standard_error"].iloc[-1]
+    # Without such a connection there is none.
+    effects(plain, documents, y, rng.standard_normal(600))
+
+
+def test_the_same_seed_gives_the_same_table():
+    pandas.testing.assert_frame_equal(effects(), effects())
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"y": None}, ValueError, "y is None: give the outcome of each document"),
+        ({"y": Y[:5]}, ValueError, r"y has shape \(5,\); X has 200 documents"),
+        ({"y": np.where(np.arange(D) == 7, np.nan, Y)}, ValueError, r"y\[7\] = nan"),
+        ({"y": ["good"] * D}, TypeError, "y must hold real numbers"),
+        ({"model": "probit"}, ValueError, "model must be one of"),
+        ({"model": "logistic"}, ValueError, "outcomes of a logistic regression are 0 and 1"),
+        ({"model": "logistic", "y": np.ones(D)}, ValueError, "y is 1 for all documents"),
+        ({"model": "logistic", "y": LDA.doc_topic_[:, 0] > 0.4}, ValueError, "tell the two outcomes apart"),
+        ({"base": [0, 1, 2]}, ValueError, "is all topics"),
+        ({"base": 0, "topics": [0, 1]}, ValueError, "base = 0 is among the topics"),
+        ({"base": 5}, ValueError, "topics must be numbers from 0 to 2"),
+        ({"topics": {"all": [0, 1, 2]}}, ValueError, "has all topics"),
+        ({"formula": "x0"}, ValueError, "belong to covariates"),
+        ({"level": 0}, ValueError, "level must lie between 0 and 1"),
+        ({"weights": np.zeros(D)}, ValueError, "all weights of documents with words are 0"),
+        ({"weights": np.arange(D) < 3}, ValueError, "3 documents do not determine 3 coefficients"),
+        ({"covariates": LDA.doc_topic_[:, 0]}, ValueError, "is a combination of the terms before it"),
+        ({"clusters": np.zeros(D)}, ValueError, "one label for all documents"),
+    ],
+)
+def test_bad_arguments(options, error, message):
+    with pytest.raises(error, match=message):
+        effects(**options)
+
+
+def test_bad_models():
+    with pytest.raises(ValueError, match="give X"):
+        outcome_effects(LDA, None, Y)
+    with pytest.raises(TypeError, match="exchanged"):
+        outcome_effects(X, LDA, Y)
