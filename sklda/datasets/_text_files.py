@@ -89,7 +89,7 @@ def read_texts(
     Raises
     ------
     ValueError
-        If there is no such folder, no file fits the pattern, or a file is not text in this encoding.
+        If there is no such folder, no file fits the pattern, or a file is not a text in this encoding.
     TypeError
         If `chunk` is not an integer.
 
@@ -213,13 +213,13 @@ def _read(path: Path, encoding: str | None) -> tuple[str, str]:
             continue
         if "\0" in text:
             raise ValueError(
-                f"{path} has zero characters, so it is not text, or in another encoding: take it out of the folder, "
+                f"{path} has zero characters, so it is not a text, or in another encoding: take it out of the folder, "
                 "or give its encoding, such as encoding='utf-16'."
             )
         return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), candidate
     raise ValueError(
-        f"{path} is not text in {' or '.join(candidates)} ({fault}): take it out of the folder, or give its encoding, "
-        "as in encoding='cp437'."
+        f"{path} is not a text in {' or '.join(candidates)} ({fault}): take it out of the folder, or give its "
+        "encoding, as in encoding='cp437'."
     )
 
 

@@ -209,6 +209,8 @@ def _tables(draw, session, model, X, refuse, K):
     session.call(inspection.similarity_table, model)
     effects = {"n_draws": draw.pick([1, 3]), "topics": draw.pick([None, [0]])}
     session.call(inspection.topic_effects, model, X.given, draw.covariates(D), refuse=refuse, **effects)
+    outcome, kind = draw.rng.integers(0, 2, D), draw.pick(["linear", "logistic"])
+    session.call(inspection.outcome_effects, model, X.given, outcome, refuse=refuse, model=kind)
     if draw.chance(0.3):
         show = inspection.TopicEffectsDisplay.from_estimator
         session.call(show, model, X.given, draw.covariates(D), refuse=refuse, **effects)

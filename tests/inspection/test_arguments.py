@@ -64,6 +64,7 @@ FIRST = {
 MORE = {
     "compare_topic_counts": ["n_components"],
     "group_words": ["groups"],
+    "outcome_effects": ["y", "covariates"],
     "topic_effects": ["covariates"],
     "TopicEffectsDisplay.from_estimator": ["covariates"],
     "topics_over_time": ["dates"],
