@@ -18,9 +18,9 @@ from sklda._models.topic_names import distinct, topic_names
 from sklda.metrics._models import Description, unwrap, words_of
 
 LEARN = "learn"
-# The first value of a learnt weight, as a share of the tokens of a topic of mean size. Of five values from .001 to .3 in
-# benchmarks/bench_known_topics.py, .3 gave 4 of 24 known topics to a new one where there was a new one too many, .001
-# lost known topics in a large vocabulary, and .01 to .1 lost none.
+# The first value of a learnt weight, as a share of the tokens of a topic of mean size. With .01 to .1,
+# benchmarks/bench_known_topics.py lost no known topic. With .3, four of 24 went to a new topic where there was one too
+# many. With .001, known topics of a large vocabulary were lost.
 _FIRST_SHARE = 0.03
 # Words that a message names.
 _MOST_NAMED = 3
