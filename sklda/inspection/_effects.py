@@ -245,7 +245,7 @@ class Effects:
         n_documents = len(draws.used)
         design = design_of(covariates, n_documents, formula, transformer)
         _check_number(n_documents, len(design.terms))
-        matrix = _checked(design.matrix(covariates, n_documents), design.terms)
+        matrix = checked_terms(design.matrix(covariates, n_documents), design.terms)
         frame = covariate_frame(covariates, n_documents)
         if clusters is None:
             warn_of_sources(frame, design.variables)
@@ -340,7 +340,7 @@ def _check_number(n_documents, n_terms):
         raise ValueError(f"{n_documents} documents do not determine {n_terms} coefficients: give fewer terms.")
 
 
-def _checked(matrix, terms):
+def checked_terms(matrix, terms):
     """The columns, after checks that least squares has one solution and residuals."""
     largest = np.abs(matrix).max(axis=0)
     for term, size in zip(terms, largest, strict=True):

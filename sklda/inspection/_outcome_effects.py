@@ -19,7 +19,7 @@ from sklda._core.design import design_of
 from sklda._core.names import check_same_order
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn
-from sklda.inspection._effects import TopicSums, cluster_numbers, of_used, spans, warn_of_undetermined
+from sklda.inspection._effects import TopicSums, checked_terms, cluster_numbers, of_used, spans, warn_of_undetermined
 from sklda.inspection._parameters import described
 from sklda.inspection._share_moments import share_moments
 from sklda.metrics._models import Description
@@ -196,12 +196,16 @@ def outcome_effects(
     if covariates is not None:
         covariates = of_used(covariates, found.n_documents, used)
         design = design_of(covariates, len(used), formula, transformer)
-        terms, bases, matrix = design.terms, design.bases, design.matrix(covariates, len(used))
+        terms, bases = design.terms, design.bases
+        matrix = checked_terms(design.matrix(covariates, len(used)), terms)
     elif formula is not None or transformer is not None:
         raise ValueError("formula and transformer belong to covariates: give these, too.")
     rows = _Rows.of(found, topics, base, n_words)
+    # Squares of very large or small outcomes would leave the range of floats.
+    unit = max(float(np.abs(outcome).max()), np.finfo(float).tiny) if model == "linear" else 1.0
+    outcome = outcome / unit
     fits = [_regression(each, matrix, terms, rows, outcome, model, clusters, weights) for each in moments]
-    return _table(fits, rows, moments, terms, bases, level, clusters is not None)
+    return _table(fits, rows, moments, terms, bases, level, unit, clusters is not None)
 
 
 @dataclass(frozen=True)
@@ -310,8 +314,9 @@ def _regression(moments, matrix, terms, rows, outcome, model, clusters, weights)
     if moments.groups_of_prior is None or not spans(moments.groups_of_prior, matrix):
         # If means move with a covariate, theta moves more, by the part of its variance that the means do not have.
         centre = moments.mean @ b
-        reliability = centre.var() / (centre.var() + moments.variance_given_words(b).mean())
-        taken = _least_squares(matrix, centre, weights) * (1 / max(reliability, 0.01) - 1)
+        of_means, given_words = centre.var(), moments.variance_given_words(b).mean()
+        lost = given_words / of_means if of_means > 0.01 * given_words else 100.0
+        taken = lost * _least_squares(matrix, centre, weights)
 
     found = []
     for theta in moments.theta:
@@ -322,7 +327,9 @@ def _regression(moments, matrix, terms, rows, outcome, model, clusters, weights)
 
     variances = models.scales[0, :, 0] ** 2
     total = variances + common
-    freedom = total**2 / (variances**2 / models.freedom + common**2 / common_freedom)
+    # Satterthwaite's, of the sum of two variances.
+    squares = variances**2 / models.freedom + common**2 / common_freedom
+    freedom = np.where(squares > 0, total**2 / np.where(squares > 0, squares, 1), models.freedom)
     scales, centres = np.sqrt(total), models.centres[0, :, 0].copy()
     for values in (scales, centres, from_draws, common):
         values[: len(unknown)][unknown] = np.nan
@@ -410,13 +417,17 @@ def _read_outcome(y, model, n_documents):
     return outcome
 
 
-def _table(fits, rows, moments, terms, bases, level, has_clusters):
+def _table(fits, rows, moments, terms, bases, level, unit, has_clusters):
     models = LinearModels.together([each.models for each in fits])
     warn_of_undetermined(models.determined, "cluster" if has_clusters else "document")
     estimate, error, low, high, p_value = (each[:, 0] for each in models.summary(level))
-    topic_error, from_draws = (_mean([getattr(each, name) for each in fits]) for name in ("topic_error", "from_draws"))
+    t = estimate / error
+    estimate, error, low, high = (unit * each for each in (estimate, error, low, high))
+    topic_error, from_draws = (
+        unit * _mean([getattr(each, name) for each in fits]) for name in ("topic_error", "from_draws")
+    )
     has_topics = np.array([each.known() for each in moments])
-    taken = np.mean([each.taken for each in fits], axis=0)
+    taken = unit * np.mean([each.taken for each in fits], axis=0)
     for term, part, own in zip(terms[1:], taken[1:], error[-len(terms) :][1:], strict=True):
         if abs(part) > own:
             warn(
@@ -433,7 +444,7 @@ def _table(fits, rows, moments, terms, bases, level, has_clusters):
             "standard_error": error,
             "low": low,
             "high": high,
-            "t": estimate / error,
+            "t": t,
             "p_value": np.maximum(p_value, SMALLEST_P_VALUE),
             "df": np.fmin.reduce(np.where(np.isnan(models.scales[:, :, 0]), np.nan, models.freedom)),
             "found_in": [*rows.shown.found_in(has_topics), *[len(fits)] * len(terms)],

@@ -22,6 +22,8 @@ from sklda.metrics._models import Description, corpus_and_model, inner_model, to
 
 # Draws of the topics for documents that the model was not fitted to, and of theta given each.
 _TOPIC_DRAWS, _DRAWS_EACH = 8, 5
+# The smallest number of draws of theta, of which variances and estimates are computed.
+_FEWEST_DRAWS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,13 +183,15 @@ def _of_chains(fitted, has_words, used, seed):
         draws = results.draws[c].last(len(means.topic_shares))
         mean = fitted.doc_topic_ if c == results.best else means.doc_topic
         rng = np.random.default_rng(random.child(seed, c))
-        shape = len(draws), len(used), len(order)
-        given, theta = np.empty(shape, np.float32), np.empty(shape, np.float32)
+        n_each = -(-_FEWEST_DRAWS // len(draws))
+        given = np.empty((len(draws), len(used), len(order)), np.float32)
+        theta = np.empty((n_each * len(draws), len(used), len(order)), np.float32)
         for i, chain in enumerate(at_draws(results.corpus, draws, len(draws))):
             parameters = chain.priors.add_doc(chain.doc_topic_counts())[used][:, order]
             sizes = parameters.sum(axis=1)
             given[i] = parameters / sizes[:, None]
-            theta[i] = np.exp(random.log_dirichlet(rng, np.maximum(parameters, SMALLEST)))
+            for own in theta[i * n_each : (i + 1) * n_each]:
+                own[:] = np.exp(random.log_dirichlet(rng, np.maximum(parameters, SMALLEST)))
         prior = LearntPrior.of(draws.priors.doc[0, order], given, sizes) if learns_alpha else None
         mean = mean[used][:, order].astype(np.float64)
         found.append(ShareMoments(mean, given, theta, np.diag(has_topics[c] & has_words), prior, groups))
