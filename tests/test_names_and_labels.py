@@ -154,6 +154,7 @@ def call(public, method, argument, value, folder):
         "cue": [0],
         "n_components": [2, 3],
         "path": folder / "saved",
+        "folder": folder / "saved",
     }
     given |= {
         key: needed[key]
@@ -169,6 +170,9 @@ def call(public, method, argument, value, folder):
         given |= {"other_topic": 1}
     if name == "topic_hierarchy":
         given["of"] = "documents"
+    if name == "export_results":
+        function(**given)
+        return [path.read_text(encoding="utf-8-sig") for path in sorted((folder / "saved").glob("*.csv"))]
     return function(**given)
 
 

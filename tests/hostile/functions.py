@@ -444,7 +444,7 @@ def texts_and_results(draw, session):
         texts.mkdir()
         for number in range(draw.mostly([1, 3], [0])):
             words = b" ".join(
-                draw.pick([b"apple", b"caf\xe9", b"\xc3\xa4", b"a.", b"\n\n"]) for _ in range(draw.whole(0, 30))
+                draw.pick([b"apple", b"\xe9t\xe9", b"\xc3\xa4", b"a.", b"\n\n"]) for _ in range(draw.whole(0, 30))
             )
             noise = draw.pick([b"", b"", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf"])
             (texts / f"{draw.pick(['1999-01-02', 'x', '0000', '2024-13-45'])}_{number}.txt").write_bytes(noise + words)
