@@ -33,6 +33,7 @@ PLOTS = {
     "few_documents.png": ("plot_number_of_topics.py", 1),
     "priors.png": ("plot_empirical_bayes.py", 0),
     "traces.png": ("plot_convergence.py", 0),
+    "known_topics.png": ("plot_known_topics.py", 0),
 }
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

@@ -45,6 +45,7 @@ X = np.random.default_rng(0).poisson(1, (D, V)) + np.eye(D, V, dtype=int)
 WORDS = [f"w{(7 * v) % V:02}" for v in range(V)]
 SOURCES = ["b", "a", "c"] * (D // 3)
 GIBBS = GibbsLDA(K, max_iter=6, n_chains=2, random_state=0).fit(X)
+KNOWN = GibbsLDA(3, known_topics=np.eye(2, V) + 1, max_iter=2, random_state=0).fit(X)
 COMPOUND = CompoundLDA(K, max_iter=6, random_state=0).fit(X, collections=SOURCES)
 with warnings.catch_warnings():
     # So few topics are too few.
@@ -103,8 +104,8 @@ def functions():
                     own.add("feature_names")
                 elif module is inspection and name not in WITHOUT_TOPICS and {"estimator", "models"} & set(parameters):
                     own |= set(DESCRIBED)
-                if name in ("label_words", "DocumentLabelsDisplay"):
-                    # Labels are the collections of their documents.
+                if name in ("label_words", "DocumentLabelsDisplay", "topic_drift"):
+                    # Labels are the collections of their documents. Models of collections have no known topics.
                     own.discard("collections")
                 elif name in ("word_association", "match_topics"):
                     own.add("feature_names")
@@ -127,6 +128,7 @@ def call(public, method, argument, value, folder):
     of_labels = argument == "labels" or name in ("DocumentLabelsDisplay", "label_words")
     of_covariates = argument == "covariates" and function.__module__.startswith("sklda.metrics")
     model = LABELED if of_labels else COVARIATE if of_covariates else COMPOUND if argument == "collections" else GIBBS
+    model = KNOWN if name == "topic_drift" else model
     model = GibbsLDA(max_iter=2) if name == "TopicFlowDisplay" and method == "from_estimator" else model
     parameters = inspect.signature(function).parameters
     given = {argument: value}

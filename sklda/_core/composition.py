@@ -26,6 +26,8 @@ from scipy.special import stdtr, stdtrit
 
 from sklda._core.rounding import rounding
 
+# The smallest p-value in a table: nobody knows the tails of these distributions better.
+SMALLEST_P_VALUE = 1e-6
 # Steps of the bisection for a quantile: the bracket shrinks by 2^40.
 _STEPS = 40
 # If one cluster has all but this part of the information in a direction of the terms, its residuals are rounding there.

@@ -82,8 +82,13 @@ class MStep:
         if self.bounds[1] is not None:
             chain.priors = self.with_eta(chain.priors, float(np.exp(log_h[-1])))
         if self.bounds[0] is not None:
-            alpha = np.broadcast_to(np.exp(log_h[:-1]), chain.priors.n_components)[None].copy()
-            chain.priors = replace(chain.priors, doc=alpha, row_of=chain.priors.row_of[:0])
+            chain.priors = self.with_alpha(chain.priors, log_h[:-1])
+
+    @staticmethod
+    def with_alpha(priors, log_alpha):
+        """`Priors` with another alpha, which all documents share."""
+        alpha = np.broadcast_to(np.exp(log_alpha), priors.n_components)[None].copy()
+        return replace(priors, doc=alpha, row_of=priors.row_of[:0])
 
     def statistics(self, chain):
         """`Statistics` of the present draw of a chain."""
@@ -106,18 +111,21 @@ class MStep:
         ndarray of the shape of `log_h`
         """
         counts, log_h = CountHistograms.stack([each.counts for each in draws]), np.array(log_h)
-        bounds_of_alpha, bounds_of_eta = self.bounds
-        if bounds_of_eta is not None:
-            log_h[-1] = newton_by_derivatives(self._eta_part(draws, counts), log_h[-1], bounds_of_eta)
-        if bounds_of_alpha is None:
-            return log_h
+        if self.bounds[1] is not None:
+            log_h[-1] = newton_by_derivatives(self._eta_part(draws, counts), log_h[-1], self.bounds[1])
+        log_h[:-1] = self.alpha_at_maximum(draws, counts, log_h[:-1])
+        return log_h
+
+    def alpha_at_maximum(self, draws, counts, log_alpha):
+        """log alpha at the maximum, or the present one if alpha is fixed; `counts` are those of all draws."""
+        bounds = self.bounds[0]
+        if bounds is None:
+            return log_alpha
         if self.per_topic:
             documents = reduce(add, (each.doc_by_topic for each in draws)) / len(draws)
-            log_h[:-1] = topic_alphas(documents, counts.lengths, log_h[:-1], bounds_of_alpha)
-        else:
-            documents = SumOfLogRising(counts.doc.total()[None] / len(draws))
-            log_h[0] = newton_by_derivatives(_alpha_part(documents, counts), log_h[0], bounds_of_alpha)
-        return log_h
+            return topic_alphas(documents, counts.lengths, log_alpha, bounds)
+        documents = SumOfLogRising(counts.doc.total()[None] / len(draws))
+        return np.array([newton_by_derivatives(_alpha_part(documents, counts), log_alpha[0], bounds)])
 
     def _eta_part(self, draws, counts):
         """The mean of log p(w | z, eta) over draws, and its derivatives, as a function of eta."""

@@ -143,3 +143,38 @@ def newton_by_derivatives(part, log_start, bounds):
         return float(value), np.array([first]), np.array([[second]])
 
     return newton(function, [log_start], *np.log(bounds)[:, None])[0][0]
+
+
+def newton_each(function, start, low, high):
+    """Maximise many functions of one number each, together, as `newton` does one of them.
+
+    Parameters
+    ----------
+    function : callable
+        Takes x (n,) and returns the values of all functions, and their first and second derivatives; (n,) each.
+    start : array-like of shape (n,)
+        Initial values of x.
+    low, high : float
+        Bounds of x.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Local maxima, which may lie on a bound.
+    """
+    x = np.clip(start, low, high)
+    value, first, second = function(x)
+    shrink = np.ones(len(x))
+    for _ in range(_MOST_STEPS):
+        step = shrink * np.clip(first / np.maximum(np.abs(second), 1e-12), -_LONGEST, _LONGEST)
+        new = np.clip(x + step, low, high)
+        moves = np.abs(new - x) > _SHORTEST
+        if not moves.any():
+            break
+        new = np.where(moves, new, x)
+        found = function(new)
+        better = found[0] >= value - 1e-12 * np.abs(value)
+        shrink = np.where(better, 1.0, shrink / 4)
+        x = np.where(better, new, x)
+        value, first, second = (np.where(better, a, b) for a, b in zip(found, (value, first, second), strict=True))
+    return x

@@ -10,6 +10,11 @@ from sklda._kernels import LANES
 
 # Bounds of every Dirichlet parameter. The product of two parameters and a topic's total must fit in single precision.
 SMALLEST, LARGEST = 1e-12, 1e12
+# The sum of eta of a topic whose distribution is fixed: 2^80 times the distribution. A count n of the topic changes the
+# probability phi of a word by a part of n / (2^80 phi). For n = 1e9 and phi = 2e-8, and for n = 1e5 and phi = 2e-12, it
+# is 4e-8, the rounding error of single precision. Sums of other eta are at most 1e12 times the number of words, 2e21,
+# so that this sum tells which topics are fixed.
+FIXED_WEIGHT = 2.0**80
 # Topics are 32-bit numbers, and a padded row of counts has up to LANES - 1 more places than topics.
 _MOST_TOPICS = 2**31 - 1 - LANES
 # Bytes of every topic in a chain: alpha, the sum of eta and m_k, 8 each, and two vectors in both precisions.
@@ -124,6 +129,10 @@ class Priors(Aligned):
         Sum of eta over words.
     row_of : ndarray of shape (n_documents,) or (0,), int32
         The row of alpha of each document. Empty: all documents share the only row.
+    base_eta : float
+        eta without the part of known topics; NaN if there are none, or if it is an array.
+    weights : ndarray of shape (n_known,)
+        Weights of the known topics, which are the first ones. Infinite: the topic is fixed. Empty without any.
     """
 
     doc: np.ndarray
@@ -131,6 +140,8 @@ class Priors(Aligned):
     topic: np.ndarray
     totals: np.ndarray
     row_of: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
+    base_eta: float = np.nan
+    weights: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self):
         # The kernels do not check the rows that they read.
@@ -169,7 +180,9 @@ class Priors(Aligned):
             shapes["documents, topics"] = (n_documents, n_components)
         alpha = check_prior(doc_topic_prior, "doc_topic_prior", shapes)
         shapes = {"one per word": (n_features,), "topics, words": (n_components, n_features)}
-        eta = np.asarray(check_prior(topic_word_prior, "topic_word_prior", shapes))
+        values = real_numbers(topic_word_prior, "topic_word_prior")
+        eta = np.asarray(check_prior(_without_fixed(values), "topic_word_prior", shapes))
+        eta = values if eta.ndim == 2 else eta
 
         width = padded(n_components)
         doc = np.ascontiguousarray(
@@ -214,6 +227,18 @@ class Priors(Aligned):
         return len(self.totals), max(len(self.word), len(self.topic))
 
     @property
+    def fixed(self):
+        """Which topics have a fixed distribution, (n_components,) bool: their eta is `FIXED_WEIGHT` times it."""
+        return self.totals >= FIXED_WEIGHT / 2
+
+    def largest(self):
+        """The largest parameter outside fixed topics."""
+        topic = self.topic[:, : self.n_components]
+        fixed = self.fixed
+        topic = topic[:, ~fixed] if fixed.any() else topic
+        return max(each.max(initial=0) for each in (self.doc, self.word, topic))
+
+    @property
     def smallest_eta(self):
         """The smallest entry of eta."""
         return float((self.word if len(self.word) else self.topic[:, : self.n_components]).min())
@@ -247,6 +272,15 @@ class Priors(Aligned):
     def topic_word(self):
         """eta in a shape that broadcasts to (n_components, n_features)."""
         return self.word[None, :] if len(self.word) else self.topic[:, : self.n_components].T
+
+
+def _without_fixed(eta):
+    """eta with ones in place of rows that fix a topic, which are larger than a Dirichlet parameter may be."""
+    if eta.ndim != 2:
+        return eta
+    with np.errstate(invalid="ignore"):
+        fixed = np.isclose(eta.sum(axis=1), FIXED_WEIGHT, rtol=1e-3) & (eta > 0).all(axis=1)
+    return np.where(fixed[:, None], 1.0, eta) if fixed.any() else eta
 
 
 def padded(n_components):

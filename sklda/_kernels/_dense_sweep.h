@@ -49,6 +49,9 @@ TARGET static void FOR_SET(sweep_tokens)(const dense_state *own, const int32_t *
         if (ahead >= 0 && ahead < n_words)
             for (int64_t j = 0; j < s.P; j += 32)
                 PREFETCH(s.rows + words[ahead] * s.P + j);
+        if (prior && ahead >= 0 && ahead < n_words)
+            for (int64_t j = 0; j < s.P; j += 16)
+                PREFETCH(s.topic_prior + words[ahead] * s.P + j);
         if (t >= 0) {
             /* The sums exclude the current topic: if its weight were subtracted, rounding could lose small weights. */
             kept = s.scale[t];
@@ -56,8 +59,11 @@ TARGET static void FOR_SET(sweep_tokens)(const dense_state *own, const int32_t *
             left = s.totals[t] - 1 + s.prior_totals[t];
             stay = (s.counts[t] - 1 + s.alpha[t]) * ((longs ? longs[t] : shorts[t]) - 1 + eta) / left;
         }
-        if (longs || prior)
+        /* Each case has its own loop, which compilers vectorise. */
+        if (longs)
             FOR_SET(run_lanes)(shorts, longs, (float)eta, prior, s.scale, s.P, s.running);
+        else if (prior)
+            FOR_SET(run_lanes)(shorts, NULL, 0, prior, s.scale, s.P, s.running);
         else
             FOR_SET(run_lanes)(shorts, NULL, (float)eta, NULL, s.scale, s.P, s.running);
         FOR_SET(accumulate)(s.running + s.P - LANES, passed);

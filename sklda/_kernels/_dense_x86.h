@@ -24,6 +24,31 @@ AVX512 static inline void run_lanes_512(const uint16_t *restrict shorts, const i
     }
 }
 
+/* Adds w to two sums of four lanes each, and stores them. */
+AVX2 static inline void run_eight_wide(__m256 w, __m256d *low, __m256d *high, double *running)
+{
+    *low = _mm256_add_pd(*low, _mm256_cvtps_pd(_mm256_castps256_ps128(w)));
+    *high = _mm256_add_pd(*high, _mm256_cvtps_pd(_mm256_extractf128_ps(w, 1)));
+    _mm256_storeu_pd(running, *low);
+    _mm256_storeu_pd(running + 4, *high);
+}
+
+AVX2 static inline void run_lanes_wide(const uint16_t *restrict shorts, const int32_t *restrict longs, float eta,
+                                       const float *restrict prior, const float *restrict scale, int64_t width,
+                                       double *restrict running)
+{
+    __m256d acc[4] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()};
+    for (int64_t j = 0; j < width; j += LANES)
+        for (int h = 0; h < 2; h++) {
+            int64_t i = j + 8 * h;
+            __m256i counts = longs ? _mm256_loadu_si256((const __m256i *)(longs + i))
+                                   : _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(shorts + i)));
+            __m256 own = prior ? _mm256_loadu_ps(prior + i) : _mm256_set1_ps(eta);
+            __m256 w = _mm256_mul_ps(_mm256_add_ps(_mm256_cvtepi32_ps(counts), own), _mm256_loadu_ps(scale + i));
+            run_eight_wide(w, acc + 2 * h, acc + 2 * h + 1, running + i);
+        }
+}
+
 AVX2 static inline void accumulate_wide(const double *sums, double *passed)
 {
     __m256d a = _mm256_loadu_pd(sums), b = _mm256_add_pd(a, _mm256_loadu_pd(sums + 4));
@@ -86,7 +111,6 @@ AVX512 static inline void add_to_row_512(uint16_t *shorts, int32_t *longs, int32
 }
 
 /* The compiler makes as good code of these. */
-#define run_lanes_wide run_lanes
 #define count_column_wide count_column
 #define count_column_512 count_column
 #define count_passed_512 count_passed_wide

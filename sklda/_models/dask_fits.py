@@ -36,6 +36,11 @@ def annealing_on_cluster(estimator):
 
 def check_possible(estimator):
     """Raise a ValueError if a parameter cannot be used on a cluster."""
+    if estimator.known_topics is not None:
+        raise ValueError(
+            "known_topics are not possible if X is a Dask array on a cluster. If X fits into the memory of this "
+            "machine, give it as a scipy sparse matrix."
+        )
     possible = {"sampler": ("collapsed", "partially_collapsed"), "init": ("anneal", "random"), "n_chains": (1,)}
     for name, values in possible.items():
         value = getattr(estimator, name)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple, replace
-from functools import partial
+from functools import cached_property, partial
 from numbers import Real
 from typing import Any, Literal, Self
 
+import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from sklda._cluster.actors import ClusterCorpus
 from sklda._cluster.cluster_chain import ClusterChain
@@ -29,17 +31,20 @@ from sklda._models.dask_fits import (
     with_features,
 )
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
+from sklda._models.known_topics import LEARN, read_known_topics
 from sklda._models.parameters import shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults, prior_attributes
 from sklda._sampling.annealed_start import NOT_ANNEALED
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import SAMPLERS, chain_class
+from sklda._sampling.known_weights import log_std, weight_likelihood
 from sklda._sampling.partitioned import TOKENS_PER_WORKER
 from sklda._sampling.point_estimates import check_assignments, check_memory_of_results
-from sklda._sampling.prior_learning import continued_priors, prior_settings
+from sklda._sampling.prior_learning import PriorLearning, continued_priors, prior_settings
 from sklda._sampling.run_chains import Schedule, check_burn_in
 from sklda._sampling.seed_words import pseudo_counts
+from sklda.metrics._models import Description
 
 
 class GibbsLDA(ChainAttributes, BaseLDA):
@@ -71,9 +76,23 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         its topic: its strength times the count of the word in X, or times one if X does not have it. Words of a
         sequence have a strength of 1; a dict has the strength of each word. Words need names: those of `vocabulary`,
         or the column names of X.
+    known_topics : fitted model, pipeline, data frame or array-like of shape (n_known, n_words), default=None
+        Topics that are known before the fit, such as those of another corpus. They are the first topics of the fit, and
+        `n_components` counts them as well: the others are new. The columns of a data frame are words, its index the
+        names of the topics; an array has a column for each column of X. Words are compared by their names, which X or
+        `vocabulary` must have. A warning names the words that only one side has. Those that X does not have are left
+        out. The others have the prior eta in the known topics; in a fixed topic, the probability of its rarest word.
+        Names of known topics stay, in ``topic_names_``. With `GridSearchCV`, wrap a model in
+        `sklearn.frozen.FrozenEstimator`. Not on a Dask cluster.
+    known_weight : "learn", float, sequence or dict of these, default="learn"
+        How firmly each known topic is held, in words: the eta of known topic k is eta plus its weight times its
+        distribution. ``numpy.inf``: the topic does not change. ``"learn"``: the weight is learnt with the priors by
+        Gibbs-EM, from 0.01 to 1e9, whatever `learn_priors` is. A small weight is a topic that has drifted. With fewer
+        than 1,000 tokens it stays at its first value, 0.03 times the tokens of X by `n_components`. A sequence has an
+        entry for each known topic; a dict has some, by their numbers or names, and the others are learnt.
     vocabulary : array-like of n_features str, or dict of {str: int}, default=None
-        Words of the columns of X, for `seed_words`, and for all tables and plots: ``get_feature_names_out()`` or
-        ``vocabulary_`` of a vectorizer.
+        Words of the columns of X, for `seed_words`, `known_topics`, and for all tables and plots:
+        ``get_feature_names_out()`` or ``vocabulary_`` of a vectorizer.
     sampler : {"collapsed", "partitioned", "grouped", "partially_collapsed"}, default="collapsed"
         All samplers have the posterior as their target. ``"collapsed"``: tokens are drawn one after the other from
         their exact full conditionals, with theta and phi integrated out. ``"partitioned"``: the collapsed sampler with
@@ -139,7 +158,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features), float32
-        Topic-word counts plus prior, means over draws. `topic_word_` has the normalised rows.
+        Topic-word counts plus prior, means over draws. `topic_word_` has the normalised rows. The row of a known topic
+        that is fixed is its distribution times its number of tokens.
     topic_word_ : ndarray of shape (n_components, n_features)
         Topics as distributions over words.
     doc_topic_ : ndarray of shape (n_documents, n_components), float32
@@ -155,7 +175,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         Number of draws that were averaged. It is smaller than `n_draws` if a chain had fewer draws, if there are many
         topics for the number of sweeps, or if topics exchanged their names: then only the draws after that are used.
     doc_topic_prior_, topic_word_prior_ : float or ndarray
-        alpha and eta, learnt or given.
+        alpha and eta, learnt or given. With known topics, eta is an array, and a fixed topic has 2^80 times its
+        distribution.
     topic_assignments_ : ndarray of shape (n_tokens,), int32
         The topic of every token in the last draw, document by document. The tokens of a document are in ascending order
         of word ids; a word of count c has c tokens.
@@ -194,8 +215,16 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         decide which one has lower expected costs. For other samplers, their name.
     n_features_in_ : int
         Size of the vocabulary.
+    known_topic_word_ : ndarray of shape (n_known, n_features)
+        The known topics over the words of X. Only with `known_topics`.
+    known_weight_ : ndarray of shape (n_known,)
+        Their weights, in words, given or learnt. Only with `known_topics`.
+    known_weight_log_std_ : ndarray of shape (n_known,)
+        Standard errors of the logarithms of the learnt weights given the priors, computed at the first access. NaN for
+        a weight that was given. Infinite if the documents do not say how large the weight is, as for a topic that has
+        not changed. :func:`~sklda.inspection.topic_drift` has intervals. Only with `known_topics`.
     topic_names_ : ndarray of shape (n_components,)
-        Names of the topics. Only after `set_topic_names`.
+        Names of the topics. Only after `set_topic_names`, and with `known_topics` that have names.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Words. Only if X has column names that are all strings.
 
@@ -259,6 +288,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             "random_state",
         ),
         "seed_words": [None, dict],
+        "known_topics": [None, HasMethods("fit"), Description, "array-like"],
+        "known_weight": [StrOptions({LEARN}), Interval(Real, 0, None, closed="right"), dict, "array-like"],
         "vocabulary": [None, dict, "array-like"],
         "sampler": [StrOptions(set(SAMPLERS))],
         "init": [StrOptions(set(INITS)), HasMethods("transform"), "array-like"],
@@ -273,6 +304,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
         seed_words: dict[int, Sequence[str | int] | dict[str | int, float]] | None = None,
+        known_topics: ArrayLike | Model | None = None,
+        known_weight: Any = "learn",
         vocabulary: ArrayLike | dict[str, int] | None = None,
         sampler: Literal["collapsed", "partitioned", "grouped", "partially_collapsed"] = "collapsed",
         init: Literal["anneal", "random", "sequential", "prune", "search"] | ArrayLike | Model = "anneal",
@@ -294,6 +327,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.seed_words = seed_words
+        self.known_topics = known_topics
+        self.known_weight = known_weight
         self.vocabulary = vocabulary
         self.sampler = sampler
         self.init = init
@@ -343,8 +378,10 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         with FitRun(self, corpus, X, y) as run:
             n_before = min(state.n_sweeps for state in run.former.states) if run.former else 0
             check_burn_in(self.burn_in, n_before + self.max_iter)
-            priors, learning = self._priors_and_learning(corpus)
+            known = self._read_known_topics(corpus)
+            priors, learning = self._priors_and_learning(corpus, known)
             if run.former is not None:
+                self._check_same_known_topics(known)
                 init, annealing = None, NOT_ANNEALED
             elif on_cluster:
                 init, annealing = self.init, annealing_on_cluster(self)
@@ -356,7 +393,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
                     self._advise(corpus)
 
             run.begin(
-                partial(self._fitted_attributes, run.fold_in_seed, learning),
+                partial(self._fitted_attributes, run.fold_in_seed, learning, known),
                 n_chains=self.n_chains,
                 n_sweeps=self.max_iter,
                 n_annealed=annealing.n_sweeps,
@@ -386,19 +423,41 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             learns_alpha = learning is not None and learning.alpha is None
             if learns_alpha and not on_cluster:
                 results.warn_of_weak_priors()
-            return run.take(self._attributes_of(results, run.fold_in_seed, learning))
+            return run.take(self._attributes_of(results, run.fold_in_seed, learning, known))
 
-    def _priors_and_learning(self, corpus):
+    def _columns_of_words(self, corpus):
+        """The column of every word, a dict; None if the words are not known."""
+        known = getattr(self, "feature_names_in_", None)
+        names = known if self.vocabulary is None else self.vocabulary
+        return None if names is None else read_vocabulary(names, "vocabulary", corpus.n_features, known)
+
+    def _read_known_topics(self, corpus):
+        """The known topics with their names, or None."""
+        if self.known_topics is None:
+            return None
+        columns = self._columns_of_words(corpus)
+        return read_known_topics(self.known_topics, self.known_weight, self.n_components, corpus, columns)
+
+    def _check_same_known_topics(self, known):
+        """Refuse to continue chains whose known topics were others."""
+        former = getattr(self, "known_topic_word_", None)
+        now = None if known is None else known.topics.topic_word
+        if not np.array_equal(former if former is not None else (), now if now is not None else ()):
+            raise ValueError(
+                "warm_start=True continues a fit with other known_topics. Give the same ones, or fit with "
+                "warm_start=False to begin again."
+            )
+
+    def _priors_and_learning(self, corpus, known):
         """The first priors, and how they are learnt (None: they are not)."""
         added = None
         if self.seed_words is not None:
-            known = getattr(self, "feature_names_in_", None)
-            names = known if self.vocabulary is None else self.vocabulary
-            names = None if names is None else read_vocabulary(names, "vocabulary", corpus.n_features, known)
-            added = pseudo_counts(self.seed_words, self.n_components, corpus, names)
+            columns = self._columns_of_words(corpus)
+            added = pseudo_counts(self.seed_words, self.n_components, corpus, columns)
             added = added if added.nnz else None
         kind = self.learn_priors
-        return prior_settings(kind, self._alpha, self.topic_word_prior, added, self.n_components, corpus)
+        topics = None if known is None else known.topics
+        return prior_settings(kind, self._alpha, self.topic_word_prior, added, self.n_components, corpus, topics)
 
     def _continued_chains(self, corpus, priors, learning, former):
         """Chains at the last states of the previous fit. Learnt priors stay, and given ones may change."""
@@ -418,19 +477,38 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         results.records = [prior_attributes(self, priors, kind) for priors in results.priors]
         return results
 
-    def _attributes_of(self, results, fold_in_seed, learning):
+    def _attributes_of(self, results, fold_in_seed, learning, known):
         """The fitted attributes, a dict. The means are computed here, which takes the time of some sweeps."""
         results.estimate(self.point_estimate, self.n_jobs)
         on_cluster = isinstance(results, ClusterResults)
-        return results.attributes() | {
+        found = results.attributes() | {
             "_fold_in_seed_": fold_in_seed,
             "_settings_": settings_of(self),
             "_learning_": None if on_cluster or learning is None else astuple(learning),
         }
+        if known is not None:
+            found["known_topic_word_"] = known.topics.topic_word
+            if known.names is not None:
+                found["topic_names_"] = np.array(known.names, dtype=object)
+        return found
 
-    def _fitted_attributes(self, fold_in_seed, learning, chains):
+    def _fitted_attributes(self, fold_in_seed, learning, known, chains):
         """The fitted attributes of chains as they are now, for callbacks."""
-        return self._attributes_of(self._results_of(chains), fold_in_seed, learning)
+        return self._attributes_of(self._results_of(chains), fold_in_seed, learning, known)
+
+    @cached_property
+    def known_weight_log_std_(self) -> np.ndarray:
+        """Standard errors of the logarithms of the learnt weights of known topics, (n_known,)."""
+        check_is_fitted(self)
+        if not hasattr(self, "known_weight_"):
+            raise AttributeError("known_weight_log_std_ is an attribute of fits with known_topics.")
+        found = np.full(len(self.known_weight_), np.nan)
+        learning = None if self._learning_ is None else PriorLearning(*self._learning_)
+        if learning is not None and learning.known.learnt.any():
+            results = self._results_
+            likelihood = weight_likelihood(results.corpus, results.kept_draws(), learning)
+            found[learning.known.learnt] = log_std(likelihood, np.log(self.known_weight_[learning.known.learnt]))
+        return found
 
     @classmethod
     def from_assignments(
@@ -476,7 +554,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         lda._validate_params()
         corpus = lda._training_corpus(X)
         topics, lda.n_components = check_assignments(topic_assignments, corpus, n_components)
-        priors, learning = lda._priors_and_learning(corpus)
+        known = lda._read_known_topics(corpus)
+        priors, learning = lda._priors_and_learning(corpus, known)
         seed = random.seed_sequence(lda.random_state)
         state = ChainState(topics, random.stream(random.child(seed, 0)))
         chain = chain_class(lda.sampler, corpus, priors)(corpus, priors, state)
@@ -485,7 +564,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             m_step.set(chain, m_step.maximum([m_step.statistics(chain)], m_step.present(chain)))
         chain.record()
         chain.keep_draw(1)
-        found = lda._fitted_attributes(random.key(random.child(seed, 1)), learning, [chain])
+        found = lda._fitted_attributes(random.key(random.child(seed, 1)), learning, known, [chain])
         # It is one chain, whatever the parameter says.
         settings = found["_settings_"] | {"n_chains": 1}
         return take(lda, found | {"_settings_": settings, "n_iter_": 0})

@@ -115,6 +115,7 @@ def merge_topics(model: Model, groups: Any) -> Model:
     check_is_fitted(model)
     _check_same_topics(model)
     place, names = _new_topics(model, groups)
+    _check_not_fixed(model, place)
     merged = merge(model, _Sums(place))
     if names is not None:
         merged.set_topic_names(names)
@@ -131,6 +132,17 @@ def _check_same_topics(model):
     for name, n in known.items():
         if n != (K,):
             raise ValueError(f"components_ has {K} topics, but {name} has {n[0] if n else 'no'} topics: fit again.")
+
+
+def _check_not_fixed(model, place):
+    """Raise a ValueError if a group has a known topic that is fixed: its prior outweighs any number of tokens."""
+    fixed = np.flatnonzero(np.isinf(getattr(model, "known_weight_", ())))
+    for k in fixed:
+        if np.count_nonzero(place == place[k]) > 1:
+            raise ValueError(
+                f"topic {k} is a known topic with an infinite weight, which cannot be merged with others: add its "
+                "columns of doc_topic_ to theirs, or fit with a finite known_weight."
+            )
 
 
 class _Sums:
@@ -247,8 +259,8 @@ def _merged_gibbs(model, sums):
     alpha = sums.alpha(model.doc_topic_prior_)
     eta = sums.eta(np.asarray(model.topic_word_prior_), V)
     own = signature(GibbsLDA).parameters
-    # Seed words are in eta, and a first state that was given has other topics.
-    left_out = {"seed_words"}
+    # Seed words and known topics are in eta, and a first state that was given has other topics.
+    left_out = {"seed_words", "known_topics", "known_weight"}
     if not isinstance(model, GibbsLDA):
         # They have another meaning there.
         left_out |= {"max_iter", "tol"}

@@ -3,7 +3,7 @@
 import copy
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -184,7 +184,7 @@ class ChainResults(RunResults):
             most = most_draws(method, state.n_sweeps, draws.priors.n_components)
             tasks.append((self.corpus, draws if most is None else draws.last(most), method))
         self.means = in_parallel(posterior_means, tasks, n_jobs, always_in_threads=False)
-        self.compare(match_and_nearest)
+        self.compare(partial(match_and_nearest, n_known=len(self.priors[self.best].weights)))
 
     def compare(self, match):
         """Match the topics of other chains to those of the kept one, and measure how near they are.
@@ -398,14 +398,16 @@ def prior_attributes(estimator, priors, learnt="symmetric"):
     alpha = at_topics(estimator.doc_topic_prior, "doc_topic_prior", priors.n_components)
     eta = estimator.topic_word_prior
     as_array = np.ndim(alpha) if alpha is not None else learnt == "asymmetric"
-    if len(priors.topic) and (eta is None or getattr(estimator, "seed_words", None)):
+    if len(priors.topic) and (eta is None or getattr(estimator, "seed_words", None) or len(priors.weights)):
         # Rounding to single precision may have left the allowed range.
         eta = np.maximum(priors.topic_word(), SMALLEST, dtype=np.float64)
     else:
         eta = eta_attribute(eta, priors)
+    known = {"known_weight_": priors.weights.copy()} if len(priors.weights) else {}
     return {
         "doc_topic_prior_": priors.doc[0].copy() if as_array else float(priors.doc[0, 0]),
         "topic_word_prior_": eta,
+        **known,
     }
 
 

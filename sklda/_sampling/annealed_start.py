@@ -44,8 +44,7 @@ class Annealing:
 
     def factors(self, priors):
         """The factors of all sweeps, for the priors at the end."""
-        largest = max(each.max(initial=0) for each in (priors.doc, priors.word, priors.topic))
-        return np.geomspace(np.clip(LARGEST / largest, 1, self.factor), 1, self.n_sweeps)
+        return np.geomspace(np.clip(LARGEST / priors.largest(), 1, self.factor), 1, self.n_sweeps)
 
 
 NOT_ANNEALED = Annealing(0)

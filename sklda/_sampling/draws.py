@@ -56,7 +56,7 @@ class PosteriorMeans:
     Attributes
     ----------
     components : ndarray of shape (n_components, n_features), float32
-        Mean of the topic-word counts, plus eta.
+        Mean of the topic-word counts, plus eta; for a fixed topic, its distribution times its mean number of tokens.
     doc_topic : ndarray of shape (n_documents, n_components), float32
         Mean of theta.
     topic_shares : ndarray of shape (n_draws, n_components)
@@ -103,7 +103,11 @@ def posterior_means(corpus, draws, method, stop=NEVER_STOP):
     draws.last(len(shares)).mean_priors().add_doc(doc_topic)
     doc_topic /= doc_topic.sum(axis=1, keepdims=True, dtype=np.float64)
     topic_word /= len(shares)
+    fixed = np.flatnonzero(draws.priors.fixed)
+    n_tokens = topic_word[fixed].sum(axis=1, keepdims=True)
     topic_word += draws.priors.topic_word()
+    # The number of tokens says more than the sum of an eta without bounds.
+    topic_word[fixed] *= np.maximum(n_tokens, 1) / draws.priors.totals[fixed, None]
     return PosteriorMeans(topic_word, doc_topic, np.array(shares[::-1]))
 
 

@@ -27,8 +27,8 @@ def check_exchangeable(priors, reason):
     if not priors.exchangeable:
         raise ValueError(
             f"{reason}, so they must share their priors: "
-            "give doc_topic_prior as one number, topic_word_prior without a row per topic, and no seed_words, or use "
-            "init='anneal'."
+            "give doc_topic_prior as one number, topic_word_prior without a row per topic, and no seed_words or "
+            "known_topics, or use init='anneal'."
         )
 
 

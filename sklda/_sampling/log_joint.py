@@ -21,7 +21,8 @@ def cell_priors(prior, n_tokens, row_of=ONE_EACH):
     row_of : ndarray of shape (n_groups,), optional
         The row of `prior` of each group. Empty: the rows are those of the groups.
     """
-    if (prior == prior[0, 0]).all():
+    # Of priors that differ, the last one nearly always does: then not all of them are compared.
+    if prior[-1, -1] == prior[0, 0] and (prior == prior[0, 0]).all():
         prior, row_of = prior[:1, :1], ONE_EACH
     n_labels = prior.shape[1]
     starts = (row_of.astype(np.int64) if len(row_of) else np.arange(len(prior))) * n_labels

@@ -32,10 +32,12 @@ def match_topics(a, b):
     return order, jensen_shannon_pairs(a, b[order])
 
 
-def match_and_nearest(a, b, kept):
-    """As `match_topics`, but with the distances of `nearest_distances`."""
+def match_and_nearest(a, b, kept, n_known=0):
+    """As `match_topics`, but with the distances of `nearest_distances`. The first `n_known` topics keep their names."""
     found = jensen_shannon(a, b, dtype=np.float32)
-    return linear_sum_assignment(found)[1], _nearest(a, b, kept, found)
+    order = np.arange(len(found))
+    order[n_known:] = n_known + linear_sum_assignment(found[n_known:, n_known:])[1]
+    return order, _nearest(a, b, kept, found)
 
 
 def nearest_distances(a, b, kept):

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import digamma, polygamma
 
 from sklda._core.gibbs_em import BOUNDS, MStep, SeededMStep
+from sklda._core.known_topics import KnownMStep, KnownTopics
 from sklda._core.priors import Priors
 from sklda._kernels import _tokens
 from sklda._sampling.steps import Step
@@ -42,13 +44,21 @@ class PriorLearning:
     alpha, eta : float, ndarray or None
         Priors that are given stay fixed. None: the prior is learnt.
     pseudo_counts : csr_array of shape (n_components, n_features) or None
-        They are added to an eta that is learnt.
+        They are added to an eta that is learnt; with known topics, to any eta.
+    known : KnownTopics or None
+        Their weights may be learnt.
     """
 
     kind: str
     alpha: object = None
     eta: object = None
     pseudo_counts: object = None
+    known: Any = None
+
+    def __post_init__(self):
+        # A fitted estimator has the attributes as tuples.
+        if isinstance(self.known, tuple):
+            object.__setattr__(self, "known", KnownTopics(*self.known))
 
     @property
     def names(self):
@@ -61,6 +71,8 @@ class PriorLearning:
         """The M-step for the priors that are learnt."""
         bounds = tuple(BOUNDS if prior is None else None for prior in (self.alpha, self.eta))
         per_topic = self.kind == "asymmetric"
+        if self.known is not None:
+            return KnownMStep(bounds, per_topic, self.known, self.eta, self.pseudo_counts)
         if self.eta is None and self.pseudo_counts is not None:
             cells = self.pseudo_counts.tocoo()
             return SeededMStep(bounds, per_topic, (cells.row, cells.col, cells.data))
@@ -75,7 +87,7 @@ def refuse_symmetric(learn_priors: str | bool, reason: str) -> None:
         )
 
 
-def prior_settings(kind, alpha, eta, pseudo_counts, n_components, corpus):
+def prior_settings(kind, alpha, eta, pseudo_counts, n_components, corpus, known=None):
     """The initial priors of chains, and how they are learnt.
 
     Parameters
@@ -88,6 +100,8 @@ def prior_settings(kind, alpha, eta, pseudo_counts, n_components, corpus):
         They are added to eta.
     n_components : int
     corpus : Corpus
+    known : KnownTopics, default=None
+        Their weights that are not given are learnt, but not with fewer than 1,000 tokens.
 
     Returns
     -------
@@ -95,10 +109,19 @@ def prior_settings(kind, alpha, eta, pseudo_counts, n_components, corpus):
     learning : PriorLearning or None
     """
     n_features, default = corpus.n_features, 1.0 / n_components
-    if kind and corpus.n_tokens < LEAST_TOKENS:
+    small = corpus.n_tokens < LEAST_TOKENS
+    if kind and small:
         kind, default = False, SMALL_CORPUS_PRIOR
     first_alpha, first_eta = (default if prior is None else prior for prior in (alpha, eta))
     priors = Priors.make(first_alpha, first_eta, n_components, n_features)
+    if known is not None:
+        priors = known.with_priors(priors, first_eta, pseudo_counts, known.weights)
+        if not kind:
+            # Given or not, they stay.
+            alpha, eta = first_alpha, first_eta
+        known = replace(known, learnt=known.learnt & (not small))
+        learning = PriorLearning(kind or "symmetric", alpha, eta, pseudo_counts, known)
+        return priors, learning if learning.names or known.learnt.any() else None
     if pseudo_counts is not None:
         first_eta = priors.topic_word() + pseudo_counts.toarray()
         priors = Priors.make(first_alpha, first_eta, n_components, n_features)
@@ -135,9 +158,19 @@ def continued_priors(priors, learning, former_priors, former):
                 f"warm_start=True continues a fit with a given {name}, but {name} is now None, and priors are learnt "
                 f"only in the first fit. Give a {name}, or fit with warm_start=False to begin again."
             )
+    if learning.known is not None and (former is None or (learning.known.learnt & ~former.known.learnt).any()):
+        raise ValueError(
+            "warm_start=True continues a fit with a given known_weight, but one of them is now 'learn', and weights "
+            "are learnt only in the first fit. Give all of them, or fit with warm_start=False to begin again."
+        )
     found = []
     for own in former_priors:
         new = replace(priors, doc=own.doc, row_of=own.row_of) if learning.alpha is None else priors
+        if learning.known is not None:
+            weights = np.where(learning.known.learnt, own.weights, learning.known.weights)
+            eta = own.base_eta if learning.eta is None else learning.eta
+            found.append(learning.known.with_priors(new, eta, learning.pseudo_counts, weights))
+            continue
         found.append(learning.m_step.with_eta(new, former.m_step.eta(own)) if learning.eta is None else new)
     return found
 

@@ -63,8 +63,8 @@ def read_texts(
         words is cut at ends of sentences, and a sentence of more than `chunk` words between words. None: a text is one
         row.
     pattern : str, optional
-        Which files, as in `pathlib.Path.glob`. ``"**/*.txt"`` has also those in folders of this folder, and ``"*.txt"``
-        only those in this one. Names that begin with a dot, such as ``".notes.txt"``, are left out.
+        Which files, as in `pathlib.Path.glob`. The default, ``"**/*.txt"``, has also those in folders of this folder,
+        and ``"*.txt"`` only those in this one. Names that begin with a dot, such as ``".notes.txt"``, are left out.
     encoding : str, default=None
         The encoding of all files. None: that of the mark at the beginning of a file, or UTF-8, or Windows-1252 if a
         file is not UTF-8, with a warning.

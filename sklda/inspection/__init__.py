@@ -28,6 +28,7 @@ from sklda.inspection._tokens import token_topics
 from sklda.inspection._topic_check import topic_check
 from sklda.inspection._topic_count import TopicCountDisplay
 from sklda.inspection._topic_counts import TopicCountComparisonDisplay
+from sklda.inspection._topic_drift import topic_drift
 from sklda.inspection._topic_effects import TopicEffectsDisplay, topic_effects
 from sklda.inspection._topic_flows import TopicFlowDisplay, topic_flows
 from sklda.inspection._topic_map import TopicMapDisplay
@@ -73,6 +74,7 @@ __all__ = [
     "top_words",
     "topic_check",
     "topic_correlation",
+    "topic_drift",
     "topic_effects",
     "topic_flows",
     "topic_hierarchy",

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from sklda._core import random
 from sklda._core.arguments import check_document_weights, check_int, check_level
-from sklda._core.composition import LinearModels, collinear
+from sklda._core.composition import SMALLEST_P_VALUE, LinearModels, collinear
 from sklda._core.corpus import Corpus
 from sklda._core.covariates import covariate_frame, has_names, read_covariates, warn_of_sources, with_value
 from sklda._core.design import design_of
@@ -273,6 +273,7 @@ class Effects:
         warn_of_undetermined(models.determined, "cluster" if self.clusters is not None else "document")
         names = "estimate", "standard_error", "low", "high", "p_value"
         found = dict(zip(names, models.summary(self.level), strict=True))
+        found["p_value"] = np.maximum(found["p_value"], SMALLEST_P_VALUE)
         shrunk = np.ones(1) if self.is_known else attenuation(self.draws, topics)
         for name, values in (("df", models.freedom[:, None]), ("attenuation", shrunk)):
             found[name] = np.broadcast_to(values, found["estimate"].shape)

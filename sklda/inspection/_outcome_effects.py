@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from sklda._core import random
 from sklda._core.arguments import check_choice, check_document_weights, check_level, real_numbers
-from sklda._core.composition import Basis, LinearModels, collinear
+from sklda._core.composition import SMALLEST_P_VALUE, Basis, LinearModels, collinear
 from sklda._core.covariates import read_covariates
 from sklda._core.design import design_of
 from sklda._core.names import check_same_order
@@ -97,7 +97,8 @@ def outcome_effects(
         - ``estimate``: the change of the outcome if a document has this topic alone instead of the base. Divide by
           ten for a change of ten percentage points. For covariates: if the term grows by one;
         - ``standard_error``, and ``low`` and ``high``, the ends of the interval;
-        - ``t``, the estimate by its error, and ``p_value``, for no effect of this term;
+        - ``t``, the estimate by its error, and ``p_value``, for no effect of this term, but at least 1e-6: nobody knows
+          the tails of these distributions better;
         - ``df``: degrees of freedom, the smallest if there are several chains or fits;
         - ``found_in``: the number of chains or fits that have the topic, whose estimates count;
         - ``topic_error``: the part of the standard error that is due to errors of topics and alpha;
@@ -444,7 +445,7 @@ def _table(fits, rows, moments, terms, bases, level, unit, has_clusters):
             "low": low,
             "high": high,
             "t": t,
-            "p_value": p_value,
+            "p_value": np.maximum(p_value, SMALLEST_P_VALUE),
             "df": np.fmin.reduce(np.where(np.isnan(models.scales[:, :, 0]), np.nan, models.freedom)),
             "found_in": [*rows.shown.found_in(has_topics), *[len(fits)] * len(terms)],
             "topic_error": topic_error,

@@ -100,7 +100,8 @@ def topic_effects(
         - ``base``: the level with which a category is compared;
         - ``estimate``: the change of the proportion if the term grows by one;
         - ``standard_error``, and ``low`` and ``high``, the ends of the interval;
-        - ``t``, the estimate by its error, and ``p_value``, for no effect of this term;
+        - ``t``, the estimate by its error, and ``p_value``, for no effect of this term, but at least 1e-6: nobody knows
+          the tails of these distributions better;
         - ``df``: degrees of freedom of the linear models. Few clusters have less than their number;
         - ``found_in``: the number of chains or fits that have the topic, or all topics of a sum, whose draws count;
         - ``attenuation``: see the notes.

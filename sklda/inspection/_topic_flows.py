@@ -19,7 +19,7 @@ from sklda.inspection._axes import Display, pyplot
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
 from sklda.metrics._models import Description
-from sklda.metrics._topic_counts import _checked_counts, _model_and_input, _name_of_the_count
+from sklda.metrics._topic_counts import _name_of_the_count, checked_counts, model_and_input
 
 # Half the width of the bar of a topic, of the distance between models, and the room between topics, of the height.
 _HALF, _GAP = 0.04, 0.15
@@ -221,8 +221,8 @@ class TopicFlowDisplay(Display):
         random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
             Seeds of the fits are derived from it.
         """
-        counts = _checked_counts(n_components)
-        model, X, words = _model_and_input(estimator, X)
+        counts = checked_counts(n_components, "n_components")
+        model, X, words = model_and_input(estimator, X)
         name, seed = _name_of_the_count(model), random.seed_sequence(random_state)
         seeds = [name for name in model.get_params() if name.split("__")[-1] == "random_state"]
         tasks = [

@@ -14,6 +14,7 @@ from sklda.metrics._held_out import held_out_log_likelihood
 from sklda.metrics._learning_curve import held_out_curve
 from sklda.metrics._leave_one_out import leave_one_out_score
 from sklda.metrics._matching import match_topics
+from sklda.metrics._new_topics import compare_new_topics
 from sklda.metrics._predictive import predictive_perplexity
 from sklda.metrics._scorers import (
     make_coherence_scorer,
@@ -25,6 +26,7 @@ from sklda.metrics._topic_counts import compare_topic_counts
 from sklda.metrics._word_association import word_association
 
 __all__ = [
+    "compare_new_topics",
     "compare_topic_counts",
     "compare_topic_models",
     "held_out_curve",

@@ -148,9 +148,9 @@ def compare_topic_counts(
     1             4  -2.31  0.41      0.07         3.67
     """
     check_order(X, estimator)
-    counts = _checked_counts(n_components)
+    counts = checked_counts(n_components, "n_components")
     check_int(n_words, "n_words", 2)
-    model, X, _ = _model_and_input(estimator, X)
+    model, X, _ = model_and_input(estimator, X)
     name = _name_of_the_count(model)
     seed = random.seed_sequence(random_state)
     folds, metadata = _folds(cv, X, seed), _checked_metadata(params, _num_samples(X))
@@ -164,19 +164,18 @@ def compare_topic_counts(
     return _rows(counts, [measured[i : i + len(folds)] for i in range(0, len(measured), len(folds))], shared)
 
 
-def _checked_counts(n_components):
-    """The numbers of topics, a list of int."""
-    if isinstance(n_components, (str, bytes)) or not hasattr(n_components, "__len__") or not len(n_components):
-        raise TypeError(f"n_components must hold numbers of topics, as in [10, 20, 40]; got {n_components!r}.")
-    for i, K in enumerate(n_components):
-        check_int(K, f"n_components[{i}]", 1)
-    counts = [int(K) for K in n_components]
+def checked_counts(numbers, name, least=1):
+    """Numbers of topics, a list of distinct int from `least` on; `name` is that of the argument."""
+    if isinstance(numbers, (str, bytes)) or not hasattr(numbers, "__len__") or not len(numbers):
+        example = "10, 20, 40" if least else "0, 1, 2"
+        raise TypeError(f"{name} must hold numbers of topics, as in [{example}]; got {numbers!r}.")
+    counts = [check_int(n, f"{name}[{i}]", least) for i, n in enumerate(numbers)]
     if len(set(counts)) < len(counts):
-        raise ValueError(f"n_components has the same number twice: {counts}.")
+        raise ValueError(f"{name} has the same number twice: {counts}.")
     return counts
 
 
-def _model_and_input(estimator, X):
+def model_and_input(estimator, X):
     """The topic model at the end of pipelines, its input, and the words of its columns, None if they are not known.
 
     Earlier steps are fitted to all documents.

@@ -10,6 +10,8 @@ from sklda._sampling import choice
 from sklda.callbacks import Checkpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+# Known topics over the words of the corpus of `check`.
+KNOWN = np.random.default_rng(0).dirichlet(np.full(30, 0.1), 2)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +73,7 @@ def test_a_model_as_init(check, corpus):
         {"doc_topic_prior": [0.1, 0.2, 0.3]},
         {"topic_word_prior": 0.1, "burn_in": 7},
         {"seed_words": {0: [1, 2], 1: [5]}},
+        {"known_topics": KNOWN, "max_iter": 120},
         {"tol": 0.05, "max_iter": 400, "init": "random"},
         {"point_estimate": "cgs", "draw_every": 3},
     ],

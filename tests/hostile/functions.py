@@ -15,6 +15,7 @@ from sklda import (
     GibbsLDA,
     callbacks,
     datasets,
+    inspection,
     metrics,
     point_estimates,
 )
@@ -415,7 +416,53 @@ def consensus(draw, session):
         session.require((distances >= 0).all() and (distances <= 1 + 1e-6).all(), "distances from 0 to 1")
 
 
+def known_topics(draw, session):
+    """A fit with known topics, its drift, and the evidence of new topics."""
+    X = draw_counts(draw)
+    V, n_known = _features(X), draw.pick([1, 2, 3])
+    K = draw.mostly([n_known, n_known + 1, 5], [0, n_known - 1])
+    weight = draw.mostly(["learn", np.inf, 100.0, [10.0] * n_known], [0.0, -1.0, np.nan, [1.0] * 7, {0: "x"}])
+    topics = draw.topics(n_known, V + (draw.pick([-1, 1]) if draw.wrong(0.04) else 0))
+    lda = GibbsLDA(K, known_topics=topics, known_weight=weight, max_iter=draw.pick([1, 3, 20]), random_state=0)
+    fitted = session.call(lda.fit, X.given, refuse=_wrong(X))
+    few = {"n_temperatures": 2, "n_runs": 1, "n_chains": draw.mostly([1, 2], [0]), "random_state": 0}
+    session.call(
+        metrics.compare_new_topics, lda, X.given, n_new=draw.mostly([(0, 1), (1,)], [(-1,), (0, 0), ()]), **few
+    )
+    if fitted is None:
+        return
+    session.distribution(fitted.topic_word_, (len(fitted.components_), V), "topic_word_")
+    table = session.call(inspection.topic_drift, fitted, n_samples=draw.mostly([2, 10], [0]), random_state=0)
+    if table is not None:
+        session.require(table["moved"].between(0, 1 + 1e-6), "a part has moved")
+
+
+def texts_and_results(draw, session):
+    """Texts with any bytes, their pieces, and the files of a model."""
+    with tempfile.TemporaryDirectory() as name:
+        texts = Path(name, "texts")
+        texts.mkdir()
+        for number in range(draw.mostly([1, 3], [0])):
+            words = b" ".join(
+                draw.pick([b"apple", b"caf\xe9", b"\xc3\xa4", b"a.", b"\n\n"]) for _ in range(draw.whole(0, 30))
+            )
+            noise = draw.pick([b"", b"", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf"])
+            (texts / f"{draw.pick(['1999-01-02', 'x', '0000', '2024-13-45'])}_{number}.txt").write_bytes(noise + words)
+        chunk = draw.mostly([None, 1, 5, 1000], [0, -1, 1.5, True])
+        pieces = session.call(datasets.read_texts, texts, chunk=chunk, encoding=draw.mostly([None, "latin-1"], ["x"]))
+        if pieces is not None:
+            session.require(pieces.index.is_unique, "pieces have names of their own")
+        X = draw_counts(draw)
+        fitted = session.call(GibbsLDA(2, max_iter=2, random_state=0).fit, X.given, refuse=_wrong(X))
+        if fitted is None:
+            return
+        folder = Path(name, draw.mostly(["results"], ["texts"]))
+        session.call(inspection.export_results, fitted, X.given, folder=folder, n_words=draw.mostly([1, 20], [0, 1.5]))
+
+
 CASES = {
+    "known topics": known_topics,
+    "texts and results": texts_and_results,
     "consensus of fits": consensus,
     "held_out_log_likelihood": held_out,
     "compare_topic_models": compare,

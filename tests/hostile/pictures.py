@@ -214,6 +214,7 @@ def _tables(draw, session, model, X, refuse, K):
     if draw.chance(0.3):
         show = inspection.TopicEffectsDisplay.from_estimator
         session.call(show, model, X.given, draw.covariates(D), refuse=refuse, **effects)
+        close()
     periods = draw.mostly([None, None, "year", "week", 100], ["century", 0, 1.5], 0.1)
     by_period = session.call(
         inspection.topics_over_time, model, X.given, draw.dates(D), refuse=refuse, period=periods, **effects
@@ -227,6 +228,7 @@ def _tables(draw, session, model, X, refuse, K):
     if draw.chance(0.3):
         show = inspection.TopicsOverTimeDisplay.from_estimator
         session.call(show, model, X.given, draw.dates(D), refuse=refuse, **effects)
+        close()
     labels = _groups(draw, D)
     common = {"n_words": n}
     check = session.call(

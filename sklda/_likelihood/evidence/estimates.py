@@ -59,13 +59,15 @@ class EvidenceSettings:
 def log_evidence(corpus, priors, settings, *, n_chains, init, seed, n_jobs=None):
     """log p(w | priors) and its standard error, which contains the error of the sum over topic labels.
 
-    `sklda.metrics.log_evidence` describes the options. Methods that do not anneal have the log of the mean over chains,
-    as published.
+    `sklda.metrics.log_evidence` describes the options. A list for `init` has initialisations that chains take in turn;
+    arrays of topics are among them. Methods that do not anneal have the log of the mean over chains, as published.
     """
-    if init == "prune":
+    if isinstance(init, str) and init == "prune":
         check_exchangeable(priors, "init='prune' merges topics")
     # Annealed and pruned chains find different modes; pruning needs topics that can be merged.
-    kinds = (init,) if init else ("prune", "anneal") if priors.exchangeable else ("anneal",)
+    kinds = ("prune", "anneal") if priors.exchangeable else ("anneal",)
+    if init is not None:
+        kinds = init if isinstance(init, list) else [init]
     # Before any of them runs.
     check_memory_of_runs(corpus, priors.n_components, settings.method)
     tasks = [(corpus, priors, settings, kinds[c % len(kinds)], random.child(seed, c)) for c in range(n_chains)]

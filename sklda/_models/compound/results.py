@@ -202,7 +202,7 @@ def warn_of_unsettled_count(results):
     warn(
         f"The number of topics in use has not settled: its R-hat is {r_hat:.2f}. Its mean is {first:.1f} in the first "
         f"half of the draws and {last:.1f} in the second{bias}.{chains} Its interval may be too narrow. Make "
-        "max_iter larger, or n_chains. In most real texts no length settles it: topic_prevalence_ has the part of the "
-        "chains that have each topic.",
+        "max_iter larger, or n_chains. Chains can agree on the number and have different topics: topic_prevalence_ has "
+        "the part of the chains that have each topic.",
         ConvergenceWarning,
     )

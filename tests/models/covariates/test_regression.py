@@ -207,7 +207,7 @@ def test_levels_of_which_few_occur_together_are_solved_as_all_other_terms(monkey
     rows = np.column_stack([np.ones(600), (columns - columns.mean(axis=0)) / columns.std(axis=0)])
     weights, precision = np.exp(rng.normal(0, 4, size=(600, 3))), np.full(rows.shape[1], 0.01)
     drawn = []
-    # Without what is added for stability, which depends on the columns that are sparse.
+    # The part that is added for stability depends on which columns are sparse.
     monkeypatch.setattr("sklda._models.covariates.terms._STABLE", 0.0)
     for many in (20, 1000):
         monkeypatch.setattr("sklda._models.covariates.terms._MANY", many)
@@ -234,7 +234,7 @@ def test_draws_with_crossed_categories_are_those_of_the_dense_equations(monkeypa
         regressions = PoissonRegressions(terms, tables, exposures, np.zeros(4), precision)
         drawn.append(regressions.draw(np.random.default_rng(1), present))
     assert np.abs(drawn[0] - present).max() > 0.1
-    # What is added to equations for their stability differs.
+    # The part that is added for stability differs.
     np.testing.assert_allclose(*drawn, atol=1e-4)
 
 

@@ -1,0 +1,268 @@
+"""Known topics, as they are given to a fit: their distributions over the words of X, their weights, and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sklda._core.arguments import real_numbers
+from sklda._core.known_topics import LARGEST_WEIGHT, KnownTopics
+from sklda._core.names import listed, python_value, read_column
+from sklda._core.warn import warn
+from sklda._models.topic_names import distinct, topic_names
+from sklda.metrics._models import Description, unwrap, words_of
+
+LEARN = "learn"
+# The first value of a learnt weight, as a share of the tokens of a topic of mean size. Of five values from .001 to .3,
+# this one did well with both kinds of corpora of benchmarks/bench_known_topics.py. Larger ones give a drifted topic to
+# a new one where there is a new one too many, and smaller ones lose known topics in a large vocabulary.
+_FIRST_SHARE = 0.03
+# Words that a message names.
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Known topics of a fit, and the names of all its topics; None if the known topics have no names."""
+
+    topics: KnownTopics
+    names: list[str] | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Distributions of known topics over their own words."""
+
+    topic_word: np.ndarray
+    words: list[str] | None
+    names: list[str] | None
+
+    def name(self, k):
+        return repr(self.names[k]) if self.names else str(k)
+
+
+def read_known_topics(known_topics: Any, known_weight: Any, n_components: int, corpus, columns) -> Given:
+    """Known topics over the words of X, with a message about words that only one side has.
+
+    Parameters
+    ----------
+    known_topics : fitted model, pipeline, data frame or array-like of shape (n_known, n_words)
+    known_weight : "learn", float, sequence or dict of these
+    n_components : int
+    corpus : Corpus
+    columns : dict of {str: int} or None
+        The column of each word of X. None: unknown.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the topics are not distributions, there are more of them than `n_components`, words cannot be compared, a
+        topic has no word of X, or a weight is out of range.
+    """
+    rows = _rows_of(known_topics)
+    n_known = len(rows.topic_word)
+    if n_known > n_components:
+        raise ValueError(
+            f"known_topics has {n_known} topics, and n_components={n_components}: it is the number of all topics, "
+            "known and new."
+        )
+    weights, learnt = _weights_of(known_weight, rows, corpus.n_tokens / n_components)
+    place = _columns_of(rows, columns, corpus.n_features)
+    topic_word = _over_columns(rows, place, corpus, np.isinf(weights))
+    if columns is not None:
+        _tell_of_words(rows, place, corpus, columns)
+    if n_known == n_components and np.isinf(weights).all():
+        _refuse_impossible_words(topic_word, corpus, columns)
+    names = None
+    if rows.names is not None:
+        names = distinct([*rows.names, *(f"new {j}" for j in range(n_components - n_known))])
+    return Given(KnownTopics(topic_word, weights, learnt), names)
+
+
+def _rows_of(known_topics):
+    """The distributions, with the names of their words and topics where these are known."""
+    if hasattr(known_topics, "columns") and hasattr(known_topics, "index") and hasattr(known_topics, "to_numpy"):
+        values = known_topics.to_numpy()
+        words, names = list(map(python_value, known_topics.columns)), list(map(python_value, known_topics.index))
+        words = _texts(words, "columns of known_topics", "the words") if _has_texts(words) else None
+        names = _texts(names, "the index of known_topics", "the topics") if _has_texts(names) else None
+    elif hasattr(known_topics, "fit") or isinstance(known_topics, (Description, type)):
+        model = unwrap(known_topics)[0]
+        if isinstance(model, type) or not hasattr(model, "components_"):
+            if hasattr(model, "transform") and not isinstance(model, type):
+                _check_is_fitted(model)
+            raise TypeError(
+                f"known_topics has a {getattr(model, '__name__', type(model).__name__)} without components_: give a "
+                "fitted topic model, or a pipeline that has one."
+            )
+        values = np.asarray(model.components_)
+        words = words_of(known_topics, values.shape[1])
+        given = Description.of(known_topics).topic_names
+        names = topic_names(model, len(values), given)
+    else:
+        values, words, names = known_topics, None, None
+    return _Rows(_checked(values), words, names)
+
+
+def _check_is_fitted(model):
+    try:
+        check_is_fitted(model)
+    except Exception as error:
+        raise ValueError(
+            f"known_topics has a {type(model).__name__} that is not fitted. clone makes models unfitted: with a search "
+            "or cross-validation, give known_topics=sklearn.frozen.FrozenEstimator(model), or a data frame."
+        ) from error
+
+
+def _has_texts(names):
+    return any(isinstance(name, str) for name in names)
+
+
+def _texts(names, what, of):
+    """Distinct texts, or an error."""
+    for i, name in enumerate(names):
+        if not isinstance(name, str):
+            raise TypeError(f"{what} has {name!r} in place {i} and texts elsewhere: give the names of {of} as str.")
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise ValueError(f"{what} has {twice!r} twice: names of {of} must differ.")
+    return names
+
+
+def _checked(values):
+    """Rows of weights, normalised."""
+    values = real_numbers(values, "known_topics")
+    if values.ndim != 2 or not len(values):
+        raise ValueError(
+            f"known_topics has shape {values.shape}: give a row for each known topic, with a column for each word."
+        )
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        raise ValueError(
+            "known_topics has negative, NaN or infinite values: its rows must be distributions over words."
+        )
+    sums = values.sum(axis=1, keepdims=True)
+    if not (sums > 0).all():
+        raise ValueError(f"known_topics[{int(np.argmin(sums))}] has only zeros: it is not a distribution over words.")
+    return values / sums
+
+
+def _weights_of(known_weight, rows, tokens_each):
+    """The weights, given or the first ones, and which of them are learnt."""
+    n = len(rows.topic_word)
+    if isinstance(known_weight, (str, Real)):
+        given = [known_weight] * n
+    elif isinstance(known_weight, Mapping):
+        given = [LEARN] * n
+        for name, value in known_weight.items():
+            k = rows.names.index(name) if rows.names and name in rows.names else name
+            if isinstance(k, (str, bool)) or not isinstance(k, (int, np.integer)) or not 0 <= k < n:
+                names = ", or their names" if rows.names else ""
+                raise ValueError(
+                    f"known_weight has {name!r}: its keys are numbers of known topics from 0 to {n - 1}{names}."
+                )
+            given[k] = value
+    else:
+        given = read_column(known_weight, "known_weight", "one weight for each known topic")
+        if len(given) != n:
+            raise ValueError(f"known_weight has {len(given)} weights; there are {n} known topics.")
+    weights, learnt = np.empty(n), np.array([isinstance(value, str) for value in given])
+    for k, value in enumerate(given):
+        if isinstance(value, str) and value == LEARN:
+            weights[k] = max(_FIRST_SHARE * tokens_each, 1.0)
+            continue
+        if isinstance(value, (str, bool)) or not isinstance(value, Real):
+            raise TypeError(f"known_weight of topic {rows.name(k)} is {value!r}: it must be a number or 'learn'.")
+        if not (np.isinf(value) or value <= LARGEST_WEIGHT) or not value > 0:
+            raise ValueError(
+                f"known_weight of topic {rows.name(k)} is {value!r}: it must be positive and at most "
+                f"{LARGEST_WEIGHT:g}, or numpy.inf for a topic that does not change."
+            )
+        weights[k] = value
+    return weights, learnt
+
+
+def _columns_of(rows, columns, n_features):
+    """The column of X of each word of the known topics, -1 for words that X does not have."""
+    n = rows.topic_word.shape[1]
+    if rows.words is None:
+        if n != n_features:
+            raise ValueError(
+                f"known_topics has {n} words without names, and X has {n_features} columns: give a data frame whose "
+                "columns are the words, or a row entry for each column of X."
+            )
+        return np.arange(n)
+    if columns is None:
+        raise ValueError(
+            "known_topics has words, but the words of the columns of X are not known. Give "
+            "vocabulary=vectorizer.get_feature_names_out(), or an X with column names."
+        )
+    place = np.array([columns.get(word, -1) for word in rows.words], dtype=np.int64)
+    if (place < 0).all():
+        raise ValueError(
+            f"X has none of the words of known_topics, such as {listed(rows.words, _MOST_NAMED)}: are they written in "
+            "the same way?"
+        )
+    return place
+
+
+def _over_columns(rows, place, corpus, is_fixed):
+    """The distributions over the columns of X.
+
+    Probabilities of words that X does not have are left out. In a fixed topic, a word that the known topics do not have
+    is as probable as the rarest word of this topic; otherwise its prior is eta.
+    """
+    found = np.zeros((len(rows.topic_word), corpus.n_features))
+    found[:, place[place >= 0]] = rows.topic_word[:, place >= 0]
+    empty = np.flatnonzero(found.sum(axis=1) <= 0)
+    if len(empty):
+        raise ValueError(f"X has no word of the known topic {rows.name(empty[0])}: leave this topic out.")
+    is_new = np.ones(corpus.n_features, bool)
+    is_new[place[place >= 0]] = False
+    found[np.ix_(is_fixed, is_new)] = rows.topic_word[is_fixed].min(axis=1, keepdims=True)
+    return found / found.sum(axis=1, keepdims=True)
+
+
+def _tell_of_words(rows, place, corpus, columns):
+    """A warning if there are words that only X has, or only the known topics."""
+    gone, is_new = place < 0, np.ones(corpus.n_features, bool)
+    is_new[place[~gone]] = False
+    frequencies = corpus.word_frequencies
+    is_new &= frequencies > 0
+    parts = []
+    if is_new.any():
+        share = frequencies[is_new].sum() / corpus.n_tokens
+        named = {column: word for word, column in columns.items()}
+        most = np.flatnonzero(is_new)[np.argsort(-frequencies[is_new], kind="stable")]
+        shown = listed([named.get(int(v), int(v)) for v in most], _MOST_NAMED)
+        parts.append(
+            f"{is_new.sum()} words of X, {share:.1%} of its tokens, are not in the known topics: {shown}. Their prior "
+            "there is eta, or the probability of the rarest word of a topic that does not change."
+        )
+    if gone.any():
+        lost = rows.topic_word[:, gone].sum(axis=1)
+        k = int(np.argmax(lost))
+        words = np.flatnonzero(gone)[np.argsort(-rows.topic_word[:, gone].max(axis=0), kind="stable")]
+        shown = listed([rows.words[j] for j in words], _MOST_NAMED)
+        parts.append(
+            f"{gone.sum()} words of the known topics are not in X: {shown}. They are left out, with at most "
+            f"{lost[k]:.1%} of the probability of a topic, in topic {rows.name(k)}."
+        )
+    if parts:
+        warn("known_topics: " + " ".join(parts))
+
+
+def _refuse_impossible_words(topic_word, corpus, columns):
+    """An error if X has a word that no topic can have."""
+    bad = np.flatnonzero((topic_word.max(axis=0) <= 0) & (corpus.word_frequencies > 0))
+    if len(bad):
+        named = {} if columns is None else {column: word for word, column in columns.items()}
+        shown = listed([named.get(int(v), int(v)) for v in bad], _MOST_NAMED)
+        raise ValueError(
+            f"no known topic has the words {shown} of X, and none may change: add a new topic with a larger "
+            "n_components, or give a finite known_weight."
+        )
