@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 import warnings
 from pathlib import Path
@@ -61,7 +62,8 @@ def test_an_input_is_its_number():
             case(seed, number)[1](Session(told.append))
         except Violation as violation:
             told.append(str(violation))
-        return told
+        # Folders have other names each time.
+        return [re.sub(re.escape(tempfile.gettempdir()) + r"/\w+", "folder", line) for line in told]
 
     for number in range(20):
         assert calls(3, number) == calls(3, number)

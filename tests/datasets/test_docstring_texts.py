@@ -151,5 +151,5 @@ def test_texts_go_into_a_pipeline_with_their_names(docstrings):
 
 def test_without_docstrings_there_is_an_error():
     source = "from sklda.datasets import read_docstrings\ntry: read_docstrings()\nexcept RuntimeError as e: print(e)"
-    found = subprocess.run([sys.executable, "-OO", "-c", source], capture_output=True, text=True, check=True)
+    found = subprocess.run([sys.executable, "-P", "-OO", "-c", source], capture_output=True, text=True, check=True)
     assert found.stdout.startswith("Python runs with -OO")

@@ -43,7 +43,7 @@ def test_labels_are_kept_as_they_are(labels):
 
 @pytest.mark.parametrize("cls", [GibbsLDA, CompoundLDA, LabeledLDA, CollapsedVariationalLDA])
 def test_a_wrong_keyword_names_the_class_that_was_called(cls):
-    with pytest.raises(TypeError, match=rf"{cls.__name__}\.fit\(\) got an unexpected keyword argument 'groups'"):
+    with pytest.raises(TypeError, match=rf"{cls.__name__}\.fit does not take 'groups'"):
         cls().fit([[1, 2], [2, 0]], y=[0, 1], groups=[0, 1])
 
 
@@ -57,7 +57,9 @@ def test_methods_name_the_metadata_that_they_take(cls, name, method):
     lda, metadata = cls(2, max_iter=4), {name: [0, 1]}
     lda.fit(GOOD, **metadata)
     getattr(lda, method)(GOOD, **metadata)
-    with pytest.raises(TypeError, match=rf"\.{method}\(\) got an unexpected keyword argument 'metadata'"):
+    with pytest.raises(
+        TypeError, match=rf"\.{method}(\(\) got an unexpected keyword argument| does not take) 'metadata'"
+    ):
         getattr(lda, method)(GOOD, metadata=[0, 1])
     with pytest.raises(ValueError, match=rf"{name} has 3 .*(X has|there are) 2 documents"):
         getattr(lda, method)(GOOD, **{name: [0, 1, 0]})

@@ -30,9 +30,9 @@ class EndAt(Progress):
         return index in self.ended
 
 
-def make_pool(progress=SILENT, n_chains=3, **tempering):
+def make_pool(progress=SILENT, n_chains=3, grid_is_region=False, **tempering):
     tempering = Tempering.make({"grid_shape": (3, 4), **tempering})
-    settings = Settings(n_tuning=5, max_iter=10, region=REGION, tempering=tempering)
+    settings = Settings(n_tuning=5, max_iter=10, region=REGION, grid_is_region=grid_is_region, tempering=tempering)
     pool = ChainPool(
         make_corpus(DOCS, 4),
         Priors.make(0.5, 0.5, 2, 4),

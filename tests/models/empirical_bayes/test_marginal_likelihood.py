@@ -71,11 +71,10 @@ def make_pool(docs, n_features, n_components, seed, n_tuning, max_iter, region=R
     settings = Settings(
         n_tuning=n_tuning,
         max_iter=max_iter,
-        tol=0.0,
-        grid_shape=(7, 7),
+        error_ratio=0.0,
         region=region,
         grid_is_region=True,
-        tempering=Tempering.make(tempering or None),
+        tempering=Tempering.make({"grid_shape": (7, 7), **(tempering or {})}),
     )
     priors = Priors.make(1.0, 1.0, n_components, n_features)
     return ChainPool(make_corpus(docs, n_features), priors, settings, np.random.SeedSequence(seed), n_chains=4)
