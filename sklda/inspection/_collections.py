@@ -103,11 +103,11 @@ class CollectionTopicsDisplay(PanelsDisplay):
         groups : sequence of n_documents hashable labels, default=None
             The groups of the documents. None, or collections of the fit: the mixtures of `CompoundLDA`, with posterior
             standard deviations. Otherwise the shares of topics in the tokens of the groups, with the standard errors of
-            a sample of documents. These are too small in groups of fewer than about 200 documents, because few documents
-            have a topic at all; `topic_effects` has intervals for such groups. Documents whose label is missing (None, NaN, NaT or NA) are one group, None.
-            Documents without words, and those that the fit left out, do not count: there is a warning, and the shares
-            of a group of such documents are NaN. A standard error is NaN if all documents of the group have the same
-            proportion.
+            a sample of documents. These are too small in groups of fewer than about 200 documents, because few
+            documents have a topic at all; `topic_effects` has intervals for such groups. Documents whose label is
+            missing (None, NaN, NaT or NA) are one group, None. Documents without words, and those that the fit left
+            out, do not count: there is a warning, and the shares of a group of such documents are NaN. A standard error
+            is NaN if all documents of the group have the same proportion.
         topics : sequence of int or str, default=None
             Topics to show; None: the eight largest.
         ordered : bool, default=None
