@@ -62,7 +62,7 @@ def period_shares(view, dates):
 
 def _label(period, number):
     """Such as 1998, 1990–1999, 1998 Q2 or 1998-05."""
-    first, last = str(period.start(number)), str(period.start(number + 1) - 1)
+    first, last = str(period.start(number)), str(period.end(number))
     if period.unit == "Y":
         return first[:4] if period.length == 1 else f"{first[:4]}–{last[:4]}"
     if period.unit == "M" and period.length == 3:

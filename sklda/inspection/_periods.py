@@ -44,6 +44,10 @@ class Period:
         units = np.asarray(number, dtype=np.int64) * self.length + self.first
         return units.astype(f"datetime64[{self.unit}]").astype("datetime64[D]")
 
+    def end(self, number):
+        """The last days of periods."""
+        return self.start(np.asarray(number) + 1) - np.timedelta64(1, "D")
+
 
 def _years(length):
     # Decades begin in 1970, 1980, ..., whatever their first year.

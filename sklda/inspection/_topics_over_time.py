@@ -209,7 +209,7 @@ def _by_period(estimator, X, dates, period, clusters, n_draws, level, random_sta
         view=found,
         days=days,
         starts=periods.start(numbers),
-        ends=periods.start(numbers + 1) - 1,
+        ends=periods.end(numbers),
         documents=np.nan_to_num(with_gaps(np.bincount(index).astype(np.float64))).astype(np.int64),
         estimate=with_gaps(estimate),
         standard_error=with_gaps(error),
@@ -385,7 +385,7 @@ class TopicsOverTimeDisplay(PanelsDisplay):
             title_panel(ax, self.topics[k])
             percent_axis(ax.yaxis)
             date_axis(ax)
-            ax.set(xlim=(starts[0], ends[-1] + 1), ylim=shown)
+            ax.set(xlim=(starts[0], ends[-1] + np.timedelta64(1, "D")), ylim=shown)
             ax.spines[["top", "right"]].set_visible(False)
         label_panels(axes, "", "mean proportion")
         note_shrinkage(self.attenuation, key, "changes")

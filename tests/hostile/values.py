@@ -221,7 +221,7 @@ class Draw:
             lambda: self.rng.integers(1, 10000, D),
             lambda: self.rng.integers(1980, 1983, D).astype(str),
             lambda: [self.pick([None, "1984", "1984-05", "1984-05-31T10:00Z", 1999.0]) for _ in range(D)],
-            lambda: np.datetime64("1969-12-01") + self.rng.integers(0, 60, D),
+            lambda: np.datetime64("1969-12-01") + self.rng.integers(0, 60, D).astype("timedelta64[D]"),
             lambda: pd.Series(pd.date_range("2024-01-01", periods=D, tz="UTC")),
         ]
         wrong = [

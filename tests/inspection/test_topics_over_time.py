@@ -230,7 +230,7 @@ def test_points_of_unknown_error_are_open():
 
 def test_a_period_with_very_few_documents_does_not_set_the_range_of_the_axis():
     starts = np.array(["1990", "1991", "1992"], dtype="datetime64[Y]").astype("datetime64[D]")
-    values = {"starts": starts, "ends": starts + 364, "topics": ["0: a topic"]}
+    values = {"starts": starts, "ends": starts + np.timedelta64(364, "D"), "topics": ["0: a topic"]}
     values |= {
         name: np.array(each)[:, None] for name, each in (("low", [0.1, 0.1, 0.0]), ("estimate", [0.2, 0.2, 0.2]))
     }
@@ -244,7 +244,7 @@ def test_a_period_with_very_few_documents_does_not_set_the_range_of_the_axis():
 
 
 def test_the_rug_has_the_dates_of_the_documents():
-    days = np.datetime64("2024-01-01") + np.repeat([0, 10, 50], [50, 20, 10])
+    days = np.datetime64("2024-01-01") + np.repeat([0, 10, 50], [50, 20, 10]).astype("timedelta64[D]")
     shown = display(days, topics=[TOPIC], period="month")
     lines = rug(shown.axes_[0])
     assert [num2date(x).date().isoformat() for x in lines[:, 0, 0]] == ["2024-01-01", "2024-01-11", "2024-02-20"]
