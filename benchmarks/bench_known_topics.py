@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from sklda import GibbsLDA
 from sklda._core import random
 from sklda._core.corpus import Corpus
-from sklda._core.known_topics import KnownTopics
+from sklda._core.known_topic_priors import KnownTopics
 from sklda._core.priors import Priors
 from sklda._models import known_topics as reader
 from sklda._sampling.choice import chain_class

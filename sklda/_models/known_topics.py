@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core.arguments import real_numbers
-from sklda._core.known_topics import LARGEST_WEIGHT, KnownTopics
+from sklda._core.known_topic_priors import LARGEST_WEIGHT, KnownTopics
 from sklda._core.names import listed, python_value, read_column
 from sklda._core.warn import warn
 from sklda._models.topic_names import distinct, topic_names

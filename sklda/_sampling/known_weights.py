@@ -5,7 +5,7 @@ from scipy.sparse import csr_array
 
 from sklda._core import random
 from sklda._core.corpus import count_tokens
-from sklda._core.known_topics import WEIGHT_BOUNDS, Cells, WeightLikelihood
+from sklda._core.known_topic_priors import WEIGHT_BOUNDS, Cells, WeightLikelihood
 
 
 def weight_likelihood(corpus, draws, learning):

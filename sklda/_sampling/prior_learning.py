@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import digamma, polygamma
 
 from sklda._core.gibbs_em import BOUNDS, MStep, SeededMStep
-from sklda._core.known_topics import KnownMStep, KnownTopics
+from sklda._core.known_topic_priors import KnownMStep, KnownTopics
 from sklda._core.priors import Priors
 from sklda._kernels import _tokens
 from sklda._sampling.steps import Step

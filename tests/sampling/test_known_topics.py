@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 from scipy.special import gammaln, logsumexp, xlogy
 
-from sklda._core.known_topics import KnownMStep, KnownTopics
+from sklda._core.known_topic_priors import KnownMStep, KnownTopics
 from sklda._core.priors import FIXED_WEIGHT, Priors
 from sklda._sampling.blocked import GroupedChain
 from sklda._sampling.collapsed import GibbsChain
