@@ -139,7 +139,7 @@ class LinearModels:
         # A topic that is in no draw has no effects, and an error that no residual tells of is unknown.
         known = (self.scales > 0).any(axis=0)
         found = np.full((5, *known.shape), np.nan)
-        found[0] = _mean(self.centres)
+        found[0] = mean_of_known(self.centres)
         if known.any():
             c, k = np.nonzero(known)
             mixtures = _Mixtures(self.centres[:, c, k], self.scales[:, c, k], self.freedom[..., c])
@@ -158,7 +158,7 @@ class _Model:
     def __init__(self, matrix, combinations, clusters, weights=None):
         self.basis = Basis.of(matrix, combinations, weights)
         self.size = self.basis.size
-        self.errors = _Documents(self.basis) if clusters is None else _Clusters(self.basis, clusters)
+        self.errors = self.basis.errors(clusters)
         expected, self.freedom = self.errors.moments()
         self.determined = expected / self.basis.true_variance()
 
@@ -338,7 +338,7 @@ def _renumbered(clusters):
     return np.unique(clusters, return_inverse=True)[1]
 
 
-def _mean(values):
+def mean_of_known(values):
     """Means over the first axis without NaN; NaN where all are."""
     known = ~np.isnan(values)
     with np.errstate(invalid="ignore"):

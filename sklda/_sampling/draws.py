@@ -315,11 +315,3 @@ def at_draws(corpus, draws, n_samples):
     for i in range(n_samples):
         at = i * len(draws) // n_samples if n_samples < len(draws) else i % len(draws)
         yield GibbsChain(corpus, draws.priors_at(at), ChainState(draws.topics[at], np.zeros(4, np.uint64)))
-
-
-def after_sweeps(chain):
-    """A chain again and again, after some sweeps each time."""
-    while True:
-        for _ in range(SWEEPS_BETWEEN):
-            chain.sweep()
-        yield chain

@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from sklda._core import random
 from sklda._core.arguments import check_choice, check_document_weights, check_level, real_numbers
-from sklda._core.composition import SMALLEST_P_VALUE, Basis, LinearModels, collinear
+from sklda._core.composition import SMALLEST_P_VALUE, Basis, LinearModels, collinear, mean_of_known
 from sklda._core.covariates import read_covariates
 from sklda._core.design import design_of
 from sklda._core.names import check_same_order
@@ -424,7 +424,7 @@ def _table(fits, rows, moments, terms, bases, level, unit, has_clusters):
     t = estimate / error
     estimate, error, low, high = (unit * each for each in (estimate, error, low, high))
     topic_error, from_draws = (
-        unit * _mean([getattr(each, name) for each in fits]) for name in ("topic_error", "from_draws")
+        unit * mean_of_known(np.array([getattr(each, name) for each in fits])) for name in ("topic_error", "from_draws")
     )
     has_topics = np.array([each.known() for each in moments])
     taken = unit * np.mean([each.taken for each in fits], axis=0)
@@ -452,11 +452,3 @@ def _table(fits, rows, moments, terms, bases, level, unit, has_clusters):
             "from_draws": from_draws,
         }
     )
-
-
-def _mean(values):
-    """Means over chains or fits that have the topic; NaN if none has."""
-    values = np.array(values)
-    known = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        return np.where(known, values, 0).sum(axis=0) / known.sum(axis=0)
