@@ -1,6 +1,7 @@
 """The maximum of an estimate of m(h), and its Monte Carlo and statistical errors."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -51,6 +52,11 @@ class Maximum:
             edges=edges,
             extrapolated=bool(extrapolated),
         )
+
+    def with_distance(self, moved: np.ndarray) -> Self:
+        """The same with Monte Carlo errors that contain the distance by which log h still moves, (2,)."""
+        moved = np.where(self.interior, moved, 0.0)
+        return replace(self, monte_carlo=self.monte_carlo + np.outer(moved, moved))
 
     @property
     def h(self):

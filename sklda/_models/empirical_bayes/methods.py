@@ -91,6 +91,7 @@ def _by_skeleton(pool: ChainPool, beginning: Beginning, n_last: int) -> Marginal
         reserved=reserved,
         error_ratio=settings.error_ratio,
         several_modes=beginning.several_modes,
+        settled=beginning.settled,
     )
     skeleton = resolve(pool, skeleton, reserved=reserved, shares=beginning.shares, seed=random.child(pool.seed, 2))
     functionals = _functionals_around(pool, skeleton, n_functionals) if n_functionals else None
@@ -100,7 +101,7 @@ def _by_skeleton(pool: ChainPool, beginning: Beginning, n_last: int) -> Marginal
     return MarginalLikelihoodEstimate(
         method="skeleton",
         curve=skeleton.curve,
-        maximum=skeleton.maximum,
+        maximum=skeleton.maximum.with_distance(beginning.moved),
         alphas=alphas,
         etas=etas,
         region=skeleton.region,

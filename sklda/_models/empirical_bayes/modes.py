@@ -22,7 +22,7 @@ from sklda._likelihood.evidence.bennett import sweeps_both_ways
 from sklda._mode_search.mode_evidence import can_tell_modes_apart, mode_evidence
 from sklda._mode_search.search import APART, counted_search
 from sklda._models.empirical_bayes.chain_pool import EM_SWEEPS, LEARNING, ChainPool, learning, learnt
-from sklda._models.empirical_bayes.settings import MOST_SEARCHED
+from sklda._models.empirical_bayes.settings import FINE_ENOUGH, MOST_SEARCHED
 from sklda._models.empirical_bayes.skeleton import Skeleton, no_topics
 from sklda._sampling.annealed_start import ANNEAL_SWEEPS, anneal
 from sklda._sampling.chain import ChainState
@@ -52,6 +52,10 @@ class Beginning:
     """Where the chains of a pool begin."""
 
     log_h: np.ndarray  # (2,)
+    # How far log h has moved in the last half of a long Gibbs-EM, (2,): about what chains still lack. Zero after a short
+    # one, behind which there are a search or longer rounds.
+    moved: np.ndarray = field(default_factory=lambda: np.zeros(2))
+    settled: bool = False  # whether a long Gibbs-EM has ended because log h hardly moved
     # log p(w | h) of the modes found, each at the h learnt in it, the best first, in nats; empty without a search.
     log_evidence: np.ndarray = field(default_factory=lambda: np.empty(0))
     log_evidence_std: float = np.nan  # standard error of a value
@@ -64,13 +68,10 @@ def begin(pool: ChainPool, seed: np.random.SeedSequence) -> Beginning:
     """Give a pool its first chains: annealed, with learnt priors, and in the best modes that searches find."""
     corpus = pool.corpus
     quarter = pool.settings.max_iter // 4
-    if corpus.n_tokens <= MOST_SEARCHED:
-        n_anneal = min(ANNEAL_SWEEPS, quarter)
-        n_learn = min(LEARNING, quarter)
-    else:
-        # Chains of large corpora need most sweeps to reach their posterior distribution, and there is no search.
-        n_anneal = quarter // 2
-        n_learn = 2 * quarter
+    # Chains of large corpora need most sweeps to reach their posterior distribution, and there is no search.
+    is_large = corpus.n_tokens > MOST_SEARCHED
+    n_anneal = quarter // 2 if is_large else min(ANNEAL_SWEEPS, quarter)
+    n_learn = 2 * quarter if is_large else min(LEARNING, quarter)
 
     tasks = [(corpus, pool.priors, random.child(seed, 0, c), n_anneal) for c in range(pool.n_chains)]
     pool.chains = pool.run.parallel(_annealed, tasks, pool.n_jobs)
@@ -79,9 +80,13 @@ def begin(pool: ChainPool, seed: np.random.SeedSequence) -> Beginning:
     # Few tokens say too little about h for Gibbs-EM, and chains leave all modes.
     if corpus.n_tokens < LEAST_TOKENS or n_learn < EM_SWEEPS:
         return Beginning(log_h=np.log([pool.priors.doc[0, 0], pool.priors.word[0]]))
+    if is_large:
+        found = _learn_until_settled(pool, n_learn)
+        _say_learnt(pool, found.log_h)
+        pool.chains = [pool.unrecorded(chain) for chain in pool.chains]
+        return found
     log_h = pool.learn(n_learn)
-    alpha, eta = np.exp(log_h)
-    pool.run.progress.say(f"{pool.n_chains} chains have learnt doc_topic_prior {alpha:.4g}, topic_word_prior {eta:.4g}")
+    _say_learnt(pool, log_h)
 
     if pool.priors.n_components > 1 and _has_modes(pool, log_h):
         found = _search(pool, log_h, random.child(seed, 1))
@@ -89,6 +94,28 @@ def begin(pool: ChainPool, seed: np.random.SeedSequence) -> Beginning:
         found = Beginning(log_h=log_h)
     pool.chains = [pool.unrecorded(chain) for chain in pool.chains]
     return found
+
+
+def _say_learnt(pool: ChainPool, log_h: np.ndarray) -> None:
+    alpha, eta = np.exp(log_h)
+    pool.run.progress.say(f"{pool.n_chains} chains have learnt doc_topic_prior {alpha:.4g}, topic_word_prior {eta:.4g}")
+
+
+def _learn_until_settled(pool: ChainPool, most: int) -> Beginning:
+    """Gibbs-EM of a quarter, a half, and all of `most` sweeps, until log h moves by less than `FINE_ENOUGH`.
+
+    If the distance from the limit falls like one over the number of sweeps, what chains still lack is as much as h has
+    moved in the last half of them. It falls faster if they mix well.
+    """
+    log_h = pool.learn(max(most // 4, 1))
+    for n_sweeps in (most // 2 - most // 4, most - most // 2):
+        before = log_h
+        log_h = pool.learn(max(n_sweeps, 1))
+        moved = log_h - before
+        settled = bool((np.abs(moved) < FINE_ENOUGH).all())
+        if settled:
+            break
+    return Beginning(log_h=log_h, moved=moved, settled=settled)
 
 
 def _annealed(corpus, priors, seed, n_sweeps, stop):

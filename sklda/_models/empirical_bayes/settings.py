@@ -29,9 +29,9 @@ MOST_SEARCHED = 60_000
 # percent of a prior changes no topic.
 FINE_ENOUGH = 0.01
 # Default of `max_iter`: the tokens that all sweeps of a chain draw are the third number, but the sweeps lie between the
-# other two. Above 60,000 tokens modes are not searched, and a skeleton draws two fifths of these tokens.
+# other two. Above 60,000 tokens modes are not searched, and a skeleton draws a fifth of these tokens.
 _SWEEPS = {
-    "skeleton": (1000, 24_000, 3e8),
+    "skeleton": (500, 24_000, 3e8),
     "serial_tempering": (400, 5000, 1.6e8),
     "full_bayes": (400, 5000, 1.6e8),
     "gibbs_em": (30, 1000, 2e8),
@@ -141,7 +141,7 @@ def run_lengths(
     n_tokens = max(n_tokens, 1)
     least, most, tokens = _SWEEPS[method]
     if method == "skeleton" and n_tokens > MOST_SEARCHED:
-        tokens *= 0.4
+        tokens *= 0.2
     if n_chains is None:
         n_chains = 2 if method == "skeleton" and n_tokens * least > tokens else 4
     if n_tuning is None:

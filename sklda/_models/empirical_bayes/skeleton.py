@@ -183,15 +183,17 @@ class Skeleton:
 
 
 def find_maximum(
-    pool: ChainPool, log_h: np.ndarray, *, reserved: int, error_ratio: float, several_modes: bool = False
+    pool: ChainPool, log_h: np.ndarray, *, reserved: int, error_ratio: float, several_modes: bool = False, settled: bool = False
 ) -> Skeleton:
     """Rounds until the maximum is precise, or until only `reserved` sweeps of every chain are left.
 
-    The first round is around `log_h`. If `error_ratio`, see `Settings`, is infinite, one round is enough if the maximum
+    The first round is around `log_h`. It only places the points unless chains have `settled`, or sweeps do not suffice
+    for another one. If `error_ratio`, see `Settings`, is infinite, one round is enough if the maximum
     lies between its points. If chains begin in several modes, more sweeps than those of the second round do not help.
     """
     n_points = 1 + 4 * len(_STEPS)
     learns = np.isfinite(error_ratio) and pool.corpus.n_tokens >= LEAST_TOKENS
+    on_their_way = learns and not settled
     centre = np.clip(log_h, *np.log(pool.settings.region).T)
     found: Skeleton | None = None
     rounds: list[list[Visits]] = []
@@ -204,7 +206,7 @@ def find_maximum(
         most = _most_draws(left // n_points)
         if found is not None and most < _fewest_draws(n_draws, error_ratio):
             return found
-        if is_first and most < (1 + _LONGER / 2) * n_draws:
+        if is_first and not settled and most < (1 + _LONGER / 2) * n_draws:
             # Sweeps that do not suffice for two rounds are those of one.
             n_draws = most
         n_draws = min(n_draws, most)
@@ -224,7 +226,7 @@ def find_maximum(
         if found.outside and not moves:
             # With so many moves behind, log m has no maximum between points.
             return found
-        if not moves and not (is_first and learns) and _enough(found, error_ratio, is_first, one_mode):
+        if not moves and not (is_first and on_their_way) and _enough(found, error_ratio, is_first, one_mode):
             return found
 
         # The next round: around the last maximum, and with the draws that its precision needs.
