@@ -145,7 +145,8 @@ def run_lengths(
     if n_chains is None:
         n_chains = 2 if method == "skeleton" and n_tokens * least > tokens else 4
     if n_tuning is None:
-        n_tuning = int(np.clip(6.7e4 / np.sqrt(n_tokens), 40, 200))
+        share = 0.5 if n_tokens > MOST_SEARCHED else 1.0
+        n_tuning = int(np.clip(share * 6.7e4 / np.sqrt(n_tokens), 40, 200))
     if max_iter is None:
         max_iter = int(np.clip(tokens // n_tokens, least, most))
     return n_tuning, max_iter, n_chains
