@@ -59,6 +59,8 @@ CONSTANTS = [
     (modes, "_LEARNT_ERROR"),
     (modes, "_ERRORS"),
     (settings, "FINE_ENOUGH"),
+    (settings, "_WITHOUT_SEARCH"),
+    (settings, "_TUNING_WITHOUT_SEARCH"),
     (marginal_likelihood, "FEWEST_EFFECTIVE"),
     (batch_means, "_BELOW_TRUE"),
 ]

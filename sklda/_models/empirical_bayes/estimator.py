@@ -43,7 +43,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     Both priors are symmetric: h = (alpha, eta) = (doc_topic_prior, topic_word_prior). m(h) is the probability of the
     corpus given h. The algorithm, ``method="skeleton"``:
 
-    1. Chains start annealed and learn h by Gibbs-EM.
+    1. Chains start annealed and learn h by Gibbs-EM. With more than 60,000 tokens, Gibbs-EM is longer, and ends when h
+       moves by less than one percent while its sweeps double. How far h has moved is part of the Monte Carlo errors.
     2. With 2,000 to 60,000 tokens, better modes of the topic assignments are searched from one chain after the other,
        until two searches have found the best mode. Annealed evidence weighs each mode at the h learnt in it.
     3. Every chain is swept at nine fixed points: the median h of the chains, and 1.25 and 2.5 standard deviations of
@@ -70,12 +71,13 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     n_tuning : int, default=None
         Sweeps of each chain at the maximum at the end, and to tune serial tempering. At most a quarter of `max_iter`,
         except with the EM methods, whose `max_iter` does not count them.
-        None: 67,000 divided by the square root of the number of tokens, between 40 and 200.
+        None: 67,000 divided by the square root of the number of tokens, between 40 and 200; for a skeleton with more
+        than 60,000 tokens, 34,000.
     max_iter : int, default=None
         Largest number of sweeps of each chain, the last ones included. Those of searches and weighing count too,
         divided by the number of chains. A sweep of annealing counts as one. For Gibbs-EM, the number of sweeps that
-        learn h; for variational EM, the largest number of M-steps. None: 3e8 divided by the number of tokens, or 1.2e8
-        with more than 60,000, between 1000 and 24,000. On a grid it is between 400 and 5000, for the EM methods between
+        learn h; for variational EM, the largest number of M-steps. None: 3e8 divided by the number of tokens, or 6e7
+        with more than 60,000, between 500 and 24,000. On a grid it is between 400 and 5000, for the EM methods between
         30 and 1000.
     error_ratio : float, default=0.25
         A skeleton ends when the Monte Carlo standard errors of log h are below this share of the statistical ones, or

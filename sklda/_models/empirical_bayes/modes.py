@@ -5,7 +5,8 @@ own maximum of m(h). So on small corpora a search between modes begins from each
 of them have found the best evidence. Other draws of a search are weighed too if they differ in more tokens than two
 draws of a chain, because a mode of the same evidence can have another maximum. Chains continue in the modes that may be
 the best, and have their probabilities. On larger corpora a search would cost too much, and where most tokens change
-their topic in every sweep it has nothing to find: chains continue where they are.
+their topic in every sweep it has nothing to find: chains continue where they are. On these larger corpora chains also
+need most sweeps to get there, so Gibbs-EM goes on until h has settled, and tells how far h still moved.
 """
 
 from dataclasses import dataclass, field
@@ -80,7 +81,7 @@ def begin(pool: ChainPool, seed: np.random.SeedSequence) -> Beginning:
     # Few tokens say too little about h for Gibbs-EM, and chains leave all modes.
     if corpus.n_tokens < LEAST_TOKENS or n_learn < EM_SWEEPS:
         return Beginning(log_h=np.log([pool.priors.doc[0, 0], pool.priors.word[0]]))
-    if is_large:
+    if is_large and n_learn >= 4 * EM_SWEEPS:
         found = _learn_until_settled(pool, n_learn)
         _say_learnt(pool, found.log_h)
         pool.chains = [pool.unrecorded(chain) for chain in pool.chains]
@@ -107,10 +108,10 @@ def _learn_until_settled(pool: ChainPool, most: int) -> Beginning:
     If the distance from the limit falls like one over the number of sweeps, what chains still lack is as much as h has
     moved in the last half of them. It falls faster if they mix well.
     """
-    log_h = pool.learn(max(most // 4, 1))
+    log_h = pool.learn(most // 4)
     for n_sweeps in (most // 2 - most // 4, most - most // 2):
         before = log_h
-        log_h = pool.learn(max(n_sweeps, 1))
+        log_h = pool.learn(n_sweeps)
         moved = log_h - before
         settled = bool((np.abs(moved) < FINE_ENOUGH).all())
         if settled:

@@ -29,7 +29,7 @@ MOST_SEARCHED = 60_000
 # percent of a prior changes no topic.
 FINE_ENOUGH = 0.01
 # Default of `max_iter`: the tokens that all sweeps of a chain draw are the third number, but the sweeps lie between the
-# other two. Above 60,000 tokens modes are not searched, and a skeleton draws a fifth of these tokens.
+# other two.
 _SWEEPS = {
     "skeleton": (500, 24_000, 3e8),
     "serial_tempering": (400, 5000, 1.6e8),
@@ -37,6 +37,11 @@ _SWEEPS = {
     "gibbs_em": (30, 1000, 2e8),
     "variational_em": (30, 1000, 2e8),
 }
+# The tokens that all sweeps of a skeleton draw above 60,000 tokens, where modes are not searched.
+_WITHOUT_SEARCH = 6e7
+# Default of `n_tuning`: this number divided by the square root of the number of tokens; and that of a skeleton without
+# a search, whose sweeps at the maximum are the same share of all.
+_TUNING, _TUNING_WITHOUT_SEARCH = 6.7e4, 3.4e4
 
 
 @dataclass(frozen=True)
@@ -140,13 +145,14 @@ def run_lengths(
     """
     n_tokens = max(n_tokens, 1)
     least, most, tokens = _SWEEPS[method]
+    tuning = _TUNING
     if method == "skeleton" and n_tokens > MOST_SEARCHED:
-        tokens *= 0.2
+        tokens = _WITHOUT_SEARCH
+        tuning = _TUNING_WITHOUT_SEARCH
     if n_chains is None:
         n_chains = 2 if method == "skeleton" and n_tokens * least > tokens else 4
     if n_tuning is None:
-        share = 0.5 if n_tokens > MOST_SEARCHED else 1.0
-        n_tuning = int(np.clip(share * 6.7e4 / np.sqrt(n_tokens), 40, 200))
+        n_tuning = int(np.clip(tuning / np.sqrt(n_tokens), 40, 200))
     if max_iter is None:
         max_iter = int(np.clip(tokens // n_tokens, least, most))
     return n_tuning, max_iter, n_chains

@@ -18,7 +18,7 @@ from sklda._models.empirical_bayes.batch_means import Batches
 from sklda._models.empirical_bayes.chain_pool import ChainPool
 from sklda._models.empirical_bayes.denominators import ReverseLogisticRegression
 from sklda._models.empirical_bayes.methods import estimate
-from sklda._models.empirical_bayes.modes import begin, differing, probabilities, resolve
+from sklda._models.empirical_bayes.modes import Beginning, begin, differing, probabilities, resolve
 from sklda._models.empirical_bayes.settings import Settings
 from sklda._models.empirical_bayes.skeleton import Visits, find_maximum
 from sklda._sampling.chain import ChainState
@@ -228,15 +228,71 @@ def test_the_error_of_a_maximum_away_from_the_points_contains_the_distance():
             assert away <= error < np.inf if found.outside else error < 0.1
 
 
+def beginning_of(monkeypatch, *, most_searched, fine_enough=0.0):
+    """The beginning of a fit of 400 sweeps without a search, and its pool."""
+    monkeypatch.setattr(modes, "LEAST_TOKENS", 1)
+    monkeypatch.setattr(modes, "MOST_SEARCHED", most_searched)
+    monkeypatch.setattr(modes, "FINE_ENOUGH", fine_enough)
+    monkeypatch.setattr(modes, "_has_modes", lambda pool, log_h: False)
+    pool = make_pool(400)
+    return begin(pool, SEED), pool
+
+
 def test_half_of_the_sweeps_learn_on_a_corpus_that_is_too_large_for_searches(monkeypatch):
     """Otherwise a quarter, at most 100."""
-    monkeypatch.setattr(modes, "LEAST_TOKENS", 1)
     for most_searched, n_annealed, n_learning in ((60_000, 100, 100), (0, 50, 200)):
-        monkeypatch.setattr(modes, "MOST_SEARCHED", most_searched)
-        monkeypatch.setattr(modes, "_has_modes", lambda pool, log_h: False)
-        pool = make_pool(400)
-        begin(pool, SEED)
+        beginning, pool = beginning_of(monkeypatch, most_searched=most_searched)
         assert pool.left == 400 - n_annealed - n_learning
+        assert not beginning.settled
+
+
+def test_learning_on_a_large_corpus_ends_when_the_priors_have_settled(monkeypatch):
+    """The test is after a quarter and a half of the sweeps that may learn."""
+    beginning, pool = beginning_of(monkeypatch, most_searched=0, fine_enough=np.inf)
+    assert beginning.settled
+    assert pool.left == 400 - 50 - 100
+
+
+def test_the_distance_that_priors_moved_is_that_since_half_of_the_sweeps(monkeypatch):
+    learnt, right = [], ChainPool.learn
+
+    def learn(pool, n_sweeps):
+        learnt.append((n_sweeps, right(pool, n_sweeps)))
+        return learnt[-1][1]
+
+    monkeypatch.setattr(ChainPool, "learn", learn)
+    beginning, _ = beginning_of(monkeypatch, most_searched=0)
+    assert [n_sweeps for n_sweeps, _ in learnt] == [50, 50, 100]
+    np.testing.assert_array_equal(beginning.moved, learnt[2][1] - learnt[1][1])
+    assert (beginning.moved != 0).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_errors_contain_the_distance_that_priors_still_move(monkeypatch):
+    found = {}
+    for name, moved in (("settled", np.zeros(2)), ("moving", np.array([-0.3, 0.2]))):
+        pool = make_pool(1500)
+        pool.chains = [in_mode(0, c) for c in range(4)]
+        beginning = Beginning(log_h=np.log([0.1, 0.5]), moved=moved)
+        monkeypatch.setattr("sklda._models.empirical_bayes.methods.begin", lambda pool, seed, own=beginning: own)
+        found[name] = estimate(pool, "skeleton").maximum
+    inside = found["settled"].interior
+    added = np.where(inside, [-0.3, 0.2], 0)
+    assert inside.any()
+    np.testing.assert_array_equal(found["moving"].log_h, found["settled"].log_h)
+    np.testing.assert_allclose(
+        found["moving"].monte_carlo, found["settled"].monte_carlo + np.outer(added, added), rtol=1e-12
+    )
+
+
+def test_one_round_is_enough_for_chains_that_have_settled():
+    """Otherwise the first round only places the points, and the next one is three times as long."""
+    for settled, n_draws in ((False, 24), (True, 8)):
+        pool = make_pool(20_000)
+        pool.chains = [in_mode(0, c) for c in range(4)]
+        found = find_maximum(pool, np.log([0.1, 0.5]), reserved=20, error_ratio=1.0, settled=settled)
+        assert found.maximum.excess_error(1.0) <= 1
+        np.testing.assert_array_equal(found.n_at, [4 * n_draws] * 9)
 
 
 def test_learnt_priors_are_those_of_the_last_draws(monkeypatch):
