@@ -6,12 +6,16 @@
     python benchmarks/bench_skeleton.py --part seeds --seeds 8 --ldac 3:c1.ldac.gz
     python benchmarks/bench_skeleton.py --part coverage --corpora 30
     python benchmarks/bench_skeleton.py --part coverage --corpora 8 --more-topics 2
+    python benchmarks/bench_skeleton.py --part large --corpora 20
 
 Each row has means over seeds: alpha and eta, the stated errors of their logarithms, and CPU seconds on one thread. It
 also has the largest distance of a seed from the mean of the defaults, in units of its own error. Part ``seeds``: one
 row for each seed, and whether the spread over seeds agrees with the stated errors. Corpora are given as K:PATH. Part
 ``coverage``: whether the total region of 95 % contains the priors of simulated corpora of many sizes, with the true
-number of topics or with more.
+number of topics or with more. Part ``large``: corpora of 62,000 to 100,000 tokens, where modes are not searched. A
+second fit of `--longer` times the sweeps shows whether the Monte Carlo errors of the first one are true, also where
+documents have unequal lengths, topics have unequal sizes, or words have the frequencies of Zipf's law. Without these
+two, the total region should contain the priors that made the corpus.
 """
 
 import argparse
@@ -150,18 +154,76 @@ def coverage(options):
     table(f"{title} the priors; median CPU s {np.median(taken):.1f}", header, rows)
 
 
+KINDS = "equal lengths", "unequal lengths", "unequal topics", "Zipf words"
+
+
+def large_corpus(seed):
+    """The kind, X, the number of topics, and (alpha, eta), means over topics and words."""
+    rng = np.random.default_rng([61, seed])
+    kind = KINDS[seed % len(KINDS)]
+    K, n_features = int(rng.integers(4, 26)), int(np.exp(rng.uniform(*np.log([800, 4000]))))
+    alpha, eta = np.exp(rng.uniform(*np.log([[0.05, 0.02], [0.5, 0.2]]))).tolist()
+    length = int(rng.integers(40, 150))
+    n_documents = int(rng.uniform(62_000, 100_000) / length)
+    unequal = np.maximum(rng.negative_binomial(1, 1 / (length + 1), n_documents), 1)
+    X = make_lda_corpus(
+        n_documents,
+        n_features,
+        K,
+        doc_length=unequal if kind == "unequal lengths" else length,
+        doc_topic_prior=alpha * K * rng.dirichlet(np.full(K, 2.0)) if kind == "unequal topics" else alpha,
+        topic_word_prior=eta,
+        zipf_exponent=0.8 if kind == "Zipf words" else None,
+        random_state=seed,
+    ).data
+    return kind, X, K, (alpha, eta)
+
+
+def large(options):
+    """Fits without a search: the truth and longer fits in units of the stated errors, and CPU seconds."""
+    rows, inside, away, taken = [], [], [], []
+    for seed in range(options.corpora):
+        kind, X, K, truth = large_corpus(seed)
+        most = settings.run_lengths("skeleton", int(X.sum()))[1]
+        found = []
+        for max_iter, random_state in ((None, seed), (options.longer * most, options.corpora + seed)):
+            with warnings.catch_warnings(record=True) as caught, stopwatch() as clock:
+                warnings.simplefilter("always", ConvergenceWarning)
+                model = EmpiricalBayesLDA(K, max_iter=max_iter, random_state=random_state).fit(X)
+            error = model.confidence_region().standard_errors
+            found.append((model, np.log([model.doc_topic_prior_, model.topic_word_prior_]), error, clock, len(caught)))
+        (model, h, error, clock, n_warned), (_, long_h, long_error, *_) = found
+        away.append((h - long_h) / np.hypot(error, long_error))
+        taken.append(clock["cpu"])
+        if kind.endswith("lengths"):
+            inside.append(model.confidence_region(0.95, "total").contains(*truth))
+        statistical = model.confidence_region(0.95, "statistical").standard_errors
+        pairs = (f"{each[0]:.3g}, {each[1]:.3g}" for each in (truth, np.exp(h), error, statistical, away[-1]))
+        is_inside = str(inside[-1]) if kind.endswith("lengths") else ""
+        rows.append([f"{kind}, K {K}", *pairs, is_inside, f"{clock['cpu']:.1f}", str(n_warned)])
+        say("  " + "  ".join(rows[-1]))
+    squares = np.square(away).sum(axis=0)
+    title = (
+        f"{sum(inside)} of {len(inside)} total regions of 95 % contain the priors; squared distances from longer fits "
+        f"{squares[0]:.1f} and {squares[1]:.1f} for {len(away)}; median CPU s {np.median(taken):.1f}"
+    )
+    header = ("corpus", "true alpha, eta", "found", "Monte Carlo errors", "statistical", "errors from longer fits")
+    table(title, (*header, "inside", "CPU s", "warnings"), rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--ldac", nargs="+", default=[], metavar="K:PATH", help="corpora, .ldac or .ldac.gz")
     add("--only", nargs="+", default=[], metavar="MODULE.NAME", help="constants (default: all)")
     add("--seeds", type=int, default=2, help="seeds for each value (default: 2)")
-    add("--part", choices=["study", "seeds", "coverage"], default="study")
+    add("--part", choices=["study", "seeds", "coverage", "large"], default="study")
     add("--corpora", type=int, default=30, help="simulated corpora of the coverage (default: 30)")
     add("--more-topics", type=int, default=0, help="topics of these fits less the true number (default: 0)")
+    add("--longer", type=int, default=6, help="sweeps of the second fits of large corpora by those of the first")
     options = parser.parse_args()
-    if options.part == "coverage":
-        coverage(options)
+    if options.part in ("coverage", "large"):
+        globals()[options.part](options)
         return
     run = globals()[options.part]
     for given in options.ldac:

@@ -53,8 +53,8 @@ class Beginning:
     """Where the chains of a pool begin."""
 
     log_h: np.ndarray  # (2,)
-    # How far log h has moved in the last half of a long Gibbs-EM, (2,): about what chains still lack. Zero after a short
-    # one, behind which there are a search or longer rounds.
+    # How far log h has moved in the last half of a long Gibbs-EM, (2,): about what chains still lack. Zero after a
+    # short one, behind which there are a search or longer rounds.
     moved: np.ndarray = field(default_factory=lambda: np.zeros(2))
     settled: bool = False  # whether a long Gibbs-EM has ended because log h hardly moved
     # log p(w | h) of the modes found, each at the h learnt in it, the best first, in nats; empty without a search.

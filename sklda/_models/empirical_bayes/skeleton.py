@@ -183,13 +183,19 @@ class Skeleton:
 
 
 def find_maximum(
-    pool: ChainPool, log_h: np.ndarray, *, reserved: int, error_ratio: float, several_modes: bool = False, settled: bool = False
+    pool: ChainPool,
+    log_h: np.ndarray,
+    *,
+    reserved: int,
+    error_ratio: float,
+    several_modes: bool = False,
+    settled: bool = False,
 ) -> Skeleton:
     """Rounds until the maximum is precise, or until only `reserved` sweeps of every chain are left.
 
-    The first round is around `log_h`. It only places the points unless chains have `settled`, or sweeps do not suffice
-    for another one. If `error_ratio`, see `Settings`, is infinite, one round is enough if the maximum
-    lies between its points. If chains begin in several modes, more sweeps than those of the second round do not help.
+    The first round is around `log_h`. It only places the points, unless chains have `settled` or the sweeps do not
+    suffice for another one. If `error_ratio`, see `Settings`, is infinite, one round is enough if the maximum lies
+    between its points. If chains begin in several modes, more sweeps than those of the second round do not help.
     """
     n_points = 1 + 4 * len(_STEPS)
     learns = np.isfinite(error_ratio) and pool.corpus.n_tokens >= LEAST_TOKENS
