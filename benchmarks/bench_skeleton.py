@@ -21,6 +21,7 @@ two, the total region should contain the priors that made the corpus.
 import argparse
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from peers import read_ldac, stopwatch
@@ -179,28 +180,38 @@ def large_corpus(seed):
     return kind, X, K, (alpha, eta)
 
 
+def fit_of(X, K, **parameters):
+    """A fit, log h, its Monte Carlo errors, CPU seconds, and the number of warnings."""
+    with warnings.catch_warnings(record=True) as caught, stopwatch() as clock:
+        warnings.simplefilter("always", ConvergenceWarning)
+        model = EmpiricalBayesLDA(K, **parameters).fit(X)
+    return SimpleNamespace(
+        model=model,
+        log_h=np.log([model.doc_topic_prior_, model.topic_word_prior_]),
+        errors=model.confidence_region().standard_errors,
+        cpu=clock["cpu"],
+        n_warnings=len(caught),
+    )
+
+
 def large(options):
     """Fits without a search: the truth and longer fits in units of the stated errors, and CPU seconds."""
     rows, inside, away, taken = [], [], [], []
     for seed in range(options.corpora):
         kind, X, K, truth = large_corpus(seed)
-        most = settings.run_lengths("skeleton", int(X.sum()))[1]
-        found = []
-        for max_iter, random_state in ((None, seed), (options.longer * most, options.corpora + seed)):
-            with warnings.catch_warnings(record=True) as caught, stopwatch() as clock:
-                warnings.simplefilter("always", ConvergenceWarning)
-                model = EmpiricalBayesLDA(K, max_iter=max_iter, random_state=random_state).fit(X)
-            error = model.confidence_region().standard_errors
-            found.append((model, np.log([model.doc_topic_prior_, model.topic_word_prior_]), error, clock, len(caught)))
-        (model, h, error, clock, n_warned), (_, long_h, long_error, *_) = found
-        away.append((h - long_h) / np.hypot(error, long_error))
-        taken.append(clock["cpu"])
+        _, max_iter, _ = settings.run_lengths("skeleton", int(X.sum()))
+        found = fit_of(X, K, random_state=seed)
+        longer = fit_of(X, K, max_iter=options.longer * max_iter, random_state=options.corpora + seed)
+        away.append((found.log_h - longer.log_h) / np.hypot(found.errors, longer.errors))
+        taken.append(found.cpu)
+        contains = ""
         if kind.endswith("lengths"):
-            inside.append(model.confidence_region(0.95, "total").contains(*truth))
-        statistical = model.confidence_region(0.95, "statistical").standard_errors
-        pairs = (f"{each[0]:.3g}, {each[1]:.3g}" for each in (truth, np.exp(h), error, statistical, away[-1]))
-        is_inside = str(inside[-1]) if kind.endswith("lengths") else ""
-        rows.append([f"{kind}, K {K}", *pairs, is_inside, f"{clock['cpu']:.1f}", str(n_warned)])
+            inside.append(found.model.confidence_region(0.95, "total").contains(*truth))
+            contains = str(inside[-1])
+        statistical = found.model.confidence_region(kind="statistical").standard_errors
+        values = truth, np.exp(found.log_h), found.errors, statistical, away[-1]
+        pairs = (f"{each[0]:.3g}, {each[1]:.3g}" for each in values)
+        rows.append([f"{kind}, K {K}", *pairs, contains, f"{found.cpu:.1f}", str(found.n_warnings)])
         say("  " + "  ".join(rows[-1]))
     squares = np.square(away).sum(axis=0)
     title = (
