@@ -87,6 +87,16 @@ def _parts(n, n_parts):
     return np.diff(np.linspace(0, n, n_parts + 1).astype(int))
 
 
+def at_most(matrix, largest):
+    """A covariance without what exceeds another one: in no direction has it a larger variance, (n, n)."""
+    values, vectors = np.linalg.eigh(largest)
+    scale = np.sqrt(np.maximum(values, np.finfo(float).tiny))
+    to_unit = vectors / scale
+    shares, directions = np.linalg.eigh(to_unit.T @ matrix @ to_unit)
+    back = (vectors * scale) @ directions
+    return (back * np.minimum(shares, 1.0)) @ back.T
+
+
 def positive_part(matrix):
     """A symmetric matrix without its negative directions."""
     values, vectors = np.linalg.eigh(matrix)

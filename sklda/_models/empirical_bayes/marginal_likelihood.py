@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from sklda._core.count_histograms import CountHistograms
-from sklda._models.empirical_bayes.batch_means import Batches
+from sklda._models.empirical_bayes.batch_means import Batches, at_most
 from sklda._models.empirical_bayes.denominators import ReverseLogisticRegression
 from sklda._models.empirical_bayes.observations import DirichletDraws
 
@@ -138,8 +138,13 @@ class Curve(_Surface):
         return self.influences_of(weights[:, None] * (gradients - weights @ gradients))
 
     def score_covariance(self, log_h):
-        """Covariance of the estimated gradient of log m, (2, 2)."""
-        return self.batches.covariance(self.score_terms(log_h))
+        """Covariance of the estimated gradient of log m, (2, 2).
+
+        The gradient is a mean of the gradients of the draws, so its error is at most as large as their spread. Where
+        the draws of neighbouring points hardly overlap, zeta is not known, and the influences alone are much larger.
+        """
+        _, gradients = self.derivatives(log_h)
+        return at_most(self.batches.covariance(self.score_terms(log_h)), np.cov(gradients.T))
 
     def effective_weights(self, log_h):
         """Effective number of the weights of the draws at one h, without autocorrelation."""

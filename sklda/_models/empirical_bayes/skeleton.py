@@ -23,6 +23,7 @@ from sklda._models.empirical_bayes.chain_pool import EM_SWEEPS, LEARNING, ChainP
 from sklda._models.empirical_bayes.marginal_likelihood import FEWEST_EFFECTIVE, AveragedCurve, Curve
 from sklda._models.empirical_bayes.maximum import Maximum
 from sklda._models.empirical_bayes.prior_steps import with_step
+from sklda._models.empirical_bayes.settings import MOST_SEARCHED
 from sklda._sampling.prior_learning import LEAST_TOKENS
 from sklda._sampling.steps import Step
 
@@ -197,7 +198,9 @@ def find_maximum(
     suffice for another one. If `error_ratio`, see `Settings`, is infinite, one round is enough if the maximum lies
     between its points. If chains begin in several modes, more sweeps than those of the second round do not help.
     """
-    n_points = 1 + 4 * len(_STEPS)
+    # Visits of chains that mix slowly must be long, so large corpora have only the inner points.
+    steps = _STEPS if pool.corpus.n_tokens <= MOST_SEARCHED else _STEPS[:1]
+    n_points = 1 + 4 * len(steps)
     learns = np.isfinite(error_ratio) and pool.corpus.n_tokens >= LEAST_TOKENS
     on_their_way = learns and not settled
     centre = np.clip(log_h, *np.log(pool.settings.region).T)
@@ -219,7 +222,7 @@ def find_maximum(
 
         # The round.
         deviations = _deviations(pool, centre, found)
-        visits, region = _round(pool, centre, deviations, max(n_draws, 1), left)
+        visits, region = _round(pool, centre, deviations, steps, max(n_draws, 1), left)
         rounds.append(visits)
         found = Skeleton.of(rounds, region, centre, _STEPS[0] * deviations)
         one_mode = found.agree and not several_modes
@@ -288,13 +291,13 @@ def _most_draws(n_sweeps: int) -> int:
 
 
 def _round(
-    pool: ChainPool, centre: np.ndarray, deviations: np.ndarray, n_draws: int, most: int
+    pool: ChainPool, centre: np.ndarray, deviations: np.ndarray, steps: tuple, n_draws: int, most: int
 ) -> tuple[list[Visits], tuple]:
     """Visits of every chain to every point, with `n_draws` draws each but at most `most` sweeps; and the box around."""
     low, high = np.log(pool.settings.region).T
-    steps = np.sort([0, *_STEPS, *np.negative(_STEPS)])
-    along_alpha = [(step, 0) for step in steps]
-    along_eta = [(0, step) for step in steps if step]
+    on_axis = np.sort([0, *steps, *np.negative(steps)])
+    along_alpha = [(step, 0) for step in on_axis]
+    along_eta = [(0, step) for step in on_axis if step]
     points = np.clip(centre + np.array(along_alpha + along_eta) * deviations, low, high)
     # The maximum is searched in a box of four standard deviations to either side.
     ends = np.clip([centre - 4 * deviations, centre + 4 * deviations], low, high)
