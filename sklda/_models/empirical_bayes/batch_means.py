@@ -90,7 +90,8 @@ def _parts(n, n_parts):
 def at_most(matrix, largest):
     """A covariance without what exceeds another one: in no direction has it a larger variance, (n, n)."""
     values, vectors = np.linalg.eigh(largest)
-    scale = np.sqrt(np.maximum(values, np.finfo(float).tiny))
+    # A direction in which the other one is zero has the rounding error of the largest.
+    scale = np.sqrt(np.maximum(values, max(np.finfo(float).eps * values.max(), np.finfo(float).tiny)))
     to_unit = vectors / scale
     shares, directions = np.linalg.eigh(to_unit.T @ matrix @ to_unit)
     back = (vectors * scale) @ directions

@@ -48,7 +48,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     2. With 2,000 to 60,000 tokens, better modes of the topic assignments are searched from one chain after the other,
        until two searches have found the best mode. Annealed evidence weighs each mode at the h learnt in it.
     3. Every chain is swept at nine fixed points: the median h of the chains, and 1.25 and 2.5 standard deviations of
-       log alpha and of log eta to either side.
+       log alpha and of log eta to either side. With more than 60,000 tokens, it is swept for longer at the five inner
+       ones.
     4. Reverse logistic regression of all draws (Geyer 1994) gives log m(h), its maximum, curvature and errors.
     5. Longer rounds of steps 3 and 4 follow around the maximum until it is precise (`error_ratio`). If it lies away
        from the inner points, Gibbs-EM goes on first; if that does not help, the Monte Carlo errors contain the

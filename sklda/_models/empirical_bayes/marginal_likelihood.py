@@ -144,7 +144,7 @@ class Curve(_Surface):
         the draws of neighbouring points hardly overlap, zeta is not known, and the influences alone are much larger.
         """
         _, gradients = self.derivatives(log_h)
-        return at_most(self.batches.covariance(self.score_terms(log_h)), np.cov(gradients.T))
+        return at_most(self.batches.covariance(self.score_terms(log_h)), np.cov(gradients.T, ddof=0))
 
     def effective_weights(self, log_h):
         """Effective number of the weights of the draws at one h, without autocorrelation."""

@@ -1,11 +1,12 @@
 """m(h) from a skeleton: a few fixed points h around its maximum, each swept by every chain.
 
 A round sweeps every chain at nine points: the centre, and 1.25 and 2.5 standard deviations of log alpha and of log eta
-to either side. Reverse logistic regression of all draws gives log m(h), its maximum and its curvature. Longer rounds
-follow around the last maximum, until the maximum is precise or `max_iter` sweeps were made. Draws are used together,
-except for those of the first round, which only places the points. If the maximum does not lie between the inner points,
-Gibbs-EM goes on first; the error of a last maximum of this kind contains its distance from the centre. If chains
-disagree, each has a curve of its own, and `modes` weighs them.
+to either side. On large corpora chains mix slowly, and have longer visits of the five inner points. Reverse logistic
+regression of all draws gives log m(h), its maximum and its curvature. Longer rounds follow around the last maximum,
+until the maximum is precise or `max_iter` sweeps were made. Draws are used together, except for those of the first
+round, which only places the points. If the maximum does not lie between the inner points, Gibbs-EM goes on first; the
+error of a last maximum of this kind contains its distance from the centre. If chains disagree, each has a curve of its
+own, and `modes` weighs them.
 """
 
 from dataclasses import dataclass, replace

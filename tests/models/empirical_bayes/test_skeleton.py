@@ -8,15 +8,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklda._core import random
 from sklda._core.corpus import Corpus
+from sklda._core.count_histograms import CountHistograms
 from sklda._core.gibbs_em import MStep
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
 from sklda._core.progress import Progress
 from sklda._mode_search.search import Mode
 from sklda._models.empirical_bayes import modes
-from sklda._models.empirical_bayes.batch_means import Batches
+from sklda._models.empirical_bayes.batch_means import Batches, at_most
 from sklda._models.empirical_bayes.chain_pool import ChainPool
 from sklda._models.empirical_bayes.denominators import ReverseLogisticRegression
+from sklda._models.empirical_bayes.marginal_likelihood import Curve
 from sklda._models.empirical_bayes.methods import estimate
 from sklda._models.empirical_bayes.modes import Beginning, begin, differing, probabilities, resolve
 from sklda._models.empirical_bayes.settings import Settings
@@ -293,6 +295,45 @@ def test_one_round_is_enough_for_chains_that_have_settled():
         found = find_maximum(pool, np.log([0.1, 0.5]), reserved=20, error_ratio=1.0, settled=settled)
         assert found.maximum.excess_error(1.0) <= 1
         np.testing.assert_array_equal(found.n_at, [4 * n_draws] * 9)
+
+
+@pytest.mark.parametrize(("most_searched", "n_points"), [(60_000, 9), (0, 5)])
+def test_large_corpora_have_the_inner_points(monkeypatch, most_searched, n_points):
+    monkeypatch.setattr("sklda._models.empirical_bayes.skeleton.MOST_SEARCHED", most_searched)
+    pool = make_pool(450)
+    pool.chains = [in_mode(0, c) for c in range(4)]
+    found = find_maximum(pool, np.log([0.1, 0.5]), reserved=0, error_ratio=np.inf)
+    assert len(found.points) == n_points
+
+
+def test_a_covariance_is_at_most_another_one():
+    """In the directions in which it is larger it becomes the other one, and in those across them it stays."""
+    rng = np.random.default_rng(0)
+    across = rng.standard_normal((2, 2))
+    matrix, largest = (across @ np.diag(variances) @ across.T for variances in ([1e12, 0.2], [3.0, 0.5]))
+    np.testing.assert_allclose(at_most(matrix, largest), across @ np.diag([3.0, 0.2]) @ across.T, rtol=1e-3)
+    np.testing.assert_allclose(at_most(largest, matrix + largest), largest, rtol=1e-3)
+    np.testing.assert_array_equal(at_most(np.zeros((2, 2)), np.zeros((2, 2))), 0)
+
+
+def test_the_error_of_a_gradient_is_at_most_the_spread_of_those_of_the_draws(monkeypatch):
+    """Influences are larger by any factor if the draws of two points hardly overlap."""
+    points = np.log([[0.1, 0.5], [0.3, 0.5]])
+    draws, at = [], []
+    for c in range(4):
+        visits = Visits(points, np.array([0, 1]), n_draws=4, n_left_out=10)
+        chain = in_mode(0, c)
+        chain.steps = [visits]
+        Run().sweep([chain], 2 * visits.length)
+        draws.append(CountHistograms.stack(visits.draws))
+        at.append(np.array(visits.at))
+    curve = Curve.at_points(CountHistograms.stack(draws), np.concatenate(at), points, Batches.of_visits(at, 1))
+    log_h = points.mean(axis=0)
+    terms = curve.score_terms(log_h)
+    np.testing.assert_allclose(curve.score_covariance(log_h), curve.batches.covariance(terms), rtol=1e-6)
+    monkeypatch.setattr(Curve, "score_terms", lambda self, log_h: 1e6 * terms)
+    _, gradients = curve.derivatives(log_h)
+    np.testing.assert_allclose(curve.score_covariance(log_h), np.cov(gradients.T, ddof=0), rtol=1e-6)
 
 
 def test_learnt_priors_are_those_of_the_last_draws(monkeypatch):
