@@ -106,7 +106,7 @@ cdef const int64_t* part_of(const Tokens* tokens, int64_t worker, int64_t d) noe
 cdef void count_step(
     void* given, int64_t worker, int64_t first, int64_t last, int32_t* counts, int32_t* alike
 ) noexcept nogil:
-    """Count the topics of the tokens of a step, and of the same documents' tokens in the next part of the vocabulary."""
+    """Count topics: of the tokens of a step, and of the same documents' tokens in the next part of the vocabulary."""
     cdef:
         Tokens* tokens = <Tokens*>given
         int64_t d, i
