@@ -16,8 +16,8 @@ _LEAST_PART = 32
 # Tokens of a step of all workers: a share of the corpus that falls as the fourth root of the number of topics. A worker
 # has at least so many roots of the number of tokens. Threads wait less for each other if steps are longer, but more of
 # them are rejected. Measured with three million tokens and 100 and 1,000 topics, relative to one thread of the
-# collapsed sampler. Beside a program that keeps a core busy, two threads are worth .87 and .75 with a share of .012, .90
-# and .87 with .024, .91 and .88 with .048. Of the steps 2 and 3 %, 5 and 6 %, 11 and 15 % are rejected. On an idle
+# collapsed sampler. Beside a program that keeps a core busy, two threads are worth .87 and .75 with a share of .012;
+# .90 and .87 with .024; .91 and .88 with .048. Of the steps 2 and 3 %, 5 and 6 %, 11 and 15 % are rejected. On an idle
 # machine, each share gives 1.8 and 1.6 to 1.7.
 _STEP_SHARE, _LEAST_STEP = 0.024, 1.0
 
