@@ -13,9 +13,9 @@ also has the largest distance of a seed from the mean of the defaults, in units 
 row for each seed, and whether the spread over seeds agrees with the stated errors. Corpora are given as K:PATH. Part
 ``coverage``: whether the total region of 95 % contains the priors of simulated corpora of many sizes, with the true
 number of topics or with more. Part ``large``: corpora of 62,000 to 100,000 tokens, where modes are not searched. A
-second fit of `--longer` times the sweeps shows whether the Monte Carlo errors of the first one are true, also where
-documents have unequal lengths, topics have unequal sizes, or words have the frequencies of Zipf's law. Without these
-two, the total region should contain the priors that made the corpus.
+second fit of `--longer` times the sweeps shows whether the Monte Carlo errors of the first one are true. Documents have
+equal or unequal lengths; then the total region should contain the priors that made the corpus. Or topics have unequal
+sizes, or words the frequencies of Zipf's law.
 """
 
 import argparse
