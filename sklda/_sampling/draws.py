@@ -205,7 +205,7 @@ def effective_number(draws):
 
     Quantities that are the same in all draws do not count. Fewer than four draws count as independent.
     """
-    found = np.array([effective_draws(each[None]) for each in draws.T])
+    found = effective_draws(draws.T[:, None])
     found = found[~np.isnan(found)]
     return min(1 / np.mean(1 / found), len(draws)) if len(found) else len(draws)
 
