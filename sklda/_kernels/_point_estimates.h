@@ -35,8 +35,8 @@ ALWAYS_INLINE void add_weights_by(const double *restrict document, const float *
 }
 
 /* Add document[k] * factors[k] + own[k] to to[k]. */
-static inline void add_to_float(const double *restrict document, const double *restrict factors,
-                                const double *restrict own, int64_t n, float *restrict to)
+ALWAYS_INLINE void add_to_float_by(const double *restrict document, const double *restrict factors,
+                                   const double *restrict own, int64_t n, float *restrict to)
 {
     for (int64_t k = 0; k < n; k++)
         to[k] += (float)(document[k] * factors[k] + own[k]);
@@ -64,6 +64,11 @@ static void add_weights(const double *document, const float *word, double share,
     add_weights_by(document, word, share, n, a);
 }
 
+static void add_to_float(const double *document, const double *factors, const double *own, int64_t n, float *to)
+{
+    add_to_float_by(document, factors, own, n, to);
+}
+
 /* The same, bit for bit, with AVX2. */
 #if defined(WIDE_VECTORS)
 __attribute__((target("avx2"))) static double sum_weights_wide(const double *document, const float *word, int64_t n)
@@ -81,7 +86,14 @@ __attribute__((target("avx2"))) static void add_weights_wide(const double *docum
 {
     add_weights_by(document, word, share, n, a);
 }
+
+__attribute__((target("avx2"))) static void add_to_float_wide(const double *document, const double *factors,
+                                                              const double *own, int64_t n, float *to)
+{
+    add_to_float_by(document, factors, own, n, to);
+}
 #else
+#define add_to_float_wide add_to_float
 #define sum_weights_wide sum_weights
 #define add_word_wide add_word
 #define add_weights_wide add_weights

@@ -16,6 +16,7 @@ from sklda._kernels._lanes cimport PREFETCH, wider_vectors
 
 cdef extern from "_point_estimates.h" nogil:
     void add_to_float(const double* document, const double* factors, const double* own, int64_t n, float* target)
+    void add_to_float_wide(const double* document, const double* factors, const double* own, int64_t n, float* target)
     void add_to_double(const double* document, const double* factors, const double* own, int64_t n, double* target)
     double sum_weights(const double* document, const float* word, int64_t n)
     double sum_weights_wide(const double* document, const float* word, int64_t n)
@@ -214,7 +215,10 @@ def expected_counts(
                     taken[topics[n]] = 0
                 i = j
             if real is float:
-                add_to_float(doc, factors, removed, K, &doc_topic[d, 0])
+                if wide:
+                    add_to_float_wide(doc, factors, removed, K, &doc_topic[d, 0])
+                else:
+                    add_to_float(doc, factors, removed, K, &doc_topic[d, 0])
             else:
                 add_to_double(doc, factors, removed, K, &doc_topic[d, 0])
             for j in range(n_own):
