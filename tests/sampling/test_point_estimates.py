@@ -84,7 +84,7 @@ def test_once_a_word_is_once_a_token(n_rows, own, scale):
 
 
 def test_no_digits_are_lost_where_other_topics_have_hardly_any_weight():
-    """Each word has one token, and with a tiny eta no other topic explains it: 1 / W without the token is about 1e12."""
+    """Each word has one token, and with a tiny eta no other topic explains it: 1 / W without it is about 1e12."""
     corpus, eta = make_corpus([np.array(words) for words in ([0], [1, 2], [3, 4, 5])], 6), np.full((2, 6), 1e-12)
     chain = make_chain(corpus, Priors.make(1.0, 1e-12, 2, 6), np.array([0, 0, 1, 1, 1, 0]))
     for ours, plain in zip(

@@ -333,7 +333,7 @@ class PoissonRegressions:
         self.centre[:, 0] = centre
 
     def log_density(self, coefficients, predictors, topics):
-        """Log densities of the coefficients of some topics, whose predictors are given, up to a constant; (n_topics,)."""
+        """Log densities of coefficients of some topics and of their predictors, up to a constant; (n_topics,)."""
         log_alpha = np.clip(predictors, LOWEST, HIGHEST)
         likelihood = (self.tables[:, topics] * log_alpha).sum(axis=0) - self.exposures @ np.exp(log_alpha)
         return likelihood - ((coefficients - self.centre[topics]) ** 2 @ self.precision) / 2
