@@ -6,8 +6,8 @@ Tokens of one word in one document have the same full conditional, except that e
 its own topic. With weights w_k from all the counts, and w'_t from the counts without one token of topic t,
 p_k = w_k / (W - w_t + w'_t) for k != t.
 
-With w_k = (n_dk + alpha_k) f_vk, the part of alpha in the sums over documents is alpha_k f_vk times the sum of 1 / W. So
-if documents share alpha, the counts of words need few operations a token: one for each topic with n_dk > 0.
+With w_k = (n_dk + alpha_k) f_vk, the part of alpha in the sums over documents is alpha_k f_vk times the sum of 1 / W.
+So if documents share alpha, the counts of words need few operations a token: one for each topic with n_dk > 0.
 """
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
@@ -94,7 +94,7 @@ def expected_counts(
     const float[:, ::1] weights,                # IN (V, K): of `weigh_words`
     const double[::1] sums,                     # IN (V,) or empty: of `weigh_words`
     real[:, ::1] doc_topic,                     # IN/OUT (D, K): E(n_dk) is added
-    double[:, ::1] word_topic,                  # IN/OUT (V, K): E(m_kv) is added, less what is left to `add_prior_parts`
+    double[:, ::1] word_topic,                  # IN/OUT (V, K): E(m_kv) is added, without `add_prior_parts`
     double[::1] shares,                         # IN/OUT (V,) or empty, as `sums`: the 1 / W of this rest are added
     double[:, ::1] scratch_double,              # SCRATCH (7, K)
     int32_t[:, ::1] scratch_counts,             # SCRATCH (2, K)
