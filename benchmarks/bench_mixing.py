@@ -3,11 +3,13 @@
     python benchmarks/bench_mixing.py                          all parts, about half an hour on two idle cores
     python benchmarks/bench_mixing.py --parts threads joint --topics 100 500
     python benchmarks/bench_mixing.py --parts threads --samplers collapsed partitioned --corpus 100000 100000 --settle 1
+    python benchmarks/bench_mixing.py --parts threads --samplers collapsed partitioned --topics 100 1000 --busy 1
     python benchmarks/bench_mixing.py --parts mixing --sweeps 4000
 
 The parts are
 
-- `threads`: seconds of a sweep with one and with two threads, and relative to one thread of the collapsed sampler;
+- `threads`: seconds of a sweep with one and with two threads, and relative to one thread of the collapsed sampler; with
+  `--busy`, beside as many other programs that want a core each;
 - `joint`: the joint log-likelihood as a function of wall seconds on two cores, compared with tomotopy with two workers;
 - `mixing`: effective draws of functionals that do not depend on the order of topics.
 
@@ -18,6 +20,9 @@ needs the extra `benchmark`.
 import argparse
 import json
 import platform
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Thread
 
@@ -71,6 +76,17 @@ def together(chains, stop):
         thread.join()
 
 
+@contextmanager
+def busy():
+    """Another program that wants a core."""
+    program = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        program.kill()
+        program.wait()
+
+
 def threads(X, n_topics, options):
     """Seconds of a sweep of every sampler with one and two threads, and of two collapsed chains at the same time."""
     begin = start(X, n_topics, options.seed, options.settle)
@@ -83,9 +99,12 @@ def threads(X, n_topics, options):
     taken = {name: {"wall": [], "cpu": []} for name in cases}
     for repeat in range(options.repeats + 1):
         for name, sweep in cases.items():
-            with stopwatch() as clock:
-                for _ in range(options.turn):
-                    sweep()
+            with ExitStack() as others:
+                for _ in range(options.busy):
+                    others.enter_context(busy())
+                with stopwatch() as clock:
+                    for _ in range(options.turn):
+                        sweep()
             for kind, seconds in clock.items() if repeat else ():
                 taken[name][kind].append(seconds / options.turn)
     rows, one = [], np.array(taken["collapsed, 1"]["wall"]) if "collapsed, 1" in taken else np.nan
@@ -98,7 +117,7 @@ def threads(X, n_topics, options):
         accepted = getattr(chains.get(name.split(",")[0]), "acceptance_rate", np.nan)
         rows.append([name, *cells, f"{worth:.2f}", f"{accepted:.3f}"])
     table(
-        f"K = {n_topics}, V = {X.shape[1]}: one sweep, after {options.settle} collapsed sweeps",
+        f"K = {n_topics}, V = {X.shape[1]}: one sweep, after {options.settle} collapsed sweeps, beside {options.busy}",
         ["sampler, threads", "wall s", "CPU s", "M tokens / s", "to one thread", "to collapsed", "accepted"],
         rows,
     )
@@ -213,6 +232,7 @@ def main():
     parser.add_argument("--turn", type=int, default=3, help="sweeps of a turn, or between two points of a curve")
     parser.add_argument("--settle", type=int, default=60, help="collapsed sweeps before `threads`")
     parser.add_argument("--samplers", nargs="+", choices=SAMPLERS, default=list(SAMPLERS), help="of `threads`")
+    parser.add_argument("--busy", type=int, default=0, help="other programs beside `threads`, each with a core's work")
     parser.add_argument("--corpus", type=int, nargs=2, default=[20_000, 19_084], help="documents and words, simulated")
     parser.add_argument("--seconds", type=float, default=40.0, help="wall seconds of each curve in `joint`")
     parser.add_argument("--burn-in", type=int, default=2000, help="collapsed sweeps before `mixing`")

@@ -21,6 +21,7 @@ cdef struct Turn:
     uint64_t* streams               # generators of the workers (W, 4)
     int32_t* before                 # a_ik before this step and before the next (2, W, K)
     int32_t* after                  # a_ik after it (2, W, K)
+    int32_t* alike                  # topics of tokens that no worker draws and that resemble its own (2, W, K)
     double* rises                   # the workers' terms of the log acceptance ratio (2, W)
     int32_t* barrier
     const int32_t* stop
@@ -30,12 +31,18 @@ cdef struct Turn:
     double* share                   # sum of r_jk over other workers, plus the prior's total (K,)
     double* seen                    # the counts that the worker sees: c_k + a_ik (K,)
     uint64_t[4] state               # the generator of the worker
-    int64_t n_all                   # tokens of the step, of all workers
-    double n_rest                   # the other tokens
+    double n_rest                   # tokens that no worker draws in the step
 
 
-# A function of the tokens, a worker, and the first and the end of a step. `count` gets an array of zeros to count in.
-ctypedef void (*count_tokens)(void*, int64_t, int64_t, int64_t, int32_t*) noexcept nogil
+# r_jk has the shares of topics among tokens that resemble those of the step, and so many of the whole corpus. Unit:
+# tokens per topic.
+cdef enum:
+    TOKENS_OF_CORPUS = 1
+
+
+# A function of the tokens, a worker, and the first and the end of a step. `count` gets arrays of zeros to count in: the
+# tokens of the step, and tokens that no worker draws in this turn and that resemble those.
+ctypedef void (*count_tokens)(void*, int64_t, int64_t, int64_t, int32_t*, int32_t*) noexcept nogil
 ctypedef void (*sweep_tokens)(void*, int64_t, int64_t, int64_t) noexcept nogil
 
 
@@ -46,6 +53,7 @@ cdef inline void set_turn(
     uint64_t[:, ::1] streams,              # IN/OUT (W, 4)
     int32_t[:, :, ::1] before,             # SCRATCH (2, W, K)
     int32_t[:, :, ::1] after,              # SCRATCH (2, W, K)
+    int32_t[:, :, ::1] alike,              # SCRATCH (2, W, K)
     double[:, ::1] rises,                  # SCRATCH (2, W)
     int32_t[::1] barrier,                  # SCRATCH (BARRIER_SIZE,): zeros
     const int32_t[::1] stop,               # IN (1,)
@@ -58,6 +66,7 @@ cdef inline void set_turn(
     turn.n_threads, turn.thread = n_threads, thread
     turn.edges, turn.prior_totals, turn.streams = &edges[0, 0], &prior_totals[0], &streams[0, 0]
     turn.before, turn.after, turn.rises = &before[0, 0, 0], &after[0, 0, 0], &rises[0, 0]
+    turn.alike = &alike[0, 0, 0]
     turn.barrier, turn.stop = &barrier[0], &stop[0]
     turn.total, turn.rest, turn.share, turn.seen = own, own + P, own + 2 * P, own + 3 * P
 
@@ -65,28 +74,35 @@ cdef inline void set_turn(
 cdef inline void begin_step(Turn* turn, const int32_t* before) noexcept nogil:
     """`before`: a_ik of all workers (W, K)."""
     cdef int64_t k, worker
-    turn.n_all, turn.n_rest = 0, 0
+    turn.n_rest = 0
     memcpy(turn.rest, turn.total, turn.K * sizeof(double))
     for worker in range(turn.W):
         for k in range(turn.K):
             turn.rest[k] -= before[worker * turn.K + k]
     for k in range(turn.K):
-        turn.n_all += <int64_t>(turn.total[k] - turn.rest[k])
         turn.n_rest += turn.rest[k]
 
 
-cdef inline void begin_worker(Turn* turn, const int32_t* before) noexcept nogil:
-    """Set the counts that a worker sees, and `share`. `before`: a_ik (K,)."""
+cdef inline void begin_worker(Turn* turn, int64_t worker, const int32_t* before, const int32_t* alike) noexcept nogil:
+    """Set the counts that a worker sees, and `share`. `before`: a_ik, `alike`: their like, of all workers (W, K)."""
     cdef:
-        int64_t k
-        double others = turn.n_all, factor
-    for k in range(turn.K):
-        others -= before[k]
-    factor = others / (turn.n_rest + turn.K)
-    for k in range(turn.K):
-        # Any function of c leaves the sampler exact.
-        turn.share[k] = factor * (turn.rest[k] + 1) + turn.prior_totals[k]
-        turn.seen[k] = turn.rest[k] + before[k]
+        int64_t k, other, K = turn.K, n_tokens, n_alike
+        double factor, of_corpus
+    for k in range(K):
+        turn.share[k] = turn.prior_totals[k]
+        turn.seen[k] = turn.rest[k] + before[worker * K + k]
+    for other in range(turn.W):
+        if other == worker:
+            continue
+        n_tokens, n_alike = 0, 0
+        for k in range(K):
+            n_tokens += before[other * K + k]
+            n_alike += alike[other * K + k]
+        factor = n_tokens / <double>(n_alike + TOKENS_OF_CORPUS * K)
+        of_corpus = TOKENS_OF_CORPUS * K / (turn.n_rest + K)
+        for k in range(K):
+            # Any function of what no worker draws leaves the sampler exact.
+            turn.share[k] += factor * (alike[other * K + k] + of_corpus * (turn.rest[k] + 1))
 
 
 cdef inline double end_worker(Turn* turn, const int32_t* before, int32_t* after) noexcept nogil:
@@ -125,7 +141,7 @@ cdef inline int64_t run_turn(
 ) noexcept nogil:
     """Make all steps of a turn. Return the number of those that were accepted."""
     cdef:
-        int64_t K = turn.K, W = turn.W, n_steps = turn.n_steps, k, s, worker, here, n_accepted = 0
+        int64_t K = turn.K, W = turn.W, n_steps = turn.n_steps, k, s, worker, here, next, n_accepted = 0
         const int64_t* ends
         uint64_t[4] common
     seed_state(key, common)
@@ -141,7 +157,7 @@ cdef inline int64_t run_turn(
                 continue
             ends = turn.edges + worker * (n_steps + 1) + s
             if s >= 0:
-                begin_worker(turn, turn.before + (here + worker) * K)
+                begin_worker(turn, worker, turn.before + here * K, turn.alike + here * K)
                 memcpy(turn.state, turn.streams + 4 * worker, sizeof(turn.state))
                 sweep(tokens, worker, ends[0], ends[1])
                 memcpy(turn.streams + 4 * worker, turn.state, sizeof(turn.state))
@@ -149,8 +165,10 @@ cdef inline int64_t run_turn(
                     turn, turn.before + (here + worker) * K, turn.after + (here + worker) * K
                 )
             if s + 1 < n_steps:
-                memset(turn.before + (W - here + worker) * K, 0, K * sizeof(int32_t))
-                count(tokens, worker, ends[1], ends[2], turn.before + (W - here + worker) * K)
+                next = (W - here + worker) * K
+                memset(turn.before + next, 0, K * sizeof(int32_t))
+                memset(turn.alike + next, 0, K * sizeof(int32_t))
+                count(tokens, worker, ends[1], ends[2], turn.before + next, turn.alike + next)
         if not wait_for_all(turn.barrier, turn.n_threads, turn.stop):
             break
         if s < 0:

@@ -60,6 +60,7 @@ def run(
     int vectors,                           # IN: which vectors to use; the draws are the same
     int32_t[:, :, ::1] shared_before,      # SCRATCH (2, W, K)
     int32_t[:, :, ::1] shared_after,       # SCRATCH (2, W, K)
+    int32_t[:, :, ::1] shared_alike,       # SCRATCH (2, W, K)
     double[:, ::1] shared_rises,           # SCRATCH (2, W)
     int32_t[:, ::1] shared_kept,           # SCRATCH (W, most tokens of a step): topics before the step
     int32_t[::1] barrier,                  # SCRATCH (BARRIER_SIZE,): zeros
@@ -79,8 +80,8 @@ def run(
     if words.shape[0] == 0:
         return
     set_turn(
-        &steps, edges, prior_totals, streams, shared_before, shared_after, shared_rises, barrier, stop, n_threads,
-        thread, &own_doubles[0], P,
+        &steps, edges, prior_totals, streams, shared_before, shared_after, shared_alike, shared_rises, barrier, stop,
+        n_threads, thread, &own_doubles[0], P,
     )
     set_rows(dense, rows, long_rows, place, K, vectors)
     dense.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
@@ -102,8 +103,10 @@ cdef const int64_t* part_of(const Tokens* tokens, int64_t worker, int64_t d) noe
     return tokens.cuts + d * (tokens.W + 1) + (worker + tokens.turn) % tokens.W
 
 
-cdef void count_step(void* given, int64_t worker, int64_t first, int64_t last, int32_t* counts) noexcept nogil:
-    """Count the topics of the tokens of a step."""
+cdef void count_step(
+    void* given, int64_t worker, int64_t first, int64_t last, int32_t* counts, int32_t* alike
+) noexcept nogil:
+    """Count topics: of the tokens of a step, and of the same documents' tokens in the next part of the vocabulary."""
     cdef:
         Tokens* tokens = <Tokens*>given
         int64_t d, i
@@ -112,6 +115,9 @@ cdef void count_step(void* given, int64_t worker, int64_t first, int64_t last, i
         part = part_of(tokens, worker, d)
         for i in range(part[0], part[1]):
             counts[tokens.topics[i]] += 1
+        part = part_of(tokens, worker + 1, d)
+        for i in range(part[0], part[1]):
+            alike[tokens.topics[i]] += 1
 
 
 cdef void sweep_step(void* given, int64_t worker, int64_t first, int64_t last) noexcept nogil:

@@ -22,6 +22,7 @@ cdef struct Tokens:
     Dense rows                  # m_kv; its other fields are not used
     const int64_t* offsets      # worker i has the tokens [i, v] to [i, v + 1] - 1 of word v (W, V + 1)
     int64_t V
+    int64_t W
     const int32_t* documents    # (N,)
     uint16_t* topics            # (N,)
     const double* word_prior    # eta when topics share it (V,)
@@ -53,6 +54,7 @@ def run(
     bint wide,                             # IN: use AVX-512; the draws are the same
     int32_t[:, :, ::1] shared_before,      # SCRATCH (2, W, K)
     int32_t[:, :, ::1] shared_after,       # SCRATCH (2, W, K)
+    int32_t[:, :, ::1] shared_alike,       # SCRATCH (2, W, K)
     double[:, ::1] shared_rises,           # SCRATCH (2, W)
     uint16_t[:, ::1] shared_kept,          # SCRATCH (W, most tokens of a step)
     int32_t[::1] barrier,                  # SCRATCH (BARRIER_SIZE,): zeros
@@ -72,8 +74,8 @@ def run(
     if documents.shape[0] == 0:
         return
     set_turn(
-        &steps, edges, prior_totals, streams, shared_before, shared_after, shared_rises, barrier, stop, n_threads,
-        thread, &own_doubles[0], P,
+        &steps, edges, prior_totals, streams, shared_before, shared_after, shared_alike, shared_rises, barrier, stop,
+        n_threads, thread, &own_doubles[0], P,
     )
     set_rows(&tokens.rows, rows, long_rows, place, steps.K, 0)
     set_scratch(sparse, P, &own_floats[0], &own_doubles[4 * P], &own_counts[0])
@@ -82,7 +84,7 @@ def run(
     sparse.excess, sparse.strength = NULL, 0
     sparse.doc_prior, sparse.prior_totals, sparse.totals = &doc_prior[0], steps.share, steps.seen
     sparse.eta, sparse.own_eta = 0, NULL
-    tokens.offsets, tokens.V = &word_offsets[0, 0], word_offsets.shape[1] - 1
+    tokens.offsets, tokens.V, tokens.W = &word_offsets[0, 0], word_offsets.shape[1] - 1, steps.W
     tokens.documents, tokens.topics = &documents[0], &topics[0]
     tokens.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
     tokens.topic_prior = &topic_prior[0, 0] if topic_prior.shape[0] > 0 else NULL
@@ -91,13 +93,6 @@ def run(
         n_accepted = run_turn(&steps, &tokens, count_step, sweep_step, undo_step, topic_totals, key)
     if thread == 0:
         accepted[0] = n_accepted
-
-
-cdef void count_step(void* given, int64_t worker, int64_t first, int64_t last, int32_t* counts) noexcept nogil:
-    """Count the topics of the tokens of a step."""
-    cdef int64_t i
-    for i in range(first, last):
-        counts[(<Tokens*>given).topics[i]] += 1
 
 
 cdef int64_t word_of(const int64_t* offsets, int64_t V, int64_t i) noexcept nogil:
@@ -110,6 +105,28 @@ cdef int64_t word_of(const int64_t* offsets, int64_t V, int64_t i) noexcept nogi
         else:
             high = middle
     return low
+
+
+cdef int64_t same_place(const Tokens* tokens, int64_t worker, int64_t other, int64_t i) noexcept nogil:
+    """Where another worker's tokens are as far in the vocabulary as token i, or the end, of a worker."""
+    cdef:
+        const int64_t* own = tokens.offsets + worker * (tokens.V + 1)
+        const int64_t* others = tokens.offsets + other * (tokens.V + 1)
+        int64_t v = word_of(own, tokens.V, i), n = own[v + 1] - own[v]
+    return others[v] + (i - own[v]) * (others[v + 1] - others[v]) // n if n > 0 else others[v]
+
+
+cdef void count_step(
+    void* given, int64_t worker, int64_t first, int64_t last, int32_t* counts, int32_t* alike
+) noexcept nogil:
+    """Count the topics of the tokens of a step, and of the next worker's tokens of the same words."""
+    cdef:
+        Tokens* tokens = <Tokens*>given
+        int64_t i, other = (worker + 1) % tokens.W
+    for i in range(first, last):
+        counts[tokens.topics[i]] += 1
+    for i in range(same_place(tokens, worker, other, first), same_place(tokens, worker, other, last)):
+        alike[tokens.topics[i]] += 1
 
 
 cdef void sweep_step(void* given, int64_t worker, int64_t first, int64_t last) noexcept nogil:

@@ -4,7 +4,6 @@ import numpy as np
 
 from sklda._core.parallel import NEVER_STOP
 from sklda._kernels import LANES, _histograms, _word_layout, _word_major, _word_major_partitioned
-from sklda._sampling import partitioned
 from sklda._sampling.count_rows import aligned_zeros
 from sklda._sampling.partitioned import PartitionedChain
 from sklda._sampling.word_major import WordMajorChain, lay_out, log_topics
@@ -49,7 +48,7 @@ class WordMajorPartitionedChain(PartitionedChain):
         # The tokens are cut otherwise here.
         self._given = self._cuts = None
         self._edges, longest_step = self._steps()
-        self._shared = *self._shared[:3], np.empty((W, longest_step), np.uint16)
+        self._shared = *self._shared[:4], np.empty((W, longest_step), np.uint16)
         self._vectors = _word_major.wide_vectors()
         n_spans = -(-P // LANES**2)
         n_doubles = 4 * P + n_spans * (LANES + 1) + max(longest, P // LANES)
@@ -68,7 +67,7 @@ class WordMajorPartitionedChain(PartitionedChain):
     def _steps(self):
         """For each turn the ends of the steps among the tokens of every worker; and the longest step."""
         W, result, longest = self._n_workers, [], 0
-        ends, step = self._word_offsets[:, self._word_cuts], partitioned._STEP * np.sqrt(self.corpus.n_tokens)
+        ends, step = self._word_offsets[:, self._word_cuts], self._step()
         for turn in range(W):
             parts = (np.arange(W) + turn) % W
             first, last = ends[np.arange(W), parts, None], ends[np.arange(W), parts + 1, None]

@@ -52,7 +52,7 @@ def small_blocks(monkeypatch):
     """Several blocks of documents and of words, and many steps, from a small corpus."""
     monkeypatch.setattr(ThreadedChain, "block_tokens", 200)
     monkeypatch.setattr(ThreadedChain, "block_entries", 256)
-    monkeypatch.setattr(partitioned, "_STEP", 0.2)
+    monkeypatch.setattr(partitioned, "_LEAST_STEP", 0.2)
 
 
 def stationary_p(kind, truth, *, priors=None, break_it=lambda chain: None, n_draws=1_500):

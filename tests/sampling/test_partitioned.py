@@ -58,7 +58,7 @@ SHAPES = [
 @pytest.mark.parametrize(("kind", "name"), SHAPES)
 def test_a_sweep_by_words_keeps_the_posterior(kind, name, monkeypatch):
     # Steps of one token, and of several.
-    monkeypatch.setattr(partitioned, "_STEP", 0.2 if kind is ListsPartitioned else 1.0)
+    monkeypatch.setattr(partitioned, "_LEAST_STEP", 0.2 if kind is ListsPartitioned else 1.0)
     assert stationary_p(kind, Enumeration(DOCS, V, K, *PRIORS[name])) > ALARM
 
 
@@ -78,6 +78,27 @@ def test_a_sweep_by_words_keeps_the_posterior_with_few_workers(kind, n_workers, 
     assert stationary_p(kind, truth) > ALARM
 
 
+@pytest.mark.parametrize("kind", [PartitionedChain, WordMajorPartitionedChain])
+def test_two_workers_in_one_long_step_keep_the_posterior(kind, monkeypatch):
+    """The number of tokens of a topic, through which workers are coupled.
+
+    If a worker's guess at the topics of the others used tokens that these draw themselves, p would be 3e-8.
+    """
+    monkeypatch.setattr(partitioned, "_LEAST_WORKERS", 2)
+    monkeypatch.setattr(partitioned, "_LEAST_STEP", 100)
+    truth = Enumeration([[0, 0, 1, 1], [0, 0, 1, 1]], 2, 2, np.full(2, 5.0), np.full((2, 2), 0.3))
+    starts = truth.states[np.random.default_rng(0).choice(len(truth.states), size=5000, p=truth.posterior)]
+    chain, totals = make_chain(truth.corpus, truth.priors, starts[0], kind=kind), []
+    for start in starts:
+        chain._set_up(start)
+        for _ in range(3):
+            chain.sweep()
+        totals.append(np.count_nonzero(chain.topics == 0))
+    assert [edges.shape[1] for edges in chain._edges] == [2, 2]
+    expected = np.bincount((truth.states == 0).sum(axis=1), weights=truth.posterior, minlength=9)
+    assert chi_square_p(np.bincount(totals, minlength=9), expected) > ALARM
+
+
 @pytest.mark.parametrize("kind", [BY_WORD[0], pytest.param(BY_WORD[1], marks=pytest.mark.exhaustive)])
 def test_miscounts_and_a_dropped_prior_are_found(kind):
     def miscount_words(chain):
@@ -95,7 +116,7 @@ def test_miscounts_and_a_dropped_prior_are_found(kind):
 @pytest.mark.parametrize("kind", BY_WORD)
 @pytest.mark.parametrize("wide", [False, True])
 def test_sweeps_by_words_do_not_depend_on_threads_or_vectors(counts, kind, wide, monkeypatch):
-    monkeypatch.setattr(partitioned, "_STEP", 0.3)
+    monkeypatch.setattr(partitioned, "_LEAST_STEP", 0.3)
     corpus, found = Corpus.from_counts(counts), []
     for n_jobs in (1, 2, 3):
         chain = kind.initialise_randomly(corpus, Priors.make(0.05, 0.1, 300, 60), np.random.SeedSequence(0))
@@ -126,7 +147,7 @@ def test_sweeps_by_words_do_not_depend_on_threads_or_vectors(counts, kind, wide,
 
 
 def test_in_its_turns_a_sweep_by_words_draws_every_token_once(counts, monkeypatch):
-    monkeypatch.setattr(partitioned, "_STEP", 0.2)
+    monkeypatch.setattr(partitioned, "_LEAST_STEP", 0.2)
     corpus = Corpus.from_counts(counts)
     chain = WordMajorPartitionedChain.initialise_randomly(
         corpus, Priors.make(0.1, 0.1, 5, 60), np.random.SeedSequence(0)
@@ -157,7 +178,7 @@ def test_the_estimator_takes_sweeps_by_words_from_256_topics(counts):
 
 def test_workers_share_neither_documents_nor_words(counts, monkeypatch):
     """In its turns, a sweep draws every token once."""
-    monkeypatch.setattr(partitioned, "_STEP", 0.2)
+    monkeypatch.setattr(partitioned, "_LEAST_STEP", 0.2)
     corpus = Corpus.from_counts(counts)
     chain = PartitionedChain.initialise_randomly(corpus, Priors.make(0.1, 0.1, 5, 60), np.random.SeedSequence(0))
     n_workers, met = chain._n_workers, np.zeros(corpus.n_tokens, int)
@@ -181,7 +202,7 @@ def test_workers_share_neither_documents_nor_words(counts, monkeypatch):
 @pytest.mark.parametrize("n_components", [2, 40])
 @pytest.mark.parametrize("step", [0.3, 1.0])
 def test_most_steps_are_accepted_and_some_are_not(counts, monkeypatch, n_components, step):
-    monkeypatch.setattr(partitioned, "_STEP", step)
+    monkeypatch.setattr(partitioned, "_LEAST_STEP", step)
     corpus = Corpus.from_counts(counts)
     chain = PartitionedChain.initialise_randomly(
         corpus, Priors.make(0.1, 0.1, n_components, 60), np.random.SeedSequence(0)
