@@ -21,10 +21,10 @@ $(VENV)/pyvenv.cfg:
 	@echo "Making an environment in $(VENV): a few seconds."
 	$(PYTHON) -m venv $(VENV)
 
-# One wheel for all extras, because kernels take two minutes to compile.
+# One wheel for all extras, because kernels take a minute to compile.
 $(VENV)/wheel: $(VENV)/pyvenv.cfg $(SOURCES)
 	rm -rf $@
-	@echo "Compiling the kernels of sklda: about two minutes on two cores, without a line before the end."
+	@echo "Compiling the kernels of sklda: about forty seconds on two cores, without a line before the end."
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir $@ .
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall $@/*.whl
 

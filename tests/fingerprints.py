@@ -115,7 +115,7 @@ def compound():
     """CompoundLDA by each method, with fixed and with learnt priors."""
     X, labels, new = COLLECTIONS.data, COLLECTIONS.collections, COLLECTIONS.data[::4]
     for method in ("augmented", "langevin", "variational"):
-        for learn in (False, True):
+        for learn in (False, "asymmetric"):
             start = {} if learn else {"doc_concentration": 1.0}
             options = {"method": method, "learn_priors": learn, "max_iter": 20, "n_chains": 2, "burn_in": 4, **start}
             lda = CompoundLDA(3, draw_every=4, **options, **SEED)
@@ -149,7 +149,7 @@ def labels():
 def collapsed_variational():
     """CollapsedVariationalLDA by each method, and as a stream."""
     for method in ("batch", "online"):
-        for learn in (False, True):
+        for learn in (False, "asymmetric"):
             options = {"learning_method": method, "learn_priors": learn, "max_iter": 6, "evaluate_every": 3, **SEED}
             lda = CollapsedVariationalLDA(4, **options).fit(SIMULATED)
             yield f"CollapsedVariationalLDA, {method}, learn_priors={learn}", attributes(lda) | applied(lda)
@@ -185,7 +185,7 @@ def largest_share(doc_topic, topic_word):
 
 def topic_count():
     """TopicCountLDA by each method, with fixed and with unknown priors."""
-    common = {"max_components": 3, "n_temperatures": 10, "n_chains": 2, **SEED}
+    common = {"max_components": 3, "evidence_params": {"n_temperatures": 10}, "n_chains": 2, **SEED}
     paper = {"doc_topic_prior": "1/T", "topic_word_prior": "1/T"}
     for name, priors in (("fixed", paper), ("unknown", {})):
         lda = TopicCountLDA(1, **priors, **common).fit(SMALL)
@@ -193,7 +193,7 @@ def topic_count():
         kinds = "n_components", "topic_assignments", "doc_topic", "topic_word"
         found = {kind: samples[kind] for kind in kinds}
         yield f"TopicCountLDA, scan, {name} priors", attributes(lda) | found
-    lda = TopicCountLDA(1, method="pmmh", n_proposals=20, **paper, **common).fit(SMALL)
+    lda = TopicCountLDA(1, method="pmmh", max_iter=20, **paper, **common).fit(SMALL)
     yield "TopicCountLDA, pmmh", attributes(lda)
 
 

@@ -105,11 +105,11 @@ def effective_draws(draws):
 
     Parameters
     ----------
-    draws : ndarray of shape (n_chains, n_draws)
+    draws : ndarray of shape (n_chains, n_draws) or (n_quantities, n_chains, n_draws)
 
     Returns
     -------
-    float
+    float or ndarray of shape (n_quantities,)
         NaN if all draws are equal, with fewer than four draws of a chain, and for draws that are not finite.
 
     References
@@ -117,32 +117,41 @@ def effective_draws(draws):
     Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), section 3.2. Geyer (1992). Practical Markov chain Monte Carlo.
     Statistical Science 7.
     """
-    if draws.shape[1] < FEWEST_DRAWS or not np.isfinite(draws).all():
-        return np.nan
-    halves = _split(draws)
-    if np.ptp(halves) <= rounding(halves):
-        return np.nan
+    if draws.ndim == 2:
+        return float(effective_draws(draws[None])[0])
+    found = np.full(len(draws), np.nan)
+    if draws.shape[2] < FEWEST_DRAWS:
+        return found
+    known = np.isfinite(draws).all(axis=(1, 2))
+    halves = _split(draws[known])
+    varies = np.ptp(halves, axis=(1, 2)) > rounding(halves, axis=(1, 2))
+    known[known], halves = varies, halves[varies]
     # Sums of neighbouring autocorrelations are positive and fall with the lag; from the first that is not on, noise.
     rho = _autocorrelations(_normal_scores(halves))
-    n = len(rho)
-    pairs = rho[: n - n % 2].reshape(-1, 2).sum(axis=1)[: max((n - 1) // 2, 1)]
-    last = int(np.argmax(pairs <= 0)) if (pairs <= 0).any() else len(pairs) - 1
-    even = rho[2 * last]
-    tail = even if pairs[last] >= 0 or even > 0 else 0.0
-    time = -1 + 2 * np.minimum.accumulate(pairs[:last]).sum() + tail
+    n, each = rho.shape[1], np.arange(len(rho))
+    pairs = (rho[:, 0 : n - n % 2 : 2] + rho[:, 1::2])[:, : max((n - 1) // 2, 1)]
+    last = np.where((pairs <= 0).any(axis=1), (pairs <= 0).argmax(axis=1), pairs.shape[1] - 1)
+    even = rho[each, 2 * last]
+    tail = np.where((pairs[each, last] >= 0) | (even > 0), even, 0.0)
+    falling = np.minimum.accumulate(pairs, axis=1) * (np.arange(pairs.shape[1]) < last[:, None])
+    time = -1 + 2 * falling.sum(axis=1) + tail
     # Antithetic draws count for more than independent ones, within a limit.
-    return float(halves.size / max(time, 1 / np.log10(halves.size)))
+    size = halves.shape[1] * halves.shape[2]
+    found[known] = size / np.maximum(time, 1 / np.log10(size))
+    return found
 
 
 def _split(draws):
-    """Halves of the chains, (2 n_chains, n_draws // 2); the middle one of an odd number of draws is left out."""
-    half = draws.shape[1] // 2
-    return np.concatenate([draws[:, :half], draws[:, -half:]])
+    """Halves of the chains, (..., 2 n_chains, n_draws // 2); the middle one of an odd number of draws is left out."""
+    half = draws.shape[-1] // 2
+    return np.concatenate([draws[..., :half], draws[..., -half:]], axis=-2)
 
 
 def _normal_scores(values):
-    """Normal quantiles of the ranks (Blom 1958); ties have their mean rank."""
-    return ndtri((rankdata(values) - 3 / 8) / (values.size + 1 / 4)).reshape(values.shape)
+    """Normal quantiles of the ranks (Blom 1958) among all chains of a quantity; ties have their mean rank."""
+    n = values.shape[-2] * values.shape[-1]
+    ranks = rankdata(values.reshape(*values.shape[:-2], n), axis=-1)
+    return ndtri((ranks - 3 / 8) / (n + 1 / 4)).reshape(values.shape)
 
 
 def variance_ratio(sequences):
@@ -167,15 +176,15 @@ def variance_ratio(sequences):
 
 
 def _autocorrelations(chains):
-    """Autocorrelations at all lags, (n_draws,), from the variance within and between chains."""
-    n = chains.shape[1]
+    """Autocorrelations at all lags, (n_quantities, n_draws), from the variance within and between chains."""
+    n = chains.shape[2]
     size = next_fast_len(2 * n, real=True)
-    transform = rfft(chains - chains.mean(axis=1, keepdims=True), size, axis=1)
-    covariances = irfft(transform * transform.conj(), size, axis=1)[:, :n].mean(axis=0) / n
-    within = covariances[0] * n / (n - 1)
-    total = covariances[0] + chains.mean(axis=1).var(ddof=1)
+    transform = rfft(chains - chains.mean(axis=2, keepdims=True), size, axis=2)
+    covariances = irfft(transform * transform.conj(), size, axis=2)[:, :, :n].mean(axis=1) / n
+    within = covariances[:, :1] * n / (n - 1)
+    total = covariances[:, :1] + chains.mean(axis=2).var(axis=1, ddof=1)[:, None]
     rho = 1 - (within - covariances) / total
-    rho[0] = 1
+    rho[:, 0] = 1
     return rho
 
 

@@ -61,15 +61,19 @@ cdef inline double value(Cells* cells) noexcept nogil:
 
 cdef inline void add_cell(Cells* cells, int64_t group, int64_t label, int64_t n) noexcept nogil:
     """Add log Gamma(a + n) - log Gamma(a) of one cell."""
-    cdef:
-        int64_t at = cells.starts[group * cells.group_step] + label * cells.stride, i
-        double a, rising, large = 1e12
+    cdef int64_t at = cells.starts[group * cells.group_step] + label * cells.stride
     if n <= 0:
         return
     if cells.table != NULL and n < cells.width:
         cells.result += cells.table[at * cells.width + n]
         return
-    a = rising = cells.prior[at] if cells.prior != NULL else cells.single[at]
+    add_rising(cells, cells.prior[at] if cells.prior != NULL else cells.single[at], n)
+
+
+cdef inline void add_rising(Cells* cells, double a, int64_t n) noexcept nogil:
+    """Add log Gamma(a + n) - log Gamma(a), for n > 0."""
+    cdef int64_t i
+    cdef double rising = a, large = 1e12
     # Annealing from independent tokens has larger priors than models.
     if n > FACTORS or a > large:
         cells.result += log_gamma_ratio(a, n)
@@ -194,6 +198,21 @@ def lists(
                 else:
                     add_cell(&cells, d, k, n)
     return result + value(&cells)
+
+
+def cells(
+    const int64_t[::1] places,            # IN (n,): where the prior of each cell is
+    const int32_t[::1] counts,            # IN (n,): positive
+    const double[::1] prior,              # IN
+):
+    """The sum over cells that are given one by one."""
+    cdef int64_t i
+    cdef Cells sums
+    with nogil:
+        sums.result, sums.product = 0, 1
+        for i in range(places.shape[0]):
+            add_rising(&sums, prior[places[i]], counts[i])
+    return value(&sums)
 
 
 def histogram(

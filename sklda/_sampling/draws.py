@@ -116,7 +116,12 @@ def _word_topic_counts(corpus, n_components, topics, stop):
     blocks = []
     for block in word_blocks(corpus, n_components):
         stop()
-        blocks.append(csr_array(block.counts(topics, n_components)[:, :n_components]))
+        counts = block.counts(topics, n_components)
+        # NumPy finds the few counts that are not zero faster by a mask.
+        cells = np.flatnonzero(counts != 0)
+        words, columns = np.divmod(cells, counts.shape[1])
+        offsets = np.searchsorted(words, np.arange(len(counts) + 1))
+        blocks.append(csr_array((counts.reshape(-1)[cells], columns, offsets), shape=(len(counts), n_components)))
     return vstack(blocks, "csr")
 
 
@@ -205,7 +210,7 @@ def effective_number(draws):
 
     Quantities that are the same in all draws do not count. Fewer than four draws count as independent.
     """
-    found = np.array([effective_draws(each[None]) for each in draws.T])
+    found = effective_draws(draws.T[:, None])
     found = found[~np.isnan(found)]
     return min(1 / np.mean(1 / found), len(draws)) if len(found) else len(draws)
 

@@ -25,8 +25,8 @@ METHODS = ("cgs_p", "cgs")
 _MOST_TOPICS = 10_000
 # Weights (tokens times topics) of a block of documents. A block takes about a tenth of a second.
 _BLOCK_WEIGHTS = 2**26
-# Counts of a block of words: 2 MB, and 4 MB of expected counts.
-_BLOCK_COUNTS = 2**19
+# Counts of a block of words: 4 MB, and 8 MB of expected counts.
+_BLOCK_COUNTS = 2**20
 
 
 def estimate_counts(corpus, priors, topics, method="cgs_p"):
@@ -67,7 +67,7 @@ def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p",
     """
     K = priors.n_components
     totals = count_tokens(topics, K) if all_counts is None else all_counts.sum(axis=0, dtype=np.int64)[:K]
-    scratch = np.empty((3, K)), np.empty(K, np.int32)
+    scratch = np.empty((7, K)), np.empty((2, K), np.int32)
     parts = corpus.blocks(n_tokens=_BLOCK_WEIGHTS // K)
     if method == "cgs":
         for first, last in parts:
@@ -84,7 +84,9 @@ def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p",
         words, own = np.zeros((len(counts), K)), block.of_tokens(topics)
         of_words = priors.word[block.features], priors.topic[block.features], priors.totals, counts, totals
         weights = np.empty(words.shape, np.float32)
-        _point_estimates.weigh_words(*of_words, scratch[0][0], weights)
+        n_sums = len(words) if len(priors.doc) == 1 else 0
+        sums, shares = np.empty(n_sums), np.zeros(n_sums)
+        _point_estimates.weigh_words(*of_words, priors.doc[0], scratch[0][0], weights, sums)
         for first, last in parts:
             stop()
             _point_estimates.expected_counts(
@@ -96,10 +98,13 @@ def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p",
                 priors.row_of[first:last],
                 *of_words,
                 weights,
+                sums,
                 doc_topic[first:last],
                 words,
+                shares,
                 *scratch,
             )
+        _point_estimates.add_prior_parts(priors.doc[0], weights, shares, words)
         topic_word[:, block.features] += words.T
 
 
@@ -143,7 +148,7 @@ class WordBlock:
 
 def word_blocks(corpus, n_components):
     """Iterate over the `WordBlock`s of a corpus. Their counts of topics have at most `_BLOCK_COUNTS` numbers, and a
-    block of several words has at most a sixteenth of the tokens.
+    block of several words has at most a quarter of the tokens.
     """
     V, size = corpus.n_features, max(_BLOCK_COUNTS // padded(n_components), 1)
     if V <= size:
@@ -153,7 +158,7 @@ def word_blocks(corpus, n_components):
     first = 0
     while first < V:
         before = ends[first - 1] if first else 0
-        last = int(np.searchsorted(ends, before + corpus.n_tokens // 16, side="right"))
+        last = int(np.searchsorted(ends, before + corpus.n_tokens // 4, side="right"))
         last = min(max(last, first + 1), first + size, V)
         positions, start = [], 0
         for part in small_parts(corpus.words):

@@ -200,17 +200,21 @@ def missing_information(corpus, draws):
     lengths = corpus.lengths[chosen]
     places = np.concatenate([np.arange(*corpus.offsets[d : d + 2]) for d in chosen])
     offsets = np.concatenate([[0], np.cumsum(lengths)])
+    distinct, of_length, n_documents = np.unique(lengths, return_inverse=True, return_counts=True)
     firsts, seconds = [], []
     for i in range(len(draws)):
-        alpha = draws.priors_at(i).doc
-        counts = np.zeros((n, alpha.shape[1]))
+        alpha = draws.priors_at(i).doc[0]
+        counts = np.zeros((n, len(alpha)))
         _tokens.count_documents(offsets, np.asarray(draws.topics[i])[places].astype(np.int32), counts)
-        first, second = _of_scale(alpha, counts)
-        firsts.append(first.sum(axis=1))
-        seconds.append(second.sum())
-        first, second = _of_scale(alpha.sum(axis=1), lengths)
-        firsts[-1] -= first
-        seconds[-1] -= second.sum()
+        # Documents have few of the topics, and topics have few different counts.
+        documents, topics = np.nonzero(counts)
+        found = counts[documents, topics].astype(np.int64)
+        width = int(found.max(initial=0)) + 1
+        pairs, of_pair, n_cells = np.unique(topics * width + found, return_inverse=True, return_counts=True)
+        first, second = _of_scale(alpha[pairs // width], pairs % width)
+        of_total, second_of_total = _of_scale(alpha.sum(), distinct)
+        firsts.append(np.bincount(documents, first[of_pair], n) - of_total[of_length])
+        seconds.append(second @ n_cells - second_of_total @ n_documents)
     information = -np.mean(seconds)
     return float(np.var(firsts, axis=0, ddof=1).sum() / information) if information > 0 else np.nan
 

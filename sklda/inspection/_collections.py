@@ -36,19 +36,19 @@ class CollectionTopicsDisplay(PanelsDisplay):
     """Topic shares of collections, or of other groups of documents, with their errors, in a panel for each topic.
 
     Collections that are years, dates or other numbers are on an axis of time or numbers. Others have a row each, or
-    follow each other from left to right if they are `ordered`. Intervals have two errors in both directions, and end at
-    0 and 100 %. A point without one is open: its error is unknown. Use `from_estimator` to make one.
+    follow each other from left to right if they are `ordered`. A point without an interval is open: its error is
+    unknown. Use `from_estimator` to make one.
 
     Parameters
     ----------
-    mean, std : ndarray of shape (n_collections, n_topics)
-        Shares of the topics shown, and their posterior standard deviations or standard errors; NaN where unknown.
+    mean, low, high : ndarray of shape (n_collections, n_topics)
+        Shares of the topics shown, and the ends of their intervals; NaN where unknown.
     collections : ndarray of shape (n_collections,)
         Labels.
     names : list of str
         Names of the topics shown.
-    deviations : str, default="standard errors"
-        What the errors are, for the label of the axis.
+    intervals : str, default="95% intervals"
+        What the intervals are, for the legend.
     ordered : bool, default=None
         Whether the collections have an order. None: if they are numbers or dates.
 
@@ -75,10 +75,11 @@ class CollectionTopicsDisplay(PanelsDisplay):
     """
 
     mean: np.ndarray
-    std: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
     collections: Values
     names: Sequence[str]
-    deviations: str = "standard errors"
+    intervals: str = "95% intervals"
     ordered: bool | None = None
 
     @classmethod
@@ -102,12 +103,12 @@ class CollectionTopicsDisplay(PanelsDisplay):
             Documents. Not needed for the collections of `CompoundLDA`.
         groups : sequence of n_documents hashable labels, default=None
             The groups of the documents. None, or collections of the fit: the mixtures of `CompoundLDA`, with posterior
-            standard deviations. Otherwise the shares of topics in the tokens of the groups, with the standard errors of
-            a sample of documents. These are too small in groups of fewer than about 200 documents, because few
-            documents have a topic at all; `topic_effects` has intervals for such groups. Documents whose label is
-            missing (None, NaN, NaT or NA) are one group, None. Documents without words, and those that the fit left
-            out, do not count: there is a warning, and the shares of a group of such documents are NaN. A standard error
-            is NaN if all documents of the group have the same proportion.
+            standard deviations. Otherwise the shares of topics in the tokens of the groups, with 95% intervals as if
+            the documents were a sample; errors of the topics are not in them. In groups of fewer than about 20
+            documents the intervals are too short. Documents whose label is missing (None, NaN, NaT or NA) are one
+            group, None. Documents without words, and those that the fit left out, do not count: there is a warning, and
+            the shares of a group of such documents are NaN. Intervals are NaN if all documents have the same
+            proportion.
         topics : sequence of int or str, default=None
             Topics to show; None: the eight largest.
         ordered : bool, default=None
@@ -128,13 +129,14 @@ class CollectionTopicsDisplay(PanelsDisplay):
         if shares.kind == "sample":
             found.say_what_is_left_out()
         topics = found.chosen(topics, 8, shares.overall)
-        errors = "standard errors" if shares.kind == "sample" else found.deviations.removeprefix("two ")
+        intervals = "95% intervals" if shares.kind == "sample" else f"± {found.deviations}"
         return cls(
             mean=shares.mean[:, topics],
-            std=shares.std[:, topics],
+            low=shares.low[:, topics],
+            high=shares.high[:, topics],
             collections=label_array(shares.labels),
             names=found.labels(topics, n_words),
-            deviations=errors,
+            intervals=intervals,
             ordered=ordered,
         ).plot(ax)
 
@@ -159,8 +161,7 @@ class CollectionTopicsDisplay(PanelsDisplay):
         return new_scales(len(self.names))
 
     def _draw(self, axes):
-        mean, std = np.asarray(self.mean, dtype=np.float64), np.asarray(self.std, dtype=np.float64)
-        low, high = np.clip(mean - 2 * std, *SHARES), np.clip(mean + 2 * std, *SHARES)
+        mean, low, high = (np.asarray(each, dtype=np.float64) for each in (self.mean, self.low, self.high))
         highest = max(np.nanmax(each, initial=0.01) for each in (mean, high))
         labels, places, key = [plain_text(label) for label in self.collections], self._places(), {}
         is_row = places is None
@@ -180,8 +181,8 @@ class CollectionTopicsDisplay(PanelsDisplay):
                 ax.spines[["top", "right"]].set_visible(False)
                 self._label_places(ax, places, labels)
         label_panels(axes, "topic share" if is_row else "", "" if is_row else "topic share")
-        if np.isfinite(std).any():
-            key[f"± two {self.deviations}"] = interval_handle(horizontal=is_row)
+        if np.isfinite(low).any():
+            key[self.intervals] = interval_handle(horizontal=is_row)
         self.legend_ = add_key(axes, key)
 
     def _label_places(self, ax, places, labels):

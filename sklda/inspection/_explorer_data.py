@@ -182,8 +182,7 @@ def _groups(view, topics):
         return None
     return {
         "name": [clip(str(label)) for label in found.labels],
-        "mean": [_known(_short(row)) for row in found.mean[:, topics]],
-        "std": [_known(_short(row)) for row in found.std[:, topics]],
+        **{name: [_known(_short(row)) for row in getattr(found, name)[:, topics]] for name in ("mean", "low", "high")},
         "kind": found.kind,
     }
 

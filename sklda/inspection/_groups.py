@@ -1,11 +1,11 @@
-"""Shares of topics in groups of documents, with errors."""
+"""Shares of topics in groups of documents, with intervals."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from sklda._core.names import grouped, read_labels
-from sklda._core.rounding import rounding
+from sklda.inspection._share_intervals import share_intervals
 
 
 @dataclass
@@ -14,8 +14,10 @@ class GroupShares:
 
     labels: list  # sorted, if they have an order; otherwise by type and text
     mean: np.ndarray  # (n_groups, n_components)
-    std: np.ndarray
-    # "mixture": posterior means and standard deviations of the model; "sample": shares in the tokens, and their errors.
+    # Ends of intervals, within 0 and 1; NaN where errors are unknown.
+    low: np.ndarray
+    high: np.ndarray
+    # "mixture": posterior means of the model, two standard deviations; "sample": shares in the tokens, 95% intervals.
     kind: str
     overall: np.ndarray  # (n_components,): shares in all tokens, or of the mixture of all collections
 
@@ -46,9 +48,7 @@ def group_shares(view):
 
     None if there are no groups. The mixtures without groups, or if all labels are among the collections of the fit.
     Documents whose label is missing are one group, None. The share of topic k in a group is the ratio
-    ``sum_d n_d theta_dk / sum_d n_d``. Its standard error is that of a ratio estimator, with the documents of the group
-    as the sample; NaN in a group of one document, and if all documents have the same proportion. A group without
-    documents that take part has NaN only.
+    ``sum_d n_d theta_dk / sum_d n_d``. A group without documents that take part has NaN only.
     """
     groups = view.groups
     mixtures = getattr(view.model, "collection_topic_", None)
@@ -61,13 +61,10 @@ def group_shares(view):
     distinct, index = group_index(groups, len(view.doc_topic))
     if mixtures is not None and set(distinct) <= set(view.model.collections_.tolist()):
         return _of_model(view.model, distinct)
-    mean = np.full((len(distinct), view.n_topics), np.nan)
-    std = mean.copy()
-    for j in range(len(distinct)):
-        own = view.used[index[view.used] == j]
-        if len(own):
-            mean[j], std[j] = _ratio(view.doc_topic[own], view.weights[own])
-    return GroupShares(distinct, mean, std, "sample", view.share)
+    used = view.used
+    theta = np.asarray(view.doc_topic[used], dtype=np.float64)
+    intervals = share_intervals(theta, view.weights[used], index[used], len(distinct))
+    return GroupShares(distinct, *intervals, kind="sample", overall=view.share)
 
 
 def _of_model(model, labels):
@@ -75,13 +72,5 @@ def _of_model(model, labels):
     mean = model.collection_topic_[rows]
     std = getattr(model, "collection_topic_std_", None)
     std = np.full_like(mean, np.nan) if std is None else std[rows]
-    return GroupShares(labels, mean, std, "mixture", model.corpus_topic_)
-
-
-def _ratio(theta, n):
-    """Weighted mean of the rows of theta, and its standard error."""
-    mean = n @ theta / n.sum()
-    squares = ((n[:, None] * (theta - mean)) ** 2).sum(axis=0)
-    # Proportions may have been stored in single precision.
-    alike = np.ptp(theta, axis=0) <= rounding(np.asarray(theta, np.float32), axis=0)
-    return mean, np.where(alike, np.nan, np.sqrt(len(n) / max(len(n) - 1, 1) * squares) / n.sum())
+    low, high = np.clip(mean - 2 * std, 0, 1), np.clip(mean + 2 * std, 0, 1)
+    return GroupShares(labels, mean, low, high, kind="mixture", overall=model.corpus_topic_)

@@ -485,15 +485,15 @@
     at("groups-title").replaceChildren(...titled("Topic", state.topic, " in the groups"));
     at("groups-hint").textContent = groups.kind === "mixture"
       ? `Posterior means of the mixtures. Lines are ${topics.deviations}.`
-      : "Share of the topic in the tokens of the group. Lines are two standard errors, with documents as the sample.";
-    const mean = groups.mean.map((row) => row[state.topic]);
-    const std = groups.std.map((row) => row[state.topic]);
-    const largest = Math.max(...mean.map((x, g) => x + 2 * (std[g] || 0))) || 1;
+      : "Share of the topic in the tokens of the group. Lines are 95% intervals, as if the documents were a sample; " +
+        "errors of the topics are not in them.";
+    const [mean, low, high] = ["mean", "low", "high"].map((name) => groups[name].map((row) => row[state.topic]));
+    const largest = Math.max(...mean.map((x, g) => high[g] ?? x)) || 1;
     fill("group-list", groups.name.map((name, g) => make("li", {class: "group"}, named(name, "short"),
       make("span", {class: "value"}, mean[g] === null ? "unknown"
-        : percent(mean[g]) + (std[g] === null ? "" : ` ± ${(100 * std[g]).toFixed(1)}`)),
+        : percent(mean[g]) + (low[g] === null ? "" : `, ${percent(low[g])} to ${percent(high[g])}`)),
       make("span", {class: "track"}, bar(mean[g] / largest),
-        ...(std[g] === null ? [] : [whisker((mean[g] - 2 * std[g]) / largest, (mean[g] + 2 * std[g]) / largest)])))));
+        ...(low[g] === null ? [] : [whisker(low[g] / largest, high[g] / largest)])))));
   }
 
   // The topic in periods of time.

@@ -221,7 +221,8 @@ def test_groups_of_any_name(arrays, corpus, group, ordered):
 def collections(labels, mean=(0.1, 0.5, 0.98), std=(0.1, 0.05, 0.02), **options):
     """The Axes of one topic, and the entries of the legend."""
     labels = np.array([*labels, None], dtype=object)[:-1]
-    values = {"mean": np.array(mean)[:, None], "std": np.array(std)[:, None]}
+    mean, std = np.array(mean)[:, None], np.array(std)[:, None]
+    values = {"mean": mean, "low": np.maximum(mean - 2 * std, 0), "high": np.minimum(mean + 2 * std, 1)}
     display = CollectionTopicsDisplay(collections=labels, names=["0: a topic"], **values, **options).plot()
     entries = [text.get_text() for text in display.legend_.get_texts()] if display.legend_ else []
     return display.axes_[0], entries
@@ -245,7 +246,7 @@ def test_years_of_collections_are_on_an_axis_of_dates(years):
     ax, entries = collections(years)
     assert isinstance(ax.xaxis.get_major_locator(), AutoDateLocator)
     places = [num2date(x).year for x in ax.lines[0].get_xdata(orig=False)]
-    assert places == [1987, 1990, 2001] and entries == ["± two standard errors"]
+    assert places == [1987, 1990, 2001] and entries == ["95% intervals"]
     # Also of the line that joins them, whose points follow each other in time.
     np.testing.assert_array_equal(ax.lines[-1].get_ydata(), [0.5, 0.98, 0.1] if years[0] == 2001 else [0.1, 0.5, 0.98])
 
@@ -275,7 +276,7 @@ def test_a_share_of_unknown_error_is_open():
     ax, entries = collections("abc", std=(0.1, np.nan, 0.02))
     (point,) = (line for line in ax.lines if line.get_markerfacecolor() == "white")
     np.testing.assert_allclose(point.get_xydata(), [[0.5, 1]])
-    assert entries == ["error unknown", "± two standard errors"]
+    assert entries == ["error unknown", "95% intervals"]
     assert collections("abc", std=(np.nan,) * 3)[1] == ["error unknown"]
 
 
@@ -286,7 +287,9 @@ def test_collections_of_a_pipeline():
     display = CollectionTopicsDisplay.from_estimator(pipeline)
     order = np.argsort(-lda.corpus_topic_, kind="stable")
     np.testing.assert_array_equal(display.mean, lda.collection_topic_[:, order])
-    np.testing.assert_array_equal(display.std, lda.collection_topic_std_[:, order])
+    std = lda.collection_topic_std_[:, order]
+    np.testing.assert_allclose(display.low, np.maximum(display.mean - 2 * std, 0))
+    np.testing.assert_allclose(display.high, np.minimum(display.mean + 2 * std, 1))
 
 
 def test_models_of_scikit_learn(corpus):

@@ -110,18 +110,19 @@ def test_similarities_are_those_of_the_table(data, fitted):
     assert sorted(data["similarity"]["order"]) == list(range(8))
 
 
-def test_groups_have_ratio_estimates(data, fitted, docstrings):
+def test_groups_have_shares_and_intervals(data, fitted, docstrings):
     lengths = np.asarray(docstrings.data.sum(axis=1)).ravel()
     assert data["groups"]["name"] == ["numpy", "scipy", "sklearn"] and data["groups"]["kind"] == "sample"
     for g, name in enumerate(data["groups"]["name"]):
         own = docstrings.collection == name
         n, theta = lengths[own], fitted.doc_topic_[own]
         share = (n[:, None] * theta).sum(axis=0) / n.sum()
-        residual = n[:, None] * (theta - share) / n.mean()
         np.testing.assert_allclose(data["groups"]["mean"][g], share, rtol=1e-5)
-        m = np.count_nonzero(n)
-        expected = np.sqrt((residual**2).sum(axis=0) / (m - 1) / len(n) * m / len(n))
-        np.testing.assert_allclose(data["groups"]["std"][g], expected, rtol=1e-5)
+        low, high = (np.array(data["groups"][end][g]) for end in ("low", "high"))
+        assert (low < share).all() and (share < high).all()
+        # About four standard errors of a ratio in a group of hundreds of documents.
+        error = np.sqrt(((n[:, None] * (theta - share)) ** 2).sum(axis=0)) / n.sum()
+        assert 0.7 < np.median((high - low) / (4 * error)) < 1.4
 
 
 def test_documents_without_a_group_are_one_group(docstrings, fitted):
@@ -155,7 +156,8 @@ def test_collections_of_a_compound_model():
         found = parse(TopicExplorer.from_estimator(lda, corpus.data, groups=groups).to_html())["groups"]
         assert found["kind"] == "mixture" and found["name"] == [str(c) for c in lda.collections_]
         np.testing.assert_allclose(found["mean"], lda.collection_topic_, rtol=1e-5)
-        np.testing.assert_allclose(found["std"], lda.collection_topic_std_, rtol=1e-5)
+        std = lda.collection_topic_std_
+        np.testing.assert_allclose(found["high"], np.minimum(lda.collection_topic_ + 2 * std, 1), rtol=1e-5)
     other = parse(TopicExplorer.from_estimator(lda, corpus.data, groups=["x"] * 39 + ["y"]).to_html())["groups"]
     assert other["kind"] == "sample" and other["name"] == ["x", "y"]
     # New documents are folded in with the prior of their collection, in a pipeline, too.
@@ -165,8 +167,8 @@ def test_collections_of_a_compound_model():
         theta = lda.transform(corpus.data[15:25], collections=known)
         shown = np.array(parse(page)["documents"]["topics"][0]).reshape(-1, 2)
         np.testing.assert_allclose(shown[:, 1], theta[0, shown[:, 0].astype(int)], atol=6e-4)
-    # The error of a group of one document is unknown.
-    assert other["std"][1] == [None] * 3 and None not in other["std"][0]
+    # The spread of a group of one document is that of all documents.
+    assert all(a < 0.5 < b - a for a, b in zip(other["low"][1], other["high"][1], strict=True))
 
 
 def test_errors_and_stability_are_shown_where_the_fit_has_them(docstrings, fitted, monkeypatch):

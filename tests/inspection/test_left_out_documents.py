@@ -239,7 +239,7 @@ def test_a_group_of_such_documents_is_unknown():
     with pytest.warns(UserWarning, match="no part"):
         shares = CollectionTopicsDisplay.from_estimator(model, counts, groups=groups)
     assert (
-        np.isnan(shares.mean).any(axis=1).tolist() == [False, False, True] == np.isnan(shares.std).any(axis=1).tolist()
+        np.isnan(shares.mean).any(axis=1).tolist() == [False, False, True] == np.isnan(shares.low).any(axis=1).tolist()
     )
     with pytest.warns(UserWarning, match="no part"):
         table = group_words(model, counts, groups, n_sweeps=6, least_tokens=1, random_state=0)

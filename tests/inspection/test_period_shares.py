@@ -1,16 +1,12 @@
-"""Shares of topics by period: documents with dates, names of periods, and intervals."""
+"""Shares of topics by period: documents with dates, and names of periods."""
 
 import datetime
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
-from sklda.inspection import _period_shares
-from sklda.inspection._period_shares import n_effective, period_shares, wilson
+from sklda.inspection._period_shares import period_shares
 from sklda.inspection._view import view
-
-FALSE_ALARM = 1e-4
 
 
 def shares(dates, theta=None, X=None, **options):
@@ -77,45 +73,3 @@ def test_shares_count_tokens_and_gaps_stay():
         np.testing.assert_allclose(found.mean[period], n[own] @ theta[own] / n[own].sum())
     assert np.isnan(found.mean[2]).all() and np.isnan(found.low[2]).all()
     assert (found.low[0] < found.mean[0]).all() and (found.mean[0] < found.high[0]).all()
-
-
-def test_the_interval_is_wilsons():
-    low, high = wilson(np.array([0.0, 0.25, 1.0]), np.array([10.0, 40.0, 10.0]))
-    # Newcombe (1998), Statistics in Medicine 17, and the closed form z^2 / (n + z^2) for none and for all.
-    z = 1.959964**2
-    np.testing.assert_allclose(low, [0, 0.1419, 10 / (10 + z)], atol=1e-4)
-    np.testing.assert_allclose(high, [z / (10 + z), 0.4019, 1], atol=1e-4)
-
-
-def test_documents_of_one_topic_each_count_as_documents():
-    """If each document has one topic, and all are equally long, the effective number is that of documents."""
-    theta = np.eye(2)[np.arange(100) % 4 // 3]
-    place = np.arange(100) % 5
-    np.testing.assert_allclose(n_effective(theta, np.full(100, 30.0), place, 5), 20)
-    # Proportions that are half as spread count four times.
-    np.testing.assert_allclose(n_effective(0.5 * theta + 0.5 * theta.mean(axis=0), np.ones(100), place, 5), 80)
-    assert np.isnan(n_effective(np.full((4, 2), 0.5), np.ones(4), np.zeros(4, int), 1)).all()
-
-
-def own_spread(theta, weights, place, n_periods):
-    """The effective numbers by the spread within each period."""
-    found = np.empty((n_periods, theta.shape[1]))
-    for i in range(n_periods):
-        found[i] = n_effective(theta[place == i], weights[place == i], np.zeros(np.sum(place == i), int), 1)
-    # Periods in which no document has a topic are as certain as can be.
-    return np.where(np.isnan(found), 1e9, found)
-
-
-@pytest.mark.mutation("sklda.inspection._period_shares.n_effective", own_spread)
-def test_nine_of_ten_intervals_of_ten_documents_have_the_share():
-    """Nominally 95 of 100. Few documents have a topic, and lengths differ: the expected error is on the short side."""
-    rng = np.random.default_rng(0)
-    place = np.repeat(np.arange(1000), 10)
-    theta = rng.dirichlet([0.02, 0.05, 0.1, 0.3], len(place))
-    weights = rng.lognormal(4, 0.8, len(place)).round() + 1
-    tokens = np.bincount(place, weights)
-    mean = np.stack([np.bincount(place, weights * column) for column in theta.T], axis=1) / tokens[:, None]
-    low, high = wilson(mean, _period_shares.n_effective(theta, weights, place, 1000))
-    truth = np.array([0.02, 0.05, 0.1, 0.3]) / 0.47
-    misses = np.count_nonzero((low > truth) | (truth > high), axis=0)
-    assert binom.sf(misses - 1, 1000, 0.1).min() > FALSE_ALARM

@@ -67,18 +67,30 @@ def test_soft_estimates_vary_less_than_hard_ones():
 
 @pytest.mark.parametrize("scale", [1.0, 1e-6], ids=["plain", "nearly all weight on one topic"])
 @pytest.mark.parametrize("own", [False, True], ids=["eta per word", "eta per topic and word"])
-def test_once_a_word_is_once_a_token(own, scale):
+@pytest.mark.parametrize("n_rows", [1, 5], ids=["shared alpha", "alpha per document"])
+def test_once_a_word_is_once_a_token(n_rows, own, scale):
     rng = np.random.default_rng(0)
     docs = [rng.choice(6, size=n, p=[0.5, 0.2, 0.1, 0.1, 0.05, 0.05]) for n in (1, 12, 0, 30, 25)]
     corpus = make_corpus(docs, 6)
-    alpha = scale * (rng.gamma(1, size=(5, 4)) + 0.1)
+    alpha = np.broadcast_to(scale * (rng.gamma(1, size=(n_rows, 4)) + 0.1), (5, 4))
     eta = np.float32(scale * (rng.gamma(1, size=(4, 6) if own else 6) + 0.1)).astype(float)
-    chain = make_chain(corpus, Priors.make(alpha, eta, 4, 6, 5), rng.integers(4, size=corpus.n_tokens))
+    priors = Priors.make(alpha[0] if n_rows == 1 else alpha, eta, 4, 6, 5)
+    chain = make_chain(corpus, priors, rng.integers(4, size=corpus.n_tokens))
     found = from_chain(chain, "cgs_p")
     for ours, plain in zip(
         found, soft_counts_one_token_at_a_time(chain, alpha, np.broadcast_to(eta, (4, 6))), strict=True
     ):
         np.testing.assert_allclose(ours, plain, rtol=1e-6, atol=1e-12)
+
+
+def test_no_digits_are_lost_where_other_topics_have_hardly_any_weight():
+    """Each word has one token, and with a tiny eta no other topic explains it: 1 / W without it is about 1e12."""
+    corpus, eta = make_corpus([np.array(words) for words in ([0], [1, 2], [3, 4, 5])], 6), np.full((2, 6), 1e-12)
+    chain = make_chain(corpus, Priors.make(1.0, 1e-12, 2, 6), np.array([0, 0, 1, 1, 1, 0]))
+    for ours, plain in zip(
+        from_chain(chain, "cgs_p"), soft_counts_one_token_at_a_time(chain, np.ones((3, 2)), eta), strict=True
+    ):
+        np.testing.assert_allclose(ours, plain, rtol=1e-6)
 
 
 def test_public_function_matches_the_estimator():

@@ -12,9 +12,8 @@ from sklda._core.composition import collinear
 from sklda._core.gibbs_em import BOUNDS, MStep
 from sklda._core.parallel import Aligned
 from sklda._core.priors import LARGEST, SMALLEST
-from sklda._core.rising import log_gamma_ratio
 from sklda._core.warn import warn
-from sklda._kernels import _tokens
+from sklda._kernels import _log_joint, _tokens
 from sklda._models.covariates.terms import Curvature, Terms
 from sklda._sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._sampling.collapsed import GibbsChain
@@ -261,49 +260,53 @@ class CollapsedLikelihood:
     Parameters
     ----------
     entries : (ndarray, ndarray, ndarray)
-        The documents, topics and values of the n_dk that are not zero.
+        The documents, topics and values of the n_dk that are not zero, int32.
     lengths : ndarray of shape (n_documents,)
     model : CovariateModel
     sigma : float
     """
 
     def __init__(self, entries, lengths, model, sigma):
-        documents, self.topics, self.counts = entries
-        self.rows = model.index[documents]
-        self.lengths, self.model, self.precision = lengths, model, model.prior_precision(sigma)
+        documents, topics, self.counts = entries
+        self.model, self.precision = model, model.prior_precision(sigma)
+        # Where the alpha of each n_dk is.
+        self.places = model.index[documents] * len(model.centre) + topics
+        # Documents of one row and length have one total.
+        width = int(lengths.max(initial=0)) + 1
+        pairs, self.n_documents = np.unique(model.index * width + lengths, return_counts=True)
+        self.rows, self.lengths = np.divmod(pairs, width)
 
-    def __call__(self, coefficients):
-        """The log density, up to a constant."""
-        model, alpha = self.model, self.model.alpha(coefficients)
-        likelihood = log_gamma_ratio(alpha[self.rows, self.topics], self.counts).sum()
-        likelihood -= log_gamma_ratio(alpha.sum(axis=1)[model.index], self.lengths).sum()
-        deviations = coefficients - model.first_coefficients()
-        return likelihood - (deviations**2 @ self.precision).sum() / 2
+    def of_topics(self, alpha):
+        """log p(z | alpha) for alpha of the distinct rows."""
+        totals = _log_joint.totals(alpha.sum(axis=1)[self.rows], self.lengths, self.n_documents)
+        return _log_joint.cells(self.places, self.counts, alpha.ravel()) - totals
 
     def shift(self, rng, coefficients, term):
         """Add one number to the coefficients of a term in all topics, by a slice step (Neal 2003).
 
         This changes the sum of alpha, but no mean proportion. The auxiliary counts change it slowly if it is large.
         """
+        predictors, column = self.model.terms.predictors(coefficients), self.model.rows[:, term, None]
+        deviations = (coefficients - self.model.first_coefficients())[:, term]
 
-        def at(step):
-            moved = coefficients.copy()
-            moved[:, term] += step
-            return moved, self(moved)
+        def density(step):
+            alpha = np.exp(np.clip(predictors + step * column, LOWEST, HIGHEST))
+            return self.of_topics(alpha) - self.precision[term] * ((deviations + step) ** 2).sum() / 2
 
-        level = self(coefficients) - rng.standard_exponential()
+        level = density(0) - rng.standard_exponential()
         low = -rng.random() * _WIDTH
         high = low + _WIDTH
         to_left = int(rng.integers(_MOST_WIDTHS))
         to_right = _MOST_WIDTHS - 1 - to_left
-        while to_left and at(low)[1] > level:
+        while to_left and density(low) > level:
             low, to_left = low - _WIDTH, to_left - 1
-        while to_right and at(high)[1] > level:
+        while to_right and density(high) > level:
             high, to_right = high + _WIDTH, to_right - 1
         while True:
             step = rng.uniform(low, high)
-            moved, value = at(step)
-            if value >= level:
+            if density(step) >= level:
+                moved = coefficients.copy()
+                moved[:, term] += step
                 return moved
             low, high = (step, high) if step < 0 else (low, step)
 
@@ -329,34 +332,35 @@ class PoissonRegressions:
         self.centre = np.zeros((len(centre), len(precision)))
         self.centre[:, 0] = centre
 
-    def log_density(self, coefficients, topics=slice(None)):
-        """Log densities of the coefficients of some topics, up to a constant; (n_topics,)."""
-        log_alpha = np.clip(self.terms.predictors(coefficients), LOWEST, HIGHEST)
+    def log_density(self, coefficients, predictors, topics):
+        """Log densities of coefficients of some topics and of their predictors, up to a constant; (n_topics,)."""
+        log_alpha = np.clip(predictors, LOWEST, HIGHEST)
         likelihood = (self.tables[:, topics] * log_alpha).sum(axis=0) - self.exposures @ np.exp(log_alpha)
         return likelihood - ((coefficients - self.centre[topics]) ** 2 @ self.precision) / 2
 
     def modes(self, start):
         """The modes by Newton's method. They do not depend on `start`, apart from rounding."""
         modes, moving = start.copy(), np.arange(len(start))
+        predictors, sums = self.terms.predictors(start), self.terms.plain_sums(self.tables)
         for _ in range(_MOST_STEPS):
-            mean = self._means(modes[moving])
-            gradient = self.terms.sums(self.tables[:, moving] - mean)
+            curvature = self.curvature(predictors[:, moving])
+            gradient = self.terms.of_plain_sums(sums[moving] - curvature.plain_sums)
             gradient -= (modes[moving] - self.centre[moving]) * self.precision
-            steps = Curvature(self.terms, mean, self.precision).solve(gradient)
-            longest = np.abs(self.terms.predictors(steps)).max(axis=0)
-            modes[moving] += steps * np.minimum(1, _LONGEST / np.maximum(longest, _LONGEST))[:, None]
+            steps = curvature.solve(gradient)
+            changes = self.terms.predictors(steps)
+            longest = np.abs(changes).max(axis=0)
+            shorter = np.minimum(1, _LONGEST / np.maximum(longest, _LONGEST))
+            modes[moving] += steps * shorter[:, None]
+            predictors[:, moving] += changes * shorter
             moving = moving[longest > _SHORTEST]
             if not len(moving):
                 break
         return modes
 
-    def curvature(self, coefficients):
-        """The negative second derivatives of the log densities."""
-        return Curvature(self.terms, self._means(coefficients), self.precision)
-
-    def _means(self, coefficients):
-        """The means of the counts of some topics, (n_rows, n_topics)."""
-        return self.exposures[:, None] * np.exp(np.clip(self.terms.predictors(coefficients), LOWEST, HIGHEST))
+    def curvature(self, predictors):
+        """The negative second derivatives of the log densities where topics have these predictors."""
+        means = self.exposures[:, None] * np.exp(np.clip(predictors, LOWEST, HIGHEST))
+        return Curvature(self.terms, means, self.precision)
 
     def draw(self, rng, present):
         """New coefficients of all topics, by a step of elliptical slice sampling that keeps their posterior.
@@ -365,21 +369,26 @@ class PoissonRegressions:
         posterior to the approximation (Nishihara, Murray & Adams 2014).
         """
         modes = self.modes(present)
-        curvature = self.curvature(modes)
+        at_modes = self.terms.predictors(modes)
+        curvature = self.curvature(at_modes)
         other = curvature.draw(rng)
         own, drawn = present - modes, present.copy()
+        # Those of a point on the ellipse follow from these.
+        of_own, of_other = self.terms.predictors(own), self.terms.predictors(other)
 
-        def log_ratio(deviations, topics):
-            return self.log_density(modes[topics] + deviations, topics) + curvature.norms(deviations, topics) / 2
+        def log_ratio(deviations, predictors, topics):
+            found = self.log_density(modes[topics] + deviations, at_modes[:, topics] + predictors, topics)
+            return found + curvature.norms(deviations, predictors, topics) / 2
 
         topics = np.arange(len(present))
-        level = log_ratio(own, topics) - rng.standard_exponential(len(topics))
+        level = log_ratio(own, of_own, topics) - rng.standard_exponential(len(topics))
         angle = rng.uniform(0, 2 * np.pi, len(topics))
         low, high = angle - 2 * np.pi, angle.copy()
         while len(topics):
-            at = angle[topics, None]
-            deviations = own[topics] * np.cos(at) + other[topics] * np.sin(at)
-            accepted = log_ratio(deviations, topics) >= level[topics]
+            cosine, sine = np.cos(angle[topics]), np.sin(angle[topics])
+            deviations = own[topics] * cosine[:, None] + other[topics] * sine[:, None]
+            predictors = of_own[:, topics] * cosine + of_other[:, topics] * sine
+            accepted = log_ratio(deviations, predictors, topics) >= level[topics]
             drawn[topics[accepted]] = (modes[topics] + deviations)[accepted]
             topics = topics[~accepted]
             back = angle[topics] < 0
@@ -513,6 +522,7 @@ def _entries(chain):
     for first, last in chain.corpus.blocks(n_documents=max(_BLOCK_ENTRIES // K, 1)):
         counts = np.zeros((last - first, K))
         _tokens.count_documents(offsets[first : last + 1], chain.topics, counts)
-        documents, topics = (each.astype(np.int32) for each in np.nonzero(counts))
-        parts.append((documents + np.int32(first), topics, counts[documents, topics]))
+        cells = np.flatnonzero(counts)
+        documents, topics = np.divmod(cells.astype(np.int32), np.int32(K))
+        parts.append((documents + np.int32(first), topics, counts.ravel()[cells].astype(np.int32)))
     return [np.concatenate(each) for each in zip(*parts, strict=True)]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csc_array, csr_array, vstack
 
 from sklda._core.parallel import Aligned
 
@@ -107,9 +107,9 @@ class Terms(Aligned):
         return csr_array(self.sparse.T)
 
     @cached_property
-    def squares(self):
-        """The squares of the same."""
-        return self.columns.power(2)
+    def columns_and_squares(self):
+        """The same, and below them their squares: both have sums in one product."""
+        return vstack([self.columns, self.columns.power(2)], format="csr")
 
     @cached_property
     def crossings(self):
@@ -144,7 +144,10 @@ class Terms(Aligned):
 
     def sums(self, values):
         """Sums of x with weights `values`."""
-        plain = self.plain_sums(values)
+        return self.of_plain_sums(self.plain_sums(values))
+
+    def of_plain_sums(self, plain):
+        """Sums of x from those of the plain columns."""
         found = np.empty_like(plain)
         found[:, self.order] = plain - plain[:, [self.n_sparse]] * self.shift
         return found
@@ -208,6 +211,11 @@ class Curvature:
     terms : Terms
     weights : ndarray of shape (n_rows, n_topics)
     precision : ndarray of shape (n_terms,)
+
+    Attributes
+    ----------
+    plain_sums : ndarray of shape (n_topics, n_terms)
+        Sums of the plain columns with the weights.
     """
 
     def __init__(self, terms, weights, precision):
@@ -217,13 +225,16 @@ class Curvature:
         m = terms.dense.shape[1] + 1
         # Products of the sparse columns with the others and with the last unknown, and of these with each other.
         border, corner = (np.zeros((weights.shape[1], size, m)) for size in (s, m))
+        sums = (terms.columns_and_squares @ weights).T
+        # The first dense column is all ones.
+        border[:, :, 0], squares = sums[:, :s], sums[:, s:]
         for j, column in enumerate(terms.dense.T):
             # One product of matrices for all topics.
             corner[:, j, : j + 1] = weights.T @ (terms.dense[:, : j + 1] * column[:, None])
             corner[:, : j + 1, j] = corner[:, j, : j + 1]
-            if s:
+            if s and j:
                 border[:, :, j] = (terms.columns @ (weights * column[:, None])).T
-        squares = (terms.squares @ weights).T
+        self.plain_sums = np.hstack([sums[:, :s], corner[:, 0, :-1]])
         diagonal = np.arange(m - 1)
         # Beside the products, what stands on the diagonal.
         self._beside = _STABLE * np.hstack([squares, corner[:, diagonal, diagonal]])
@@ -300,9 +311,8 @@ class Curvature:
         plain += np.sqrt(self._intercept) * self._weights * rng.standard_normal((len(plain), 1))
         return self._solve(plain, _SMALL)
 
-    def norms(self, deviations, topics):
-        """v'Hv of a deviation of each of some topics, (n_topics,)."""
-        predictors = self.terms.predictors(deviations)
+    def norms(self, deviations, predictors, topics):
+        """v'Hv of a deviation of each of some topics, whose predictors are given; (n_topics,)."""
         found = np.einsum("rk,rk,rk->k", self.weights[:, topics], predictors, predictors)
         found += (self.terms.plain(deviations) ** 2 * self._beside[topics]).sum(axis=1)
         return found + self._intercept * deviations[:, 0] ** 2

@@ -125,14 +125,14 @@ def test_wrong_counts_and_a_normal_approximation_are_found(wrong, monkeypatch):
         right_tables = step_module.draw_document_tables
         monkeypatch.setattr(step_module, "draw_document_tables", lambda *arguments: right_tables(*arguments) + 1)
     else:
-        monkeypatch.setattr(PoissonRegressions, "log_density", lambda self, own, topics=None: np.zeros(len(own)))
+        monkeypatch.setattr(PoissonRegressions, "log_density", lambda self, own, *rest: np.zeros(len(own)))
         monkeypatch.setattr(PoissonRegressions, "draw", approximate_draw)
     assert smallest_p() < ALARM
 
 
 def approximate_draw(self, rng, present):
     modes = self.modes(present)
-    return modes + self.curvature(modes).draw(rng)
+    return modes + self.curvature(self.terms.predictors(modes)).draw(rng)
 
 
 def test_the_mode_does_not_depend_on_the_start():
@@ -147,11 +147,12 @@ def test_the_mode_does_not_depend_on_the_start():
     # The gradient is zero there, and the curvature is that of the second derivatives.
     step = 1e-5
     for k in range(4):
-        moved = [modes[k] + step * e for e in (*np.eye(4), *-np.eye(4))]
-        values = np.array([found.log_density(each[None], [k])[0] for each in moved])
+        moved = modes[k] + step * np.vstack([np.zeros(4), np.eye(4), -np.eye(4)])
+        present, *values = [found.log_density(each[None], rows @ each[:, None], [k])[0] for each in moved]
+        values = np.array(values)
         np.testing.assert_allclose((values[:4] - values[4:]) / (2 * step), 0, atol=1e-4)
-        curvature = (values[:4] + values[4:] - 2 * found.log_density(modes[k][None], [k])) / step**2
-        of_units = [found.curvature(modes).norms(e[None], [k])[0] for e in np.eye(4)]
+        curvature = (values[:4] + values[4:] - 2 * present) / step**2
+        of_units = [found.curvature(rows @ modes.T).norms(e[None], rows @ e[:, None], [k])[0] for e in np.eye(4)]
         np.testing.assert_allclose(of_units, -curvature, rtol=1e-3)
 
 
@@ -185,6 +186,7 @@ def test_levels_of_a_category_are_solved_as_all_other_terms(n_levels, n_others, 
     np.testing.assert_allclose(terms.predictors(coefficients), rows @ coefficients.T, atol=1e-12)
     np.testing.assert_allclose(terms.sums(weights), weights.T @ rows, atol=1e-12)
     found = Curvature(terms, weights, precision)
+    np.testing.assert_allclose(terms.of_plain_sums(found.plain_sums), weights.T @ rows, atol=1e-12)
     # Many topics with the same weights are drawn at once.
     draws = Curvature(terms, np.tile(weights, 4000), precision).draw(rng).reshape(4000, 3, n_terms)
     for k in range(3):
@@ -192,7 +194,8 @@ def test_levels_of_a_category_are_solved_as_all_other_terms(n_levels, n_others, 
         # Newton's method takes less exact solutions.
         assert np.abs(whole @ found.solve(coefficients)[k] - coefficients[k]).max() < 1e-4
         np.testing.assert_allclose(whole @ found.solve(coefficients, 1e-12)[k], coefficients[k], atol=1e-7)
-        np.testing.assert_allclose(found.norms(coefficients[[k]], [k]), coefficients[k] @ whole @ coefficients[k])
+        norm = found.norms(coefficients[[k]], rows @ coefficients[[k]].T, [k])
+        np.testing.assert_allclose(norm, coefficients[k] @ whole @ coefficients[k])
         # Sums of squares of independent normal numbers: seven standard deviations.
         root = np.linalg.cholesky(whole)
         np.testing.assert_allclose((root.T @ draws[:, k].T) @ (draws[:, k] @ root) / 4000, np.eye(n_terms), atol=0.16)
