@@ -24,7 +24,7 @@ class Ellipse:
         ``"statistical"``: it covers the priors that generated the corpus, if the maximum is exact. ``"total"``: it
         covers them whether or not it is.
     region : pair of (float, float)
-        ((alpha_low, alpha_high), (eta_low, eta_high)) that was searched. An infinite boundary is cut off there.
+        ((alpha_low, alpha_high), (eta_low, eta_high)) that was searched. `boundary` is cut off there.
     """
 
     center: np.ndarray
@@ -37,9 +37,9 @@ class Ellipse:
     def intervals(self):
         """The interval of each prior by itself at this level, (2, 2): the ends of that of alpha, and of that of eta."""
         half = ndtri((1 + self.level) / 2) * self.standard_errors
-        ends = np.exp(np.log(self.center)[:, None] + half[:, None] * [-1, 1])
-        # An infinite error is cut off where the search ended.
-        return np.where(np.isfinite(half)[:, None], ends, np.array(self.region))
+        # With an infinite error, from zero to infinity.
+        with np.errstate(over="ignore"):
+            return np.exp(np.log(self.center)[:, None] + half[:, None] * [-1, 1])
 
     def __repr__(self) -> str:
         priors = zip(("doc_topic_prior", "topic_word_prior"), self.center, self.intervals, strict=True)

@@ -25,6 +25,7 @@ from sklda._models.empirical_bayes.results import MarginalLikelihoodMixin, attri
 from sklda._models.empirical_bayes.settings import (
     EM_METHODS,
     METHODS,
+    NAMES,
     WIDEST,
     Settings,
     Tempering,
@@ -78,8 +79,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         Largest number of sweeps of each chain, the last ones included. Those of searches and weighing count too,
         divided by the number of chains. A sweep of annealing counts as one. For Gibbs-EM, the number of sweeps that
         learn h; for variational EM, the largest number of M-steps. None: 3e8 divided by the number of tokens, or 6e7
-        with more than 60,000, between 500 and 24,000. On a grid it is between 400 and 5000, for the EM methods between
-        30 and 1000.
+        with more than 60,000, between 500 and 24,000; 1000 with more than a million tokens. On a grid it is between 400
+        and 5000, for the EM methods between 30 and 1000.
     error_ratio : float, default=0.25
         A skeleton ends when the Monte Carlo standard errors of log h are below this share of the statistical ones, or
         below 0.01, which is one percent of a prior. It also ends if more sweeps cannot help, because the chains are in
@@ -416,13 +417,10 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
             alpha = np.array2string(np.asarray(self.doc_topic_prior_), precision=3)
             return f"doc_topic_prior {alpha}, topic_word_prior {self.topic_word_prior_:.3g} by {self.method_}."
         region = self.confidence_region(0.95, "total")
-        parts = [
-            f"{name} {value:.3g} ({low:.3g} to {high:.3g})"
-            for name, value, (low, high) in zip(
-                ("doc_topic_prior", "topic_word_prior"), region.center, region.intervals, strict=True
-            )
-        ]
-        return (
-            f"{' and '.join(parts)} maximise the marginal likelihood with {self.n_components} topics. The intervals of "
-            "95 % contain the Monte Carlo error."
-        )
+        parts = []
+        for name, value, (low, high) in zip(NAMES, region.center, region.intervals, strict=True):
+            interval = f"{low:.3g} to {high:.3g}" if np.isfinite(high) else "its error is unknown"
+            parts.append(f"{name} {value:.3g} ({interval})")
+        found = f"{' and '.join(parts)} maximise the marginal likelihood with {self.n_components} topics."
+        known = np.isfinite(region.intervals).all(axis=1).any()
+        return f"{found} The intervals of 95 % contain the Monte Carlo error." if known else found

@@ -346,7 +346,7 @@ def test_ellipse():
     assert not ellipse.contains(*np.exp(log_center + 1.001 * (log_edge - log_center)).T).any()
     np.testing.assert_allclose(ellipse.standard_errors, [0.2, 0.3])
     open_ended = Ellipse(np.array([0.5, 2.0]), np.diag([np.inf, 0.09]), 0.95, "statistical", REGION)
-    np.testing.assert_array_equal(open_ended.intervals[0], REGION[0])
+    np.testing.assert_array_equal(open_ended.intervals[0], [0, np.inf])
     assert open_ended.contains(10.0, 2.0)
     assert not open_ended.contains(0.5, 9.0)
     assert np.isfinite(open_ended.boundary()).all()
