@@ -400,7 +400,7 @@ def test_a_single_chain_has_errors(X, fitted):
 
 
 def test_lengths_follow_the_size_of_the_corpus():
-    lengths = [(200, 24_000, 4), (107, 600, 4), (40, 500, 2)]
-    assert [run_lengths("skeleton", n) for n in (10**4, 10**5, 10**9)] == lengths
+    lengths = [(200, 24_000, 4), (107, 600, 4), (40, 500, 2), (40, 1000, 2)]
+    assert [run_lengths("skeleton", n) for n in (10**4, 10**5, 10**6, 10**9)] == lengths
     assert run_lengths("skeleton", 10**9, 7, 8, 9) == (7, 8, 9)
     assert run_lengths("gibbs_em", 10**9) == (40, 30, 4)
