@@ -31,9 +31,13 @@ def log_gamma_ratio(a, n):
     ndarray
         With an absolute error of at most 1e-13, or a relative error of rounding if that is larger.
     """
-    a, n = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(n, dtype=np.float64))
-    result = np.empty(a.shape)
-    _rising.log_gamma_ratios(np.ravel(a), np.ravel(n), result.reshape(-1))
+    a = np.asarray(a, dtype=np.float64)
+    n = np.asarray(n, dtype=np.float64)
+    # For a few numbers `np.broadcast_arrays` takes longer than the kernel.
+    each_a, each_n, result = (np.empty(np.broadcast(a, n).shape) for _ in range(3))
+    each_a[...] = a
+    each_n[...] = n
+    _rising.log_gamma_ratios(each_a.reshape(-1), each_n.reshape(-1), result.reshape(-1))
     return result
 
 

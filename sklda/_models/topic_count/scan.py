@@ -145,7 +145,7 @@ class Scan:
         by_runs = EvidenceTable.of(self.by_count)
         table = self._raised(by_runs)
         drawn = self._draws(table)
-        return self._next_of_range(by_runs, table, drawn) or self._next_for_precision(table, drawn)
+        return self._next_of_range(by_runs, table, drawn) or self._next_for_precision(by_runs, table, drawn)
 
     def _next_of_range(self, by_runs, table, drawn) -> dict[int, int]:
         """The next runs that look for likely numbers of topics; empty when all are found."""
@@ -175,7 +175,7 @@ class Scan:
             return self._lengths(counts[[highest]], table)
         return {}
 
-    def _next_for_precision(self, table, drawn) -> dict[int, int]:
+    def _next_for_precision(self, by_runs, table, drawn) -> dict[int, int]:
         """The next runs where all likely numbers of topics are found; empty if the posterior is precise."""
         counts = drawn.counts
         has_runs = np.searchsorted(counts, table.counts)
@@ -199,15 +199,17 @@ class Scan:
 
         # It is not: more runs where they reduce its variance most.
         informative = self._most_informative(drawn.curves.drawn[:, has_runs], drawn.probability, table)
-        return self._lengths(table.counts[[informative]], table)
+        return self._lengths(table.counts[[self._source(by_runs)[informative]]], table)
 
     def _raised(self, table):
         """The table, no value of which is below that with fewer topics and empty ones beside them."""
+        least, _ = self._least(table.counts, table)
+        return replace(table, value=np.maximum(table.value, least), std=table.std[self._source(table)])
+
+    def _source(self, table):
+        """Positions of the numbers of topics whose runs give the values: the same, or fewer with empty ones beside."""
         least, source = self._least(table.counts, table)
-        below = table.value < least
-        return replace(
-            table, value=np.where(below, least, table.value), std=np.where(below, table.std[source], table.std)
-        )
+        return np.where(table.value < least, source, np.arange(len(source)))
 
     def _least(self, counts, table):
         """Lower bounds of log p(w | T) by the values with fewer topics, and the positions of these."""
