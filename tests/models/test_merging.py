@@ -183,7 +183,7 @@ def test_mixtures_of_collections():
     assert merged.collection_topic_std_.shape == (2, 4)
     variational = CompoundLDA(5, max_iter=5, method="variational", random_state=0).fit(X, collections=LABELS)
     display = CollectionTopicsDisplay.from_estimator(merge_topics(variational, [[1, 3]]))
-    assert np.isnan(display.std).all()
+    assert np.isnan(display.low).all()
 
 
 def test_consensus_topics_are_those_of_the_members_together():
