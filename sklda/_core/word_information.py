@@ -162,9 +162,9 @@ def dependence_on_documents(corpus, topics, n_topics, seed):
     ends, found = np.searchsorted(topics[order], np.arange(n_topics + 1)), []
     for k in range(n_topics):
         at = order[ends[k] : ends[k + 1]]
-        if len(np.unique(documents[at])) < _FEWEST_DOCUMENTS:
-            continue
         own = TopicTokens(corpus.words[at], documents[at])
+        if own.n_groups < _FEWEST_DOCUMENTS:
+            continue
         rng = np.random.default_rng(random.child(seed, k))
         replicates = np.array([own.with_words_permuted(rng) for _ in range(_CHECK_REPLICATES)])
         _, z, _ = deviations(np.array([[own.information()]]), replicates[None, None])

@@ -7,8 +7,9 @@ tokens,
     p(z)  ∝  prod_i f_i(z_i)  prod_k 1 / Gamma(c_k + sum_i a_ik + sum_v eta_kv),
 
 where a_ik is the number of tokens of worker i in topic k, and c_k the number of tokens in topic k that no worker draws.
-Worker i sweeps its tokens with constants r_jk in place of the a_jk of the other workers. The r_jk are functions of c
-alone. The sweep goes forwards or backwards with probability 1/2 each; this is reversible with respect to
+Worker i sweeps its tokens with constants r_jk in place of the a_jk of the other workers. The r_jk are functions of the
+tokens that no worker draws: those of the same documents in the next part of the vocabulary. The sweep goes forwards or
+backwards with probability 1/2 each; this is reversible with respect to
 prod_i f_i(z_i) prod_k 1 / Gamma(c_k + a_ik + sum_(j != i) r_jk + sum_v eta_kv). The step of all workers is a
 Metropolis-Hastings proposal. It is accepted with the probability that the ratio of the two distributions gives, or else
 undone.

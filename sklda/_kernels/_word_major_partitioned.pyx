@@ -2,6 +2,7 @@
 
 The steps, and their acceptance, are those of ``_partitioned``. The tokens of a worker are sorted by their words. A step
 is a range of them, which is drawn forwards or backwards with probability 1/2 each, with the weights of ``_word_major``.
+The r_jk come from the tokens of the same words that the next worker has, and that nobody draws in this turn.
 """
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy

@@ -83,23 +83,15 @@ def begin(pool: ChainPool, seed: np.random.SeedSequence) -> Beginning:
         return Beginning(log_h=np.log([pool.priors.doc[0, 0], pool.priors.word[0]]))
     if is_large and n_learn >= 4 * EM_SWEEPS:
         found = _learn_until_settled(pool, n_learn)
-        _say_learnt(pool, found.log_h)
-        pool.chains = [pool.unrecorded(chain) for chain in pool.chains]
-        return found
-    log_h = pool.learn(n_learn)
-    _say_learnt(pool, log_h)
-
-    if pool.priors.n_components > 1 and _has_modes(pool, log_h):
-        found = _search(pool, log_h, random.child(seed, 1))
     else:
-        found = Beginning(log_h=log_h)
+        found = Beginning(log_h=pool.learn(n_learn))
+    alpha, eta = np.exp(found.log_h)
+    pool.run.progress.say(f"{pool.n_chains} chains have learnt doc_topic_prior {alpha:.4g}, topic_word_prior {eta:.4g}")
+
+    if pool.priors.n_components > 1 and _has_modes(pool, found.log_h):
+        found = _search(pool, found.log_h, random.child(seed, 1))
     pool.chains = [pool.unrecorded(chain) for chain in pool.chains]
     return found
-
-
-def _say_learnt(pool: ChainPool, log_h: np.ndarray) -> None:
-    alpha, eta = np.exp(log_h)
-    pool.run.progress.say(f"{pool.n_chains} chains have learnt doc_topic_prior {alpha:.4g}, topic_word_prior {eta:.4g}")
 
 
 def _learn_until_settled(pool: ChainPool, most: int) -> Beginning:

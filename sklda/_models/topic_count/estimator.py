@@ -178,7 +178,8 @@ default=None
         eta at the mode, likewise.
     model_check_z_ : float
         How far the words of the topics depend on the documents, in standard deviations of what the model allows. Above
-        4 there is a warning: the number of topics is that of a model that does not fit. See `inspection.topic_check`.
+        4 there is a warning: the number of topics is that of a model that does not fit. Topics in fewer than ten
+        documents do not count. See `inspection.topic_check`.
     n_iter_ : int
         Sweeps over the corpus of the whole fit, all chains together.
     topic_names_ : ndarray of shape (n_components_,)

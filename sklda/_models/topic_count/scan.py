@@ -143,9 +143,9 @@ class Scan:
     def _next(self) -> dict[int, int]:
         """Lengths of the next runs, by number of topics, by the first rule that applies; empty at the end."""
         by_runs = EvidenceTable.of(self.by_count)
-        table = self._raised(by_runs)
+        table, source = self._raised(by_runs)
         drawn = self._draws(table)
-        return self._next_of_range(by_runs, table, drawn) or self._next_for_precision(by_runs, table, drawn)
+        return self._next_of_range(by_runs, table, drawn) or self._next_for_precision(table, source, drawn)
 
     def _next_of_range(self, by_runs, table, drawn) -> dict[int, int]:
         """The next runs that look for likely numbers of topics; empty when all are found."""
@@ -175,7 +175,7 @@ class Scan:
             return self._lengths(counts[[highest]], table)
         return {}
 
-    def _next_for_precision(self, by_runs, table, drawn) -> dict[int, int]:
+    def _next_for_precision(self, table, source, drawn) -> dict[int, int]:
         """The next runs where all likely numbers of topics are found; empty if the posterior is precise."""
         counts = drawn.counts
         has_runs = np.searchsorted(counts, table.counts)
@@ -199,17 +199,16 @@ class Scan:
 
         # It is not: more runs where they reduce its variance most.
         informative = self._most_informative(drawn.curves.drawn[:, has_runs], drawn.probability, table)
-        return self._lengths(table.counts[[self._source(by_runs)[informative]]], table)
+        return self._lengths(table.counts[[source[informative]]], table)
 
     def _raised(self, table):
-        """The table, no value of which is below that with fewer topics and empty ones beside them."""
-        least, _ = self._least(table.counts, table)
-        return replace(table, value=np.maximum(table.value, least), std=table.std[self._source(table)])
+        """The table, no value of which is below that with fewer topics and empty ones beside them.
 
-    def _source(self, table):
-        """Positions of the numbers of topics whose runs give the values: the same, or fewer with empty ones beside."""
+        And the positions of the numbers of topics whose runs give the values: the same, or such a smaller one.
+        """
         least, source = self._least(table.counts, table)
-        return np.where(table.value < least, source, np.arange(len(source)))
+        source = np.where(table.value < least, source, np.arange(len(source)))
+        return replace(table, value=np.maximum(table.value, least), std=table.std[source]), source
 
     def _least(self, counts, table):
         """Lower bounds of log p(w | T) by the values with fewer topics, and the positions of these."""
@@ -360,7 +359,7 @@ class Scan:
     def _known(self) -> str:
         """The posterior so far, in words, from when the likely numbers of topics are found."""
         by_runs = EvidenceTable.of(self.by_count)
-        table = self._raised(by_runs)
+        table, _ = self._raised(by_runs)
         drawn = self._draws(table)
         if self._next_of_range(by_runs, table, drawn):
             return f"; {self.budget.n_sweeps} sweeps so far; likely numbers of topics are still to be found"
@@ -371,7 +370,7 @@ class Scan:
 
     def _result(self, unfinished: str) -> Posterior:
         """`Posterior` by the runs so far."""
-        table = self._raised(EvidenceTable.of(self.by_count))
+        table, _ = self._raised(EvidenceTable.of(self.by_count))
         drawn = self._draws(table)
         counts = np.array(sorted({*drawn.counts.tolist(), *self.prior.up_to(LARGEST)}))
         possible = np.searchsorted(counts, drawn.counts)
