@@ -35,7 +35,8 @@ cdef struct Turn:
 
 
 # r_jk has the shares of topics among tokens that resemble those of the step, and so many of the whole corpus. Unit:
-# tokens per topic.
+# tokens per topic. With 8, as many steps were accepted on three million tokens; on the docstrings with 100 topics and
+# steps of four roots of the number of tokens, .76 rather than .85.
 cdef enum:
     TOKENS_OF_CORPUS = 1
 
