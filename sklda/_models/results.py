@@ -166,6 +166,17 @@ class ChainResults(RunResults):
     def priors(self):
         return [each.priors for each in self.draws]
 
+    def warn_of_modes(self):
+        """Warn if the burn-in ended while rounds of merges and splits still found better topics."""
+        left = [step.n_moves for step in self.states[self.best].steps if not step.settled()]
+        if any(left):
+            warn(
+                f"The topics were still changing as a whole: {max(left)} of them were each split in two at the end of "
+                "the burn-in, in place of two others that were alike. Some topics may still be two, and others copies. "
+                "Fit with a larger max_iter.",
+                ConvergenceWarning,
+            )
+
     def warn_of_weak_priors(self):
         """Warn if Gibbs-EM comes to the maximum so slowly that the learnt alpha is not near it."""
         missing = missing_information(self.corpus, self.draws[self.best])

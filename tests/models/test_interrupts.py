@@ -393,7 +393,7 @@ def test_cuts_change_no_bit(problem, monkeypatch, same):
     def results():
         return [
             *point_estimates.estimate_counts(corpus, priors, state.topics),
-            initialisation.merge_gains(state, NEVER_STOP),
+            initialisation.merge_gains(corpus, state.topics, priors),
         ]
 
     whole = results()
