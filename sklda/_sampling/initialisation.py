@@ -223,7 +223,9 @@ def merge(chain, priors, n_sweeps, stop):
         With one topic less than `chain`.
     """
     K = chain.priors.n_components
-    gains = np.where(np.triu(np.ones((K, K), bool), 1), merge_gains(chain.corpus, chain.topics, chain.priors, stop), -np.inf)
+    gains = np.where(
+        np.triu(np.ones((K, K), bool), 1), merge_gains(chain.corpus, chain.topics, chain.priors, stop), -np.inf
+    )
     kept, gone = divmod(int(np.argmax(gains)), K)
     label = np.arange(K, dtype=np.int32)
     label[gone] = kept

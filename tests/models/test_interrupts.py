@@ -18,7 +18,7 @@ from workers import run_program
 from sklda import GibbsLDA
 from sklda._core import parallel
 from sklda._core.corpus import Corpus
-from sklda._core.parallel import NEVER_STOP, Stop, Stopped, in_parallel, with_team
+from sklda._core.parallel import Stop, Stopped, in_parallel, with_team
 from sklda._core.priors import Priors
 from sklda._kernels import _partitioned
 from sklda._sampling import collapsed, initialisation, partitioned, point_estimates

@@ -7,6 +7,7 @@ from sklda._models.compound.mixtures import MixtureMStep, Mixtures
 from sklda._models.compound.model import SMALLEST_HDP_ETA
 from sklda._models.compound.variational import VariationalAscent
 from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.merge_and_split import MergeAndSplit
 from sklda._sampling.prior_learning import EVERY, LAST_DRAWS, Learner
 from sklda._sampling.some_topics import SomeTopicsChain
 
@@ -32,6 +33,9 @@ def chain_with_mixtures(corpus, priors, seed, model, alpha, gamma):
         m_step = MixtureMStep(model.learn_gamma, model.learn_eta, (SMALLEST_HDP_ETA, BOUNDS[1]) if hdp else BOUNDS)
         chain.steps.append(Learner(m_step, **(_with_merges(model) if hdp else {})))
     chain.steps[0].begin(chain)
+    if not hdp:
+        # The HDP merges and makes topics itself.
+        chain.steps.insert(0, MergeAndSplit(learns_alpha=True))
     return chain
 
 

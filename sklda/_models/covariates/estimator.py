@@ -366,6 +366,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
 
             results = self._results_of(chains, known)
             del chains  # They have arrays for sweeps.
+            results.warn_of_modes()
             results.warn_of_disagreement()
             return run.take(self._attributes_of(results, known))
 
