@@ -425,10 +425,11 @@ class GibbsLDA(ChainAttributes, BaseLDA):
 
             results = self._results_of(chains)
             del chains  # They have arrays for sweeps.
-            results.warn_of_modes()
             results.warn_of_disagreement()
-            if learns_alpha and not on_cluster:
-                results.warn_of_weak_priors()
+            if not on_cluster:
+                results.warn_of_modes()
+                if learns_alpha:
+                    results.warn_of_weak_priors()
             return run.take(self._attributes_of(results, run.fold_in_seed, learning, known))
 
     def _columns_of_words(self, corpus):

@@ -167,13 +167,11 @@ class ChainResults(RunResults):
         return [each.priors for each in self.draws]
 
     def warn_of_modes(self):
-        """Warn if the burn-in ended while rounds of merges and splits still found better topics."""
-        left = [step.n_moves for step in self.states[self.best].steps if not step.settled()]
-        if any(left):
+        """Warn if the last round of merges and splits in the burn-in still found better topics."""
+        if any(step.n_moves for step in self.states[self.best].steps if not step.settled()):
             warn(
-                f"The topics were still changing as a whole: {max(left)} of them were each split in two at the end of "
-                "the burn-in, in place of two others that were alike. Some topics may still be two, and others copies. "
-                "Fit with a larger max_iter.",
+                "Merging some topics and splitting others still raised the log joint at the end of the burn-in. Some "
+                "topics may be two in one, and others copies of each other. Fit with a larger max_iter.",
                 ConvergenceWarning,
             )
 

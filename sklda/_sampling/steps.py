@@ -15,7 +15,14 @@ class Step(Aligned):
     """One thing that is done between the sweeps of a chain.
 
     A step replaces arrays that change. It changes only lists in place, so that `state` is a cheap copy.
+
+    Attributes
+    ----------
+    n_moves : int
+        Moves between modes that it made last.
     """
+
+    n_moves = 0
 
     def begin(self, chain):
         """The chain begins, or continues."""

@@ -115,11 +115,10 @@ def test_topics_with_other_priors_take_no_part():
 
 def test_seeded_topics_keep_their_places():
     found = skewed_corpus(2)
-    seeds = {k: np.argsort(-found.topic_word[k])[:3].tolist() for k in (3, 5)}
-    lda = GibbsLDA(8, seed_words=seeds, vocabulary=[f"w{v}" for v in range(300)], random_state=0).fit(found.data)
+    seeds = {k: dict.fromkeys(np.argsort(-found.topic_word[k])[:5].tolist(), 0.05) for k in (3, 5)}
+    lda = GibbsLDA(8, seed_words=seeds, random_state=0).fit(found.data)
     assert worst_cosine(lda.topic_word_, found.topic_word) > 0.9
-    for k in seeds:
-        assert worst_cosine(lda.topic_word_[[k]], found.topic_word[[k]]) > 0.9
+    assert worst_cosine(lda.topic_word_[[3, 5]], found.topic_word[[3, 5]]) > 0.9
 
 
 def without_moves(corpus, priors, topics, *_):

@@ -20,7 +20,12 @@ def first_chains(corpus, priors, model, n_chains, seed):
         return [
             VariationalAscent.initialise(corpus, priors, each, model, model.alpha, model.gamma, eta) for each in seeds
         ]
-    return [chain_with_mixtures(corpus, priors, each, model, model.alpha, model.gamma) for each in seeds]
+    chains = [chain_with_mixtures(corpus, priors, each, model, model.alpha, model.gamma) for each in seeds]
+    if not model.concentrations:
+        # The HDP merges topics itself.
+        for chain in chains:
+            chain.steps.insert(0, MergeAndSplit(learns_alpha=True))
+    return chains
 
 
 def chain_with_mixtures(corpus, priors, seed, model, alpha, gamma):
@@ -33,9 +38,6 @@ def chain_with_mixtures(corpus, priors, seed, model, alpha, gamma):
         m_step = MixtureMStep(model.learn_gamma, model.learn_eta, (SMALLEST_HDP_ETA, BOUNDS[1]) if hdp else BOUNDS)
         chain.steps.append(Learner(m_step, **(_with_merges(model) if hdp else {})))
     chain.steps[0].begin(chain)
-    if not hdp:
-        # The HDP merges and makes topics itself.
-        chain.steps.insert(0, MergeAndSplit(learns_alpha=True))
     return chain
 
 

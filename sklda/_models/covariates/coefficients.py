@@ -508,9 +508,16 @@ def chain_with_coefficients(corpus, priors, seed, model):
     if model.learn_eta:
         chain.steps.insert(0, Learner(MStep((None, BOUNDS))))
     chain.step(Coefficients).begin(chain)
-    if (model.centre == model.centre[0]).all():
-        chain.steps.insert(0, MergeAndSplit(learns_alpha=True))
     return chain
+
+
+def first_chains(corpus, priors, seeds, model):
+    """New chains of a fit. They make moves between modes if all topics have the same prior."""
+    chains = [chain_with_coefficients(corpus, priors, seed, model) for seed in seeds]
+    if (model.centre == model.centre[0]).all():
+        for chain in chains:
+            chain.steps.insert(0, MergeAndSplit(learns_alpha=True))
+    return chains
 
 
 def _after_move(move, coefficients):
