@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import xlogy
 
 from sklda._core import random
 from sklda._core.corpus import Corpus, count_tokens
@@ -34,6 +35,11 @@ _EVERY = 10
 _WAIT = 1 / 3
 # The fewest sweeps of the burn-in from the first round on. A round takes as long as about 20 sweeps.
 _LEAST_SWEEPS = 30
+# The most rounds of a chain without a schedule, and the sweeps that take as long as a round and those after it.
+_MOST_ROUNDS = 10
+SWEEPS_OF_A_ROUND = 30
+# Weights of tokens and topics in a block.
+_BLOCK_WEIGHTS = 2**20
 # The fewest tokens of a topic that may be two.
 _LEAST_TOKENS = 30
 # The most topics that take part, those with the most tokens. The gains of all pairs of 2,000 are 32 MB.
@@ -58,6 +64,11 @@ class Move:
     @property
     def topics(self):
         return *self.joined, *self.divided
+
+    def changes(self, alpha):
+        """Whether alpha of the topics differs, (..., n_components), so that it goes with them."""
+        own = alpha[..., list(self.topics)]
+        return bool((own != own[..., :1]).any())
 
     def of_logs(self, logs):
         """Logarithms of positive numbers of all topics, (..., n_components), after the move, which keeps their sum."""
@@ -124,6 +135,27 @@ class MergeAndSplit(Step):
         return self.next_round is None
 
 
+def make_rounds(chain, seed, stop):
+    """Make rounds of moves at the present priors of a chain without a schedule, with sweeps after each of them.
+
+    Returns
+    -------
+    chain : GibbsChain
+    n_rounds : int
+        The last round made no move, unless there were `_MOST_ROUNDS`.
+    """
+    own = exchangeable_topics(chain.priors, learns_alpha=True)
+    for n in range(_MOST_ROUNDS):
+        topics, moves = round_of_moves(chain.corpus, chain.priors, chain.topics, own, random.child(seed, n), stop)
+        if not moves:
+            return chain, n + 1
+        chain.move(topics, moves)
+        chain.moves = ()
+        for _ in range(_EVERY):
+            chain.sweep(stop)
+    return chain, _MOST_ROUNDS
+
+
 def exchangeable_topics(priors: Priors, learns_alpha: bool) -> np.ndarray:
     """The largest group of topics with equal priors; an alpha that is learnt need not be equal."""
     K = priors.n_components
@@ -162,16 +194,20 @@ def round_of_moves(corpus, priors, topics, own, seed, stop):
     least = max(_LEAST_GAIN - merges.gains.max(), 0)
     splits = _splits(corpus, topics, own, _equal_priors(alpha, eta, 2), least, seed, stop)
     moves: list[Move] = []
+    log_alpha = np.log(priors.doc.mean(axis=0))
     for move in _candidates(own, merges, splits):
         inside = np.flatnonzero(np.isin(topics, move.topics))
-        # Both are swept at the same priors: the topics before are a draw at others.
-        part, equal = _part(corpus, inside), _equal_priors(alpha, eta, len(move.topics))
-        before = topics[inside]
-        without, chain = (
-            _swept(part, equal, _places(each, move.topics), random.child(seed, 2, move.joined[0], i), stop)
-            for i, each in enumerate((before, move.of_topics(before, splits)))
-        )
-        if chain.log_joint() - without.log_joint() >= _LEAST_GAIN:
+        part = _part(corpus, inside)
+        chains = []
+        for log_own, z in (
+            (log_alpha, topics[inside]),
+            (move.of_logs(log_alpha) if move.changes(log_alpha) else log_alpha, move.of_topics(topics[inside], splits)),
+        ):
+            equal = _equal_priors(np.exp(log_own[list(move.topics)]), eta, len(move.topics))
+            own_seed = random.child(seed, 2, move.joined[0], len(chains))
+            chains.append(_swept(part, equal, _places(z, move.topics), own_seed, stop))
+        without, chain = chains
+        if _log_evidence(chain) - _log_evidence(without) >= _LEAST_GAIN:
             topics = topics.copy() if not moves else topics
             topics[inside] = np.array(move.topics, np.int32)[chain.topics]
             moves.append(move)
@@ -197,7 +233,9 @@ class _Split:
 def _equal_priors(alpha, eta, n_components):
     """Priors of topics that are alike; `eta` (n_features,)."""
     totals = np.full(n_components, eta.sum())
-    return Priors(np.full((1, n_components), alpha), eta, np.empty((0, padded(n_components)), np.float32), totals)
+    return Priors(
+        np.broadcast_to(alpha, (1, n_components)).copy(), eta, np.empty((0, padded(n_components)), np.float32), totals
+    )
 
 
 class _Merges:
@@ -273,6 +311,26 @@ def _halves(corpus, rng):
         vector = (counts @ words - lengths * (share @ words)) * of_document
         vector /= max(np.abs(vector).max(), np.finfo(np.float32).tiny)
     return np.repeat((vector > 0).astype(np.int32), corpus.lengths)
+
+
+def _log_evidence(chain):
+    """An estimate of log p(w) of the mode of a chain, from below: the log joint, and the entropy of z.
+
+    The entropy is at least the sum of those of the full conditionals of the tokens.
+    """
+    corpus, priors, entropy = chain.corpus, chain.priors, 0.0
+    of_documents = priors.add_doc(chain.doc_topic_counts())
+    of_words = chain.word_topic_counts[:, : priors.n_components] + priors.word[:, None]
+    totals = chain.topic_totals + priors.totals
+    documents = corpus.token_documents
+    step = max(_BLOCK_WEIGHTS // priors.n_components, 1)
+    for first in range(0, corpus.n_tokens, step):
+        own = slice(first, first + step)
+        z = chain.topics[own, None] == np.arange(priors.n_components)
+        weights = (of_documents[documents[own]] - z) * (of_words[corpus.words[own]] - z) / (totals - z)
+        weights /= weights.sum(axis=1, keepdims=True)
+        entropy -= xlogy(weights, weights).sum()
+    return chain.log_joint() + entropy
 
 
 def _candidates(own, merges, splits):

@@ -30,6 +30,7 @@ from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.matching import differing
+from sklda._sampling.merge_and_split import SWEEPS_OF_A_ROUND, make_rounds
 from sklda._sampling.prior_learning import LEAST_TOKENS
 
 # Modes are searched if at most this share of the tokens changes topic in a sweep.
@@ -82,9 +83,11 @@ def begin(pool: ChainPool, seed: np.random.SeedSequence) -> Beginning:
     if corpus.n_tokens < LEAST_TOKENS or n_learn < EM_SWEEPS:
         return Beginning(log_h=np.log([pool.priors.doc[0, 0], pool.priors.word[0]]))
     if is_large and n_learn >= 4 * EM_SWEEPS:
-        found = _learn_until_settled(pool, n_learn)
+        found = _learn_until_settled(pool, n_learn, random.child(seed, 2))
     else:
         found = Beginning(log_h=pool.learn(n_learn))
+        if _merge_and_split(pool, random.child(seed, 2)):
+            found = Beginning(log_h=pool.learn(n_learn))
     alpha, eta = np.exp(found.log_h)
     pool.run.progress.say(f"{pool.n_chains} chains have learnt doc_topic_prior {alpha:.4g}, topic_word_prior {eta:.4g}")
 
@@ -94,13 +97,24 @@ def begin(pool: ChainPool, seed: np.random.SeedSequence) -> Beginning:
     return found
 
 
-def _learn_until_settled(pool: ChainPool, most: int) -> Beginning:
+def _merge_and_split(pool: ChainPool, seed: np.random.SeedSequence) -> bool:
+    """Make rounds of moves with every chain, at the h that it has learnt. Returns whether there were any moves."""
+    tasks = [(chain, random.child(seed, c)) for c, chain in enumerate(pool.chains)]
+    found = pool.run.parallel(make_rounds, tasks, pool.n_jobs)
+    pool.chains = [chain for chain, _ in found]
+    most = max(n_rounds for _, n_rounds in found)
+    pool.left -= most * SWEEPS_OF_A_ROUND
+    return most > 1
+
+
+def _learn_until_settled(pool: ChainPool, most: int, seed: np.random.SeedSequence) -> Beginning:
     """Gibbs-EM of a quarter, a half, and all of `most` sweeps, until log h moves by less than `FINE_ENOUGH`.
 
     If the distance from the limit falls like one over the number of sweeps, what chains still lack is as much as h has
     moved in the last half of them. It falls faster if they mix well.
     """
     log_h = pool.learn(most // 4)
+    _merge_and_split(pool, seed)
     for n_sweeps in (most // 2 - most // 4, most - most // 2):
         before = log_h
         log_h = pool.learn(n_sweeps)
