@@ -52,7 +52,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation by exact Gibbs sampling, with learnt priors.
 
     Topics and topic proportions are means over the last draws of a chain. The priors are learnt in the burn-in and
-    fixed afterwards, so the draws come from an exact sampler of the posterior at these priors.
+    fixed afterwards, so the draws come from an exact sampler of the posterior at these priors. Sweeps do not leave a
+    mode of the posterior. Therefore topics that are alike are merged in the burn-in, and topics that are two are split,
+    as the user guide describes ("Are all topics found?").
 
     If X is a Dask array and there is a client of a Dask cluster, one chain runs on its workers, as the user guide
     describes ("One chain on a cluster"). Some parameters then have another meaning, as each of them says.
@@ -119,6 +121,10 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         `topic_assignments_`; a list has an array for each document. A fitted model with ``components_`` and
         ``transform`` has the same number of topics; the topic of a token is drawn from its theta and phi. With
         `GridSearchCV`, wrap it in `sklearn.frozen.FrozenEstimator`. On a Dask cluster: ``"anneal"`` or ``"random"``.
+        After a start that is a text, topics are merged and split in rounds: the first one a third of the burn-in after
+        the annealed sweeps, and another one ten sweeps later while one finds better topics. At least 30 sweeps of the
+        burn-in must follow the first round, as with ``max_iter=150``. Only topics with the same prior take part, but an
+        alpha that is learnt may differ. On a Dask cluster there are no rounds.
     max_iter : int, default=500
         Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
     burn_in : int, default=None
@@ -234,7 +240,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     sklearn.exceptions.ConvergenceWarning
         If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps. If alpha
         is learnt, and words have less than 30% of the information about it that the topics of all tokens would have.
-        Gibbs-EM is then too slow, and alpha usually too small.
+        Gibbs-EM is then too slow, and alpha usually too small. If the last round of merges and splits in the burn-in
+        still found better topics.
 
     Notes
     -----

@@ -170,7 +170,7 @@ class ChainResults(RunResults):
         """Warn if the last round of merges and splits in the burn-in still found better topics."""
         if any(step.n_moves for step in self.states[self.best].steps if not step.settled()):
             warn(
-                "Merging some topics and splitting others still raised the log joint at the end of the burn-in. Some "
+                "Merging some topics and splitting others still led to better topics at the end of the burn-in. Some "
                 "topics may be two in one, and others copies of each other. Fit with a larger max_iter.",
                 ConvergenceWarning,
             )

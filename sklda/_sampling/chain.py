@@ -148,8 +148,7 @@ class Chain:
         """Continue from other topics of all tokens, to which these moves led. An alpha that differs goes with them."""
         doc = self.priors.doc
         for move in moves:
-            own = doc[:, list(move.topics)]
-            if (own != own[:, :1]).any():
+            if move.changes(doc):
                 doc = np.exp(move.of_logs(np.log(doc)))
         if doc is not self.priors.doc:
             self.priors = replace(self.priors, doc=doc)

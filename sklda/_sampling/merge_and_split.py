@@ -4,7 +4,11 @@ Sweeps draw one token at a time, so a chain stays in a mode in which a large top
 one, although another mode is thousands of nats better. A move merges topics, and gives each one that is then empty a
 part of another topic. What it changes in the log joint is known in advance: for a merge in closed form, and for a split
 by a fit of two topics to the tokens of the topic. As these are different topics, the changes add up. So one round, with
-a fit to each topic, tells all moves that may be worth it, and each of them is checked by sweeps over its tokens.
+a fit to each topic, tells all moves that may be worth it.
+
+Then a move is checked by sweeps over the tokens of its topics, with it and without it. The log joint alone would always
+merge topics that are hard to tell apart, because fewer states z are then possible. Therefore the entropy of z is added.
+An alpha that is learnt goes with the topics, because the copies of a large topic have a large alpha together.
 """
 
 from dataclasses import dataclass
@@ -88,10 +92,10 @@ class Move:
 
 
 class MergeAndSplit(Step):
-    """Makes rounds of moves after the annealed sweeps, until there is none that raises the log joint.
+    """Makes rounds of moves after the annealed sweeps, until a round finds none.
 
     All rounds are in the burn-in, so that the draws after it are those of the sampler. Topics take part that have the
-    same prior. An alpha that is learnt or drawn may differ: moves are compared at its mean.
+    same prior; an alpha that is learnt or drawn may differ.
 
     Parameters
     ----------
@@ -171,7 +175,7 @@ def exchangeable_topics(priors: Priors, learns_alpha: bool) -> np.ndarray:
 
 
 def round_of_moves(corpus, priors, topics, own, seed, stop):
-    """Make all moves between topics `own` that raise the log joint.
+    """Make all moves between topics `own` to better modes.
 
     Returns
     -------
@@ -197,16 +201,19 @@ def round_of_moves(corpus, priors, topics, own, seed, stop):
     log_alpha = np.log(priors.doc.mean(axis=0))
     for move in _candidates(own, merges, splits):
         inside = np.flatnonzero(np.isin(topics, move.topics))
-        part = _part(corpus, inside)
-        chains = []
-        for log_own, z in (
-            (log_alpha, topics[inside]),
-            (move.of_logs(log_alpha) if move.changes(log_alpha) else log_alpha, move.of_topics(topics[inside], splits)),
-        ):
-            equal = _equal_priors(np.exp(log_own[list(move.topics)]), eta, len(move.topics))
-            own_seed = random.child(seed, 2, move.joined[0], len(chains))
-            chains.append(_swept(part, equal, _places(z, move.topics), own_seed, stop))
-        without, chain = chains
+        before = topics[inside]
+        log_alpha_after = move.of_logs(log_alpha) if move.changes(log_alpha) else log_alpha
+        # The state before is swept as well: it is a draw at other priors.
+        without, chain = (
+            _swept(
+                _part(corpus, inside),
+                _equal_priors(np.exp(logs[list(move.topics)]), eta, len(move.topics)),
+                _places(z, move.topics),
+                random.child(seed, 2, move.joined[0], i),
+                stop,
+            )
+            for i, (z, logs) in enumerate([(before, log_alpha), (move.of_topics(before, splits), log_alpha_after)])
+        )
         if _log_evidence(chain) - _log_evidence(without) >= _LEAST_GAIN:
             topics = topics.copy() if not moves else topics
             topics[inside] = np.array(move.topics, np.int32)[chain.topics]
