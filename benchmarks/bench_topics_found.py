@@ -7,7 +7,7 @@
     python benchmarks/bench_topics_found.py --corpora 25 --models default tomotopy scikit-learn --figure found.svg
 
 Corpora are drawn over a range: 4 to 100 topics, 250 to 5,000 documents with 5 to 300 words on average, 200 to 4,000
-different words, eta from 0.02 to 0.3, the sum of alpha from 0.1 to 2. alpha differs between topics. A topic is found if
+different words. eta is 0.02 to 0.3, the sum of alpha 0.1 to 2, and alpha differs between topics. A topic is found if
 the cosine of its words and those of its counterpart, by the best assignment, is above 0.9. A corpus counts if a chain
 that begins at the true topics of all tokens has all topics at its end; in the others, words do not tell the topics
 apart. Part ``constants`` has half and twice each constant of the moves, and part ``cost`` the CPU seconds of the moves.

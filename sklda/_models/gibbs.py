@@ -121,10 +121,11 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         `topic_assignments_`; a list has an array for each document. A fitted model with ``components_`` and
         ``transform`` has the same number of topics; the topic of a token is drawn from its theta and phi. With
         `GridSearchCV`, wrap it in `sklearn.frozen.FrozenEstimator`. On a Dask cluster: ``"anneal"`` or ``"random"``.
-        After a start that is a text, topics are merged and split in rounds: the first one a third of the burn-in after
-        the annealed sweeps, and another one ten sweeps later while one finds better topics. At least 30 sweeps of the
-        burn-in must follow the first round, as with ``max_iter=150``. Only topics with the same prior take part, but an
-        alpha that is learnt may differ. On a Dask cluster there are no rounds.
+        After a start that is a text, topics are merged and split in rounds. The first one comes when a third of the
+        burn-in after the annealed sweeps is over, and after a round that finds better topics, another one comes ten
+        sweeps later. At least 30 sweeps of the burn-in must follow the first round, as with ``max_iter=150``. Only
+        topics with the same prior take part, but an alpha that is learnt may differ. On a Dask cluster there are no
+        rounds.
     max_iter : int, default=500
         Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
     burn_in : int, default=None

@@ -1,4 +1,4 @@
-"""Merge and split: moves of the burn-in to modes of z in which no topic is two, and no two topics are one.
+"""Merge and split: moves of the burn-in to modes of z without copies of topics, and without mixtures of two.
 
 Sweeps draw one token at a time, so a chain stays in a mode in which a large topic has copies and small topics share
 one, although another mode is thousands of nats better. A move merges topics, and gives each one that is then empty a
@@ -246,7 +246,7 @@ def _equal_priors(alpha, eta, n_components):
 
 
 class _Merges:
-    """What the log joint changes if two topics are merged, and after merges.
+    """Changes of the log joint if two topics are merged, also after merges.
 
     Parameters
     ----------

@@ -54,9 +54,9 @@ def test_a_round_mends_a_copy_and_a_mixture(alpha):
     before = topics.copy()
     after, moves = round_of_moves(corpus, priors, topics, np.arange(8), SEED, lambda: None)
     assert [(set(move.joined), move.divided) for move in moves] == [({0, 2}, (1,))]
-    # What a round is given stays.
+    # The array that a round takes is not changed.
     np.testing.assert_array_equal(topics, before)
-    # Nearly all tokens are where they were drawn, but for the names of topics 1 and 2.
+    # Nearly all tokens are where they were drawn. Only topics 1 and 2 may have exchanged their names.
     same = np.mean(np.isin(after, [1, 2]) == np.isin(found.topic_assignments, [1, 2]))
     assert same > 0.9
     equal = Priors.make(float(np.mean(alpha)), 0.1, 8, 300)
