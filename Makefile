@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # An empty value lets Python keep compiled modules. pytest takes ten seconds to compile the tests.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test test-exhaustive test-oldest test-prerelease test-checked test-wheel sanitize fuzz interrupts calibrate lint doc \
+.PHONY: demo test test-exhaustive test-oldest test-prerelease test-checked test-wheel sanitize fuzz interrupts calibrate lint language doc \
 	linkcheck pictures bench wheel wheels instructions release-check clean
 
 # What a stamp names is installed in the environment; it is made again when a source has changed.
@@ -124,11 +124,14 @@ lint: $(VENV)/installed-lint
 	$(BIN)/mypy
 	$(BIN)/validate-pyproject pyproject.toml
 	$(BIN)/codespell
-	$(BIN)/python .ci/language.py
 	$(BIN)/yamllint --strict .
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.readthedocs .readthedocs.yaml
+
+# Advice on the English of pages, docstrings and comments. It is no gate.
+language: $(VENV)/pyvenv.cfg
+	-$(BIN)/python .ci/language.py
 
 doc: $(VENV)/installed-doc
 	$(BIN)/sphinx-build -W --keep-going -b html doc doc/_build/html
