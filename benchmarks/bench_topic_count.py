@@ -37,6 +37,7 @@ from sklda._models.topic_count.count_prior import CountPrior
 from sklda._models.topic_count.runs import PriorRule, run_chain
 from sklda._sampling.chain import ChainState
 from sklda.datasets import load_docstrings, make_lda_corpus
+from sklda.papers.held_out import leave_one_out_score
 
 MODULES = combining, count_prior, curve, runs, scan
 CONSTANTS = [
@@ -177,7 +178,7 @@ def held_out(options):
         evidence, std = metrics.log_evidence(X, T, **given, n_jobs=options.jobs)
         lda = GibbsLDA(T, **given, init="prune", max_iter=200)
         score = lda.fit(X[train]).score_samples(X[test]).sum()
-        left_out = metrics.leave_one_out_score(lda.fit(X), X, documents=test, n_draws=50, random_state=options.seed)
+        left_out = leave_one_out_score(lda.fit(X), X, documents=test, n_draws=50, random_state=options.seed)
         rows.append([str(T), *map(nats, (evidence, std, score, left_out.score, left_out.std))])
     title = f"{len(test)} documents: sum of held-out log-likelihoods, and leave-one-out score"
     table(title, ["T", "log evidence", "error", "held out", "leave one out", "error"], rows)

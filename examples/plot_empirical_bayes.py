@@ -19,7 +19,7 @@ from sklda.inspection import (
     MarginalLikelihoodDisplay,
     PosteriorExpectationDisplay,
 )
-from sklda.metrics import leave_one_out_score
+from sklda.papers.held_out import leave_one_out_score
 
 TRUTH = {"doc_topic_prior": 0.08, "topic_word_prior": 1.0}
 X = make_lda_corpus(100, 40, 4, doc_length=80, **TRUTH, random_state=0).data
@@ -74,9 +74,9 @@ plt.show()
 # Comparison with usual priors
 # ----------------------------
 #
-# :func:`~sklda.metrics.leave_one_out_score` is the mean log-likelihood of a
-# document given all others, in nats. A difference of one is a factor of 2.7
-# for every document.
+# :func:`~sklda.papers.held_out.leave_one_out_score` is the mean
+# log-likelihood of a document given all others, in nats. A difference of one
+# is a factor of 2.7 for every document.
 
 settings = {
     "estimated": estimates,

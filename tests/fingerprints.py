@@ -1,6 +1,6 @@
 """Print hashes of the results of every estimator, sampler, initialisation and method, at fixed seeds.
 
-Usage: python tests/fingerprints.py [gibbs] [compound] [labels] [empirical_bayes] [topic_count] [metrics]
+Usage: python tests/fingerprints.py [gibbs] [compound] [labels] [empirical_bayes] [topic_count] [metrics] ...
 
 It prints one line for each fit or computation: its name, a hash of all results, and a hash of each result. Compare the
 output of two versions of the package with ``diff``: equal lines mean results that are equal bit for bit. Hashes depend
@@ -26,14 +26,13 @@ from sklda import (
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.metrics import (
     compare_topic_models,
-    held_out_curve,
     held_out_log_likelihood,
-    leave_one_out_score,
     log_evidence,
     predictive_perplexity,
     topic_coherence,
     word_association,
 )
+from sklda.papers import held_out
 
 SIMULATED = make_lda_corpus(40, 60, 3, doc_length=(0, 40), topic_word_prior=0.2, random_state=0).data
 NEW = make_lda_corpus(12, 60, 3, doc_length=(0, 20), topic_word_prior=0.2, random_state=1).data
@@ -201,24 +200,13 @@ def metrics():
     """The functions of sklda.metrics, and point_estimates."""
     lda = GibbsLDA(3, max_iter=20, topic_word_prior=0.1, **SEED).fit(SIMULATED)
     other = GibbsLDA(3, max_iter=20, topic_word_prior=0.2, random_state=1).fit(SIMULATED)
-    for method in ("guided_ais", "left_to_right", "particle_filter", "chib", "document_completion"):
+    for method in ("guided_ais", "ais", "document_completion"):
         found = held_out_log_likelihood(lda, NEW, method=method, n_temperatures=12, n_runs=2, return_std=True, **SEED)
         yield f"held_out_log_likelihood, {method}", {"estimate": found}
-    for schedule in ("linear", "quadratic"):
-        options = {"method": "ais", "schedule": schedule, "n_temperatures": 12, "n_runs": 2}
-        yield (
-            f"held_out_log_likelihood, ais, {schedule}",
-            {"estimate": held_out_log_likelihood(lda, NEW, **options, **SEED)},
-        )
     yield "held_out_log_likelihood, exact", {"value": held_out_log_likelihood(lda, NEW, method="exact", **SEED)}
-    for path in ("convex", "geometric", "difference"):
-        found = compare_topic_models(lda, other, NEW, path=path, n_temperatures=10, **SEED)
-        yield f"compare_topic_models, {path}", {name: found[name] for name in ("log_ratio", "std")}
-    found = held_out_curve([(lda.topic_word_, 0.1), (other.topic_word_, 0.1)], NEW, n_temperatures=5, **SEED)
-    yield "held_out_curve", {name: found[name] for name in ("score", "log_likelihood", "std")}
+    found = compare_topic_models(lda, other, NEW, n_temperatures=10, **SEED)
+    yield "compare_topic_models", {name: found[name] for name in ("log_ratio", "std")}
     yield "predictive_perplexity", {"value": predictive_perplexity(lda, NEW, NEW[::-1], n_sweeps=20, **SEED)}
-    found = leave_one_out_score(lda, SIMULATED, documents=[0, 1, 2, 3], n_draws=10, n_temperatures=5, **SEED)
-    yield "leave_one_out_score", {name: found[name] for name in ("score", "log_likelihood", "std")}
     for method in ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi"):
         found = log_evidence(SMALL, 2, method=method, n_temperatures=20, n_chains=2, n_inner=5, **SEED)
         yield f"log_evidence, {method}", {"estimate": found}
@@ -229,7 +217,39 @@ def metrics():
         yield f"point_estimates, {method}", dict(found)
 
 
-PARTS = (gibbs, collapsed_variational, compound, covariates, labels, empirical_bayes, topic_count, metrics)
+def papers_held_out():
+    """The functions of sklda.papers.held_out."""
+    lda = GibbsLDA(3, max_iter=20, topic_word_prior=0.1, **SEED).fit(SIMULATED)
+    other = GibbsLDA(3, max_iter=20, topic_word_prior=0.2, random_state=1).fit(SIMULATED)
+    for name, estimate, options in (
+        ("ais, linear", held_out.ais, {"n_temperatures": 12}),
+        ("ais, quadratic", held_out.ais, {"n_temperatures": 12, "schedule": "quadratic"}),
+        ("left_to_right", held_out.left_to_right, {}),
+        ("particle_filter", held_out.particle_filter, {}),
+        ("chib", held_out.chib, {"n_states": 12}),
+    ):
+        yield f"papers.held_out.{name}", {"estimate": estimate(lda, NEW, n_runs=2, **options, **SEED)}
+    for path in ("convex", "geometric"):
+        found = held_out.ratio_ais(lda, other, NEW, path=path, n_temperatures=10, **SEED)
+        yield f"papers.held_out.ratio_ais, {path}", {name: found[name] for name in ("log_ratio", "std")}
+    models = [(lda.topic_word_, 0.1), (other.topic_word_, 0.1)]
+    found = held_out.held_out_curve(models, NEW, n_temperatures=5, **SEED)
+    yield "papers.held_out.held_out_curve", {name: found[name] for name in ("score", "log_likelihood", "std")}
+    found = held_out.leave_one_out_score(lda, SIMULATED, documents=[0, 1, 2, 3], n_draws=10, n_temperatures=5, **SEED)
+    yield "papers.held_out.leave_one_out_score", {name: found[name] for name in ("score", "log_likelihood", "std")}
+
+
+PARTS = (
+    gibbs,
+    collapsed_variational,
+    compound,
+    covariates,
+    labels,
+    empirical_bayes,
+    topic_count,
+    metrics,
+    papers_held_out,
+)
 
 
 def main(names):

@@ -45,6 +45,7 @@ from sklda._core.parallel import Stop
 from sklda._mode_search.initialisation import INITS
 from sklda._sampling.choice import SAMPLERS
 from sklda.datasets import load_docstrings
+from sklda.papers.held_out import chib, leave_one_out_score, left_to_right, particle_filter, ratio_ais
 
 # Seconds in which an interrupt must be heard; and those after which threads that still run will not end.
 HEARD, ENDED = 0.5, 60.0
@@ -161,14 +162,6 @@ def require_free(client):
         time.sleep(0.001)
 
 
-def held_out(method):
-    return scored(
-        lambda lda, X, n_jobs: metrics.held_out_log_likelihood(
-            (lda.topic_word_, 0.1), X, method=method, n_temperatures=1000, n_runs=20, n_jobs=n_jobs
-        )
-    )
-
-
 def one_long_document(score):
     """A case: 20,000 tokens and 500 topics."""
 
@@ -249,13 +242,30 @@ CASES = {
     "transform": scored(lambda lda, X, n_jobs: lda.transform(X), fold_in_iter=10_000),
     "short transforms": scored(lambda lda, X, n_jobs: [lda.transform(X[:100]) for _ in range(1000)]),
     "score": scored(lambda lda, X, n_jobs: [lda.score(X) for _ in range(100)]),
-    **{f"held_out {method}": held_out(method) for method in ("ais", "left_to_right", "particle_filter", "chib")},
+    "held_out ais": scored(
+        lambda lda, X, n_jobs: metrics.held_out_log_likelihood(
+            (lda.topic_word_, 0.1), X, method="ais", n_temperatures=1000, n_runs=20, n_jobs=n_jobs
+        )
+    ),
+    **{
+        estimate.__name__: scored(
+            lambda lda, X, n_jobs, estimate=estimate, options=options: estimate(
+                (lda.topic_word_, 0.1), X, n_runs=20, n_jobs=n_jobs, **options
+            )
+        )
+        for estimate, options in ((left_to_right, {}), (particle_filter, {}), (chib, {"n_states": 1000}))
+    },
     "compare_topic_models": scored(
         lambda lda, X, n_jobs: metrics.compare_topic_models(
             lda, (lda.topic_word_[::-1].copy(), 0.1), X, n_temperatures=1000, n_jobs=n_jobs
         )
     ),
-    "leave_one_out_score": scored(lambda lda, X, n_jobs: metrics.leave_one_out_score(lda, X, n_jobs=n_jobs)),
+    "ratio_ais": scored(
+        lambda lda, X, n_jobs: ratio_ais(
+            lda, (lda.topic_word_[::-1].copy(), 0.1), X, n_temperatures=1000, n_jobs=n_jobs
+        )
+    ),
+    "leave_one_out_score": scored(lambda lda, X, n_jobs: leave_one_out_score(lda, X, n_jobs=n_jobs)),
     "log_evidence": scored(lambda lda, X, n_jobs: metrics.log_evidence(X, 20, n_temperatures=1000, n_jobs=n_jobs)),
     "one long document, transform": one_long_document(lambda lda, X, n_jobs: lda.transform(X)),
     "one long document, score": one_long_document(lambda lda, X, n_jobs: [lda.score(X) for _ in range(20)]),

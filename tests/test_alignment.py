@@ -29,6 +29,7 @@ from sklda._kernels import _tokens
 from sklda._models.compound.model import CompoundModel
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda.datasets import make_lda_corpus
+from sklda.papers.held_out import chib, held_out_curve, leave_one_out_score, ratio_ais
 
 
 def sent(value):
@@ -181,14 +182,15 @@ CALLS = {
         .predict(X)
     ),
     "held out": lambda: metrics.held_out_log_likelihood((unaligned(PHI), unaligned(ALPHAS)), X, random_state=0),
-    "Chib": lambda: metrics.held_out_log_likelihood(
-        (unaligned(PHI), unaligned(ALPHA)), X, method="chib", random_state=0
-    ),
+    "Chib": lambda: chib((unaligned(PHI), unaligned(ALPHA)), X, random_state=0)[0],
     "comparison": lambda: metrics.compare_topic_models(
         (unaligned(PHI), unaligned(ALPHA)), (unaligned(PHI[::-1]), unaligned(ALPHA)), X, random_state=0
     ),
-    "held-out curve": lambda: metrics.held_out_curve([(unaligned(PHI), unaligned(ALPHA))], X, random_state=0),
-    "leave one out": lambda: metrics.leave_one_out_score(
+    "ratio-AIS": lambda: ratio_ais(
+        (unaligned(PHI), unaligned(ALPHA)), (unaligned(PHI[::-1]), unaligned(ALPHA)), X, random_state=0
+    ),
+    "held-out curve": lambda: held_out_curve([(unaligned(PHI), unaligned(ALPHA))], X, random_state=0),
+    "leave one out": lambda: leave_one_out_score(
         (unaligned(TOPICS), unaligned(ALPHA), unaligned(ETAS)),
         X,
         documents=unaligned(np.arange(3)),

@@ -7,8 +7,9 @@ import pytest
 
 import sklda
 from sklda import datasets, inspection, metrics
+from sklda.papers import held_out
 
-MODULES = (sklda, datasets, inspection, metrics)
+MODULES = (sklda, datasets, inspection, metrics, held_out)
 PUBLIC = {name: getattr(module, name) for module in MODULES for name in module.__all__}
 
 

@@ -8,6 +8,7 @@ import pkgutil
 import pytest
 
 import sklda
+import sklda.papers.held_out
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -17,7 +18,7 @@ MODULES = [sklda.__name__] + [
 ]
 PUBLIC = [
     getattr(module, name)
-    for module in (sklda, sklda.callbacks, sklda.metrics, sklda.inspection, sklda.datasets)
+    for module in (sklda, sklda.callbacks, sklda.metrics, sklda.inspection, sklda.datasets, sklda.papers.held_out)
     for name in module.__all__
 ]
 

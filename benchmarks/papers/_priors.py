@@ -16,7 +16,7 @@ from sklda._models.empirical_bayes.variational_em import variational_em
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.run_chains import Run
 from sklda.datasets import make_lda_corpus
-from sklda.metrics import leave_one_out_score
+from sklda.papers.held_out import leave_one_out_score
 
 SECTION_3 = [(0.25, 0.25), (4.0, 0.25), (0.25, 4.0), (4.0, 4.0)]
 SECTION_5 = {"doc_topic_prior": 0.2, "topic_word_prior": 0.8}

@@ -29,7 +29,8 @@ from sklda._core.priors import Priors
 from sklda._likelihood.evidence.without_annealing import cgs_transition
 from sklda._sampling.collapsed import GibbsChain
 from sklda.datasets import make_lda_corpus
-from sklda.metrics import leave_one_out_score, log_evidence
+from sklda.metrics import log_evidence
+from sklda.papers.held_out import leave_one_out_score
 
 GIVEN = {"doc_topic_prior": 0.1, "topic_word_prior": 0.5}
 WHALES = {"doc_topic_prior": 0.11, "topic_word_prior": 0.41}

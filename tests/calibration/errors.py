@@ -13,6 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklda import EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
 from sklda.datasets import make_lda_corpus
+from sklda.papers.held_out import (
+    chib,
+    held_out_curve,
+    leave_one_out_score,
+    left_to_right,
+    particle_filter,
+    ratio_ais,
+)
 
 
 @cache
@@ -52,20 +60,23 @@ def scorer(seed, metric):
     return found[name], found[f"{name}_std"]
 
 
-def comparison(seed, path):
-    found = metrics.compare_topic_models(
-        given().model, given().other, given().X, path=path, n_temperatures=30, n_runs=10, random_state=seed
-    )
+def of_paper(seed, estimate, **options):
+    """An estimator of one model that papers use."""
+    return estimate(given().model, given().X, n_runs=10, random_state=seed, **options)
+
+
+def comparison(seed, compare, **options):
+    found = compare(given().model, given().other, given().X, n_temperatures=30, n_runs=10, random_state=seed, **options)
     return found.log_ratio, found.std
 
 
 def curve(seed):
-    found = metrics.held_out_curve(given().along, given().X, n_runs=10, random_state=seed)
+    found = held_out_curve(given().along, given().X, n_runs=10, random_state=seed)
     return found.score, found.std
 
 
 def leave_one_out(seed):
-    found = metrics.leave_one_out_score(given().state, given().small, n_draws=100, random_state=seed)
+    found = leave_one_out_score(given().state, given().small, n_draws=100, random_state=seed)
     return found.score, found.std
 
 
@@ -111,15 +122,15 @@ def log_m(seed, method):
 ERRORS = {
     "held_out_log_likelihood, guided_ais": partial(held_out, n_temperatures=20),
     "held_out_log_likelihood, ais": partial(held_out, method="ais", n_temperatures=200),
-    "held_out_log_likelihood, left_to_right": partial(held_out, method="left_to_right"),
-    "held_out_log_likelihood, particle_filter": partial(held_out, method="particle_filter", n_particles=20),
-    "held_out_log_likelihood, chib": partial(held_out, method="chib"),
+    "left_to_right": partial(of_paper, estimate=left_to_right),
+    "particle_filter": partial(of_paper, estimate=particle_filter),
+    "chib": partial(of_paper, estimate=chib),
     "held_out_log_likelihood, document_completion": partial(held_out, method="document_completion"),
     "make_held_out_scorer, neg_perplexity": partial(scorer, metric="perplexity"),
     "make_held_out_scorer, log_likelihood": partial(scorer, metric="log_likelihood"),
-    "compare_topic_models, convex": partial(comparison, path="convex"),
-    "compare_topic_models, geometric": partial(comparison, path="geometric"),
-    "compare_topic_models, difference": partial(comparison, path="difference"),
+    "ratio_ais, convex": partial(comparison, compare=ratio_ais, path="convex"),
+    "ratio_ais, geometric": partial(comparison, compare=ratio_ais, path="geometric"),
+    "compare_topic_models": partial(comparison, compare=metrics.compare_topic_models),
     "held_out_curve": curve,
     "leave_one_out_score": leave_one_out,
     "log_evidence, guided_ais": partial(evidence, n_temperatures=60),

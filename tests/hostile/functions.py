@@ -19,8 +19,9 @@ from sklda import (
     metrics,
     point_estimates,
 )
+from sklda.papers import held_out as papers
 
-HELD_OUT = ("guided_ais", "ais", "left_to_right", "particle_filter", "chib", "document_completion", "exact")
+HELD_OUT = ("guided_ais", "ais", "document_completion", "exact")
 
 
 class Topics:
@@ -40,8 +41,6 @@ def held_out(draw, session):
         "method": method,
         "n_temperatures": draw.option(1, 2, 5),
         "n_runs": draw.option(1, 2, 3) if not std else draw.option(2, 3),
-        "n_particles": draw.option(None, 1, 3) if str(method) == "particle_filter" else draw.option(None, odds=0.02),
-        "schedule": draw.option("linear", "quadratic"),
         "return_std": std,
         "random_state": draw.seed(),
         "n_jobs": draw.jobs(),
@@ -49,7 +48,7 @@ def held_out(draw, session):
     if str(method) == "exact" and X.clean is not None:
         # Its time is polynomial in the number of tokens.
         if X.clean.size and X.clean.sum(axis=1).max() > 12:
-            options["method"] = "left_to_right"
+            options["method"] = "ais"
         elif K > 3:
             options["method"] = "guided_ais"
     found = session.call(metrics.held_out_log_likelihood, (phi, alpha), X.given, refuse=_wrong(X), **options)
@@ -60,6 +59,27 @@ def held_out(draw, session):
     session.require(
         np.isnan(error) | (np.asarray(error) >= 0) | ~np.isfinite(value), "a standard error is not negative"
     )
+
+
+def of_papers(draw, session):
+    X = draw_counts(draw)
+    V, K, D = _features(X), draw.n_components(), _documents(X)
+    phi, alpha = draw.topics(K, V), _given(draw.prior([(K,), (D, K)]))
+    estimate, options = draw.pick(
+        [
+            (papers.ais, {"n_temperatures": draw.option(1, 2, 5), "schedule": draw.option("linear", "quadratic")}),
+            (papers.left_to_right, {}),
+            (papers.particle_filter, {"n_particles": draw.option(1, 3)}),
+            (papers.chib, {"n_states": draw.option(1, 2, 5)}),
+        ]
+    )
+    options |= {"n_runs": draw.option(1, 2, 3), "random_state": draw.seed(), "n_jobs": draw.jobs()}
+    found = session.call(estimate, (phi, alpha), X.given, refuse=_wrong(X), **options)
+    if found is None or X.clean is None:
+        return
+    value, error = found
+    _likelihoods(session, value, X.clean, phi, estimate.__name__)
+    session.require(np.isnan(error) | (error >= 0) | ~np.isfinite(value), "a standard error is not negative")
 
 
 def compare(draw, session):
@@ -73,11 +93,17 @@ def compare(draw, session):
         models.append(draw.pick([(phi, alpha), (phi, alpha), Topics(phi, alpha)]))
     if draw.wrong(0.05):
         models[0] = draw.pick([GibbsLDA(2), None, (1,), "x", (1, 2, 3)])
+    compared, options = draw.pick(
+        [
+            (metrics.compare_topic_models, {}),
+            (papers.ratio_ais, {"path": draw.option("convex", "geometric")}),
+        ]
+    )
     found = session.call(
-        metrics.compare_topic_models,
+        compared,
         *models,
         X.given,
-        path=draw.option("auto", "convex", "geometric", "difference"),
+        **options,
         n_temperatures=draw.option(1, 2, 5),
         n_runs=draw.mostly([2, 3], [1]),
         random_state=draw.seed(),
@@ -98,7 +124,7 @@ def curve(draw, session):
     models = [(topic_word, prior) for topic_word in snapshots]
     models = draw.pick([GibbsLDA(2), None, 3, snapshots, tuple(models)]) if draw.wrong(0.04) else models
     found = session.call(
-        metrics.held_out_curve,
+        papers.held_out_curve,
         models,
         X.given,
         n_temperatures=draw.option(1, 2, 5),
@@ -119,7 +145,7 @@ def leave_one_out(draw, session):
     wrong = [[-1], [10**6], [0.5], "x", [], [True], 0, np.zeros((1, 1), int)]
     documents = draw.mostly([None, [0], [0], np.array([0, 0])], wrong)
     found = session.call(
-        metrics.leave_one_out_score,
+        papers.leave_one_out_score,
         (topics, *(_given(draw.prior(shapes)) for shapes in ([(K,)], [(_features(X),)]))),
         X.given,
         documents=documents,
@@ -465,6 +491,7 @@ CASES = {
     "texts and results": texts_and_results,
     "consensus of fits": consensus,
     "held_out_log_likelihood": held_out,
+    "held-out estimators of papers": of_papers,
     "compare_topic_models": compare,
     "held_out_curve": curve,
     "leave_one_out_score": leave_one_out,

@@ -19,7 +19,7 @@ from sklda.inspection import (
     token_topics,
     topic_table,
 )
-from sklda.metrics import leave_one_out_score
+from sklda.papers.held_out import leave_one_out_score
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

@@ -126,9 +126,6 @@ def arguments(call, model, counts, with_documents):
         "random_state": 0,
     }
     parameters = inspect.signature(call).parameters
-    if call is metrics.leave_one_out_score:
-        # Numbers of those that are left out one at a time.
-        values["documents"] = [0, 5]
     return {name: values[name] for name in parameters if name in values}
 
 

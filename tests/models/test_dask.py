@@ -10,12 +10,11 @@ from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCou
 from sklda._sampling.choice import SAMPLERS
 from sklda.metrics import (
     compare_topic_models,
-    held_out_curve,
     held_out_log_likelihood,
-    leave_one_out_score,
     log_evidence,
     predictive_perplexity,
 )
+from sklda.papers.held_out import held_out_curve, leave_one_out_score, particle_filter, ratio_ais
 
 # joblib 1.5 warns of its own Dask backend.
 pytestmark = pytest.mark.filterwarnings("ignore:.apply_async. is deprecated:DeprecationWarning")
@@ -71,9 +70,10 @@ def test_metrics(on_dask, fitted, counts):
     few = {"n_temperatures": 5, "random_state": 0}
     for score in (
         lambda: held_out_log_likelihood((phi, alpha), counts, n_runs=2, return_std=True, **few),
-        lambda: held_out_log_likelihood((phi, alpha), counts, method="particle_filter", random_state=0),
+        lambda: particle_filter((phi, alpha), counts, random_state=0)[0],
         lambda: predictive_perplexity(fitted, counts, counts, n_sweeps=5, random_state=0),
         lambda: dict(compare_topic_models(fitted, (phi[::-1].copy(), alpha), half, **few)),
+        lambda: dict(ratio_ais(fitted, (phi[::-1].copy(), alpha), half, **few)),
         lambda: dict(held_out_curve([fitted, fitted], half, **few)),
         lambda: dict(leave_one_out_score(fitted, counts, documents=[1, 30, 80], n_draws=10, **few)),
     ):

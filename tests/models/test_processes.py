@@ -21,6 +21,14 @@ from sklda import (
 from sklda._core.parallel import in_parallel
 from sklda._sampling.choice import SAMPLERS
 from sklda.inspection import TopicFlowDisplay
+from sklda.papers.held_out import (
+    chib,
+    held_out_curve,
+    leave_one_out_score,
+    left_to_right,
+    particle_filter,
+    ratio_ais,
+)
 
 # joblib maps arrays with more bytes than this into memory, read-only.
 SMALLEST = {"max_nbytes": 1}
@@ -62,14 +70,6 @@ def scored(score):
     return work
 
 
-def held_out(method):
-    return scored(
-        lambda lda, X: metrics.held_out_log_likelihood(
-            (lda.topic_word_, 0.5), X, method=method, n_temperatures=5, random_state=0
-        )
-    )
-
-
 PATHS = {
     **{f"GibbsLDA {sampler}": fits(sampler) for sampler in SAMPLERS},
     "GibbsLDA, seed words": fits("collapsed", seed_words={0: [1]}, init="sequential", n_jobs=2),
@@ -108,7 +108,17 @@ PATHS = {
     "TopicCountLDA": lambda X: (
         TopicCountLDA(1, 2, max_iter=300, evidence_params={"n_temperatures": 3}, n_chains=2, **GIVEN).fit(X).components_
     ),
-    **{f"held out {method}": held_out(method) for method in ("ais", "left_to_right", "particle_filter", "chib")},
+    "held out ais": scored(
+        lambda lda, X: metrics.held_out_log_likelihood(
+            (lda.topic_word_, 0.5), X, method="ais", n_temperatures=5, random_state=0
+        )
+    ),
+    **{
+        estimate.__name__: scored(
+            lambda lda, X, estimate=estimate: estimate((lda.topic_word_, 0.5), X, random_state=0)[0]
+        )
+        for estimate in (left_to_right, particle_filter, chib)
+    },
     "score": scored(lambda lda, X: [lda.transform(X), lda.score_samples(X), lda.perplexity(X)]),
     "compare_topic_models": scored(
         lambda lda, X: (
@@ -117,8 +127,13 @@ PATHS = {
             ).log_ratio
         )
     ),
-    "held_out_curve": scored(lambda lda, X: metrics.held_out_curve([lda, lda], X, n_temperatures=2, random_state=0)),
-    "leave_one_out_score": lambda X: metrics.leave_one_out_score(
+    "ratio_ais": scored(
+        lambda lda, X: (
+            ratio_ais(lda, (lda.topic_word_[::-1].copy(), 0.5), X, n_temperatures=5, random_state=0).log_ratio
+        )
+    ),
+    "held_out_curve": scored(lambda lda, X: held_out_curve([lda, lda], X, n_temperatures=2, random_state=0)),
+    "leave_one_out_score": lambda X: leave_one_out_score(
         GibbsLDA(3, max_iter=3, **GIVEN).fit(X[:6]), X[:6], n_temperatures=3, random_state=0
     ),
     "log_evidence": lambda X: metrics.log_evidence(X, 3, n_temperatures=5, n_chains=2, random_state=0),

@@ -1,4 +1,4 @@
-"""Estimators of log p(w_d | phi) without annealing: left to right, by particles, Chib-style, and the exact value."""
+"""The exact log p(w_d | phi, alpha) of short documents with few topics."""
 
 from functools import reduce
 
@@ -6,72 +6,6 @@ import numpy as np
 from scipy.special import logsumexp
 
 from sklda._core.rising import log_gamma_ratio
-from sklda._kernels import LANES, _chib, _sequential
-
-# --- Estimators of the log-likelihood of a document that go through its tokens in order; log weights, (n_documents,) --
-
-
-def left_to_right(block, stop):
-    """All earlier tokens are drawn again before each token's probability (Wallach et al. 2009; Buntine 2009)."""
-    log_weights = block.zeros()
-    if len(block.words):
-        _sequential.left_to_right(
-            *block.arguments,
-            log_weights,
-            np.empty((2, block.longest), np.int32),
-            block.floats(1),
-            block.counts(),
-            np.empty(block.width // LANES),
-            stop.flag,
-        )
-    return log_weights
-
-
-def particle_filter(block, stop, *, n_particles):
-    """The particle filter, with resampling of the particles."""
-    log_weights = block.zeros()
-    if len(block.words):
-        _sequential.particle_filter(
-            *block.arguments,
-            log_weights,
-            np.empty(block.longest, np.int32),
-            np.empty((2, n_particles, block.longest), np.int32),
-            block.floats(n_particles),
-            np.empty((n_particles, block.width), np.int32),
-            np.empty(block.width // LANES),
-            np.empty(n_particles),
-            stop.flag,
-        )
-    return log_weights
-
-
-# --- The Chib-style estimator of the log-likelihood of a document (Murray & Salakhutdinov 2009; Wallach et al. 2009) --
-
-
-# Sweeps before the state whose probability is estimated.
-_BURN_IN = 20
-
-
-def chib(block, stop, *, n_sweeps):
-    """Log weights, (n_documents,)."""
-    log_weights = block.zeros()
-    if len(block.words):
-        _chib.chib(
-            *block.arguments,
-            n_sweeps,
-            _BURN_IN,
-            log_weights,
-            np.empty((4, block.longest), np.int32),
-            block.floats(1),
-            block.counts(),
-            np.empty((2, max(block.width // LANES, n_sweeps))),
-            stop.flag,
-        )
-    return log_weights
-
-
-# --- The exact log-likelihood of short documents with few topics ------------------------------------------------------
-
 
 # The largest number of products for one document: some seconds of computation.
 _MOST_PRODUCTS = 2e8

@@ -7,7 +7,8 @@ import pytest
 
 from sklda import GibbsLDA
 from sklda.datasets import make_lda_corpus
-from sklda.metrics import held_out_curve, held_out_log_likelihood
+from sklda.metrics import held_out_log_likelihood
+from sklda.papers.held_out import held_out_curve
 
 
 def test_the_curve_of_a_fit():

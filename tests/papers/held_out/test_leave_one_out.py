@@ -6,8 +6,9 @@ from enumeration import DOCS, PRIORS, Enumeration, K, V, make_chain, make_corpus
 from scipy.special import logsumexp
 from scipy.stats import t as student
 
-from sklda._likelihood.held_out import leave_one_out as predictive
-from sklda._likelihood.held_out.leave_one_out import LeaveOneOut, bennett, leave_one_out
+from sklda._likelihood.held_out.averages import bennett
+from sklda.papers.held_out import _leave_one_out as predictive
+from sklda.papers.held_out._leave_one_out import LeaveOneOut, leave_one_out
 
 # Each assert below is one of fewer than 60 tests; together they fail by chance less than once in 10,000 runs.
 LEVEL = 1e-6

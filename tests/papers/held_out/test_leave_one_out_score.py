@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 from sklda import CompoundLDA, GibbsLDA, LabeledLDA
 from sklda.datasets import make_lda_corpus
-from sklda.metrics import leave_one_out_score
+from sklda.papers.held_out import leave_one_out_score
 
 
 def test_one_topic_is_exact():

@@ -5,8 +5,8 @@ import pytest
 from enumeration import make_corpus
 from scipy.stats import norm
 
-from sklda._likelihood.held_out.ratio_ais import log_ratios, training_curve
 from sklda.metrics import held_out_log_likelihood
+from sklda.papers.held_out._between_models import curve_runs, log_ratios
 
 A = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6], [0.25, 0.25, 0.25, 0.25]])
 B = np.array([[0.4, 0.4, 0.15, 0.05], [0.05, 0.15, 0.3, 0.5], [0.1, 0.2, 0.3, 0.4]])
@@ -43,7 +43,7 @@ def test_ratios_are_unbiased(path, alphas):
 @pytest.mark.mutation
 def test_curves_are_unbiased_at_every_snapshot():
     snapshots = [A, (A + B) / 2, B]
-    runs = training_curve(
+    runs = curve_runs(
         make_corpus(DOCS, 4), snapshots, ALPHA_A[None], n_temperatures=4, n_runs=4000, seed=np.random.SeedSequence(0)
     )
     for s, phi in enumerate(snapshots):

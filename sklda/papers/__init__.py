@@ -1,0 +1,8 @@
+"""The papers' own ways, to repeat their tables: one module for each paper.
+
+sklda has one good way for each task, and these are the others. Import the module of a paper by its name::
+
+    sklda.papers.held_out        Foulds & Smyth (2014) and what they compare with: the likelihood of new documents
+
+They take the same models and counts as the rest of the package, which does not use them.
+"""
