@@ -25,9 +25,8 @@ def empirical_bayes(**parameters):
     return lambda: EmpiricalBayesLDA(3, random_state=0, **parameters)
 
 
-def compound(**parameters):
-    parameters = {"n_components": 3, "max_iter": 30, "n_draws": 3, "n_chains": 2, **parameters}
-    return lambda: CompoundLDA(random_state=0, **parameters)
+def compound(kind=CompoundLDA):
+    return lambda: kind(3, max_iter=30, n_draws=3, n_chains=2, random_state=0)
 
 
 def covariate(**parameters):

@@ -33,6 +33,7 @@ from sklda.metrics import (
     word_association,
 )
 from sklda.papers import held_out
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 
 SIMULATED = make_lda_corpus(40, 60, 3, doc_length=(0, 40), topic_word_prior=0.2, random_state=0).data
 NEW = make_lda_corpus(12, 60, 3, doc_length=(0, 20), topic_word_prior=0.2, random_state=1).data
@@ -111,17 +112,19 @@ def applied(lda, **options):
 
 
 def compound():
-    """CompoundLDA by each method, with fixed and with learnt priors."""
+    """CompoundLDA, and those of its paper, with fixed and with learnt priors."""
     X, labels, new = COLLECTIONS.data, COLLECTIONS.collections, COLLECTIONS.data[::4]
-    for method in ("augmented", "langevin", "variational"):
+    for kind in (CompoundLDA, LangevinCompoundLDA, VariationalCompoundLDA):
         for learn in (False, "asymmetric"):
             start = {} if learn else {"doc_concentration": 1.0}
-            options = {"method": method, "learn_priors": learn, "max_iter": 20, "n_chains": 2, "burn_in": 4, **start}
-            lda = CompoundLDA(3, draw_every=4, **options, **SEED)
+            options = {"learn_priors": learn, "max_iter": 20, "n_chains": 2, **start}
+            if kind is not VariationalCompoundLDA:
+                options |= {"burn_in": 4, "draw_every": 4}
+            lda = kind(3, **options, **SEED)
             lda.fit(X, collections=labels)
             known = {"collections": labels[::4].tolist()}
             found = {"transform": lda.transform(new, **known), "score_samples": lda.score_samples(new, **known)}
-            yield f"CompoundLDA, {method}, learn_priors={learn}", attributes(lda) | found
+            yield f"{kind.__name__}, learn_priors={learn}", attributes(lda) | found
 
 
 def covariates():

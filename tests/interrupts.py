@@ -45,6 +45,7 @@ from sklda._core.parallel import Stop
 from sklda._mode_search.initialisation import INITS
 from sklda._sampling.choice import SAMPLERS
 from sklda.datasets import load_docstrings
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 from sklda.papers.held_out import chib, leave_one_out_score, left_to_right, particle_filter, ratio_ais
 
 # Seconds in which an interrupt must be heard; and those after which threads that still run will not end.
@@ -221,10 +222,8 @@ CASES = {
         lambda n_jobs: ConsensusTopics(GibbsLDA(20, max_iter=10**6, n_chains=2, n_jobs=n_jobs), n_fits=2)
     ),
     **{
-        f"CompoundLDA {method}": fit(
-            lambda n_jobs, method=method: CompoundLDA(20, method=method, n_chains=2, max_iter=10**5, n_jobs=n_jobs)
-        )
-        for method in ("augmented", "langevin", "variational")
+        kind.__name__: fit(lambda n_jobs, kind=kind: kind(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs))
+        for kind in (CompoundLDA, LangevinCompoundLDA, VariationalCompoundLDA)
     },
     "HDPLDA": fit(lambda n_jobs: HDPLDA(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs)),
     "CovariateLDA": fit(lambda n_jobs: CovariateLDA(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs)),

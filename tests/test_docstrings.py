@@ -6,9 +6,9 @@ import inspect
 import pkgutil
 
 import pytest
+from papers_modules import papers
 
 import sklda
-import sklda.papers.held_out
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -18,7 +18,7 @@ MODULES = [sklda.__name__] + [
 ]
 PUBLIC = [
     getattr(module, name)
-    for module in (sklda, sklda.callbacks, sklda.metrics, sklda.inspection, sklda.datasets, sklda.papers.held_out)
+    for module in (sklda, sklda.callbacks, sklda.metrics, sklda.inspection, sklda.datasets, *papers())
     for name in module.__all__
 ]
 

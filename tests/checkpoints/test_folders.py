@@ -26,6 +26,7 @@ from sklda._checkpoints import saver
 from sklda._models import checkpoints as _checkpoints
 from sklda._sampling.collapsed import GibbsChain
 from sklda.callbacks import Checkpoint
+from sklda.papers.compound import VariationalCompoundLDA
 
 
 @pytest.fixture
@@ -460,7 +461,7 @@ def test_a_full_disk(monkeypatch, folder, corpus, whole, same_fit, from_sweep, a
 
 
 @pytest.mark.parametrize(
-    "estimator", [CollapsedVariationalLDA(3), CompoundLDA(3, method="variational")], ids=["cvb0", "variational EM"]
+    "estimator", [CollapsedVariationalLDA(3), VariationalCompoundLDA(3)], ids=["cvb0", "variational EM"]
 )
 def test_estimators_without_chains(estimator, corpus, folder):
     with pytest.raises(TypeError, match=rf"this {type(estimator).__name__} has none: take the callback away"):

@@ -8,6 +8,7 @@ from checkpoint_cases import compound, covariate, empirical_bayes, gibbs, labele
 from sklda import HDPLDA, CompoundLDA, CovariateLDA, GibbsLDA
 from sklda._sampling import choice
 from sklda.callbacks import Checkpoint
+from sklda.papers.compound import LangevinCompoundLDA
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 # Known topics over the words of the corpus of `check`.
@@ -95,9 +96,9 @@ def test_generators_as_random_state(check):
         check(lambda kind=kind: GibbsLDA(3, max_iter=10, random_state=kind(1)))
 
 
-@pytest.mark.parametrize("method", ["augmented", "langevin"])
-def test_compound(check, corpus, method):
-    check(compound(method=method), collections=np.arange(corpus.shape[0]) % 3)
+@pytest.mark.parametrize("kind", [CompoundLDA, LangevinCompoundLDA])
+def test_compound(check, corpus, kind):
+    check(compound(kind), collections=np.arange(corpus.shape[0]) % 3)
 
 
 @pytest.mark.filterwarnings("ignore:The draws use up to")

@@ -6,6 +6,7 @@ from hostile.corpora import draw_counts
 from hostile.questions import ask, next_chunk
 from hostile.session import show
 from sklda import HDPLDA, CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 
 SAMPLERS = ("collapsed", "collapsed", "partitioned", "grouped", "partially_collapsed")
 INITS = ("random", "random", "random", "sequential", "anneal", "prune", "search")
@@ -95,8 +96,20 @@ def compound(draw, session):
         "draw_every": draw.option(10, 1, 2, 10**9),
         "warm_start": draw.option(False, False, True),
     }
-    kind, own = draw.pick([(HDPLDA, _hdp), (CompoundLDA, _mixtures), (CompoundLDA, _mixtures)])
+    kind, own = draw.pick(
+        [
+            (HDPLDA, _hdp),
+            (CompoundLDA, _mixtures),
+            (CompoundLDA, _mixtures),
+            (LangevinCompoundLDA, _mixtures),
+            (VariationalCompoundLDA, _variational_mixtures),
+        ]
+    )
     options |= own(draw, options)
+    if kind is VariationalCompoundLDA:
+        for name in ("point_estimate", "n_draws", "draw_every"):
+            options.pop(name)
+        return _live(draw, session, kind, X, options, "collections")
     _live(draw, session, kind, X, options | {"burn_in": burn_in(draw, options["max_iter"])}, "collections")
 
 
@@ -119,10 +132,13 @@ def _hdp(draw, options):
 
 def _mixtures(draw, options):
     """Parameters of collections whose mixtures have a Dirichlet prior; a pair is a Gamma prior of its parameter."""
-    method, alpha = draw.option("augmented", "langevin", "variational"), [1.0, draw.power(), draw.power(-2, 1)]
-    if str(method) != "variational" or draw.wrong(0.1):
-        alpha += [(1.0, 1.0), (draw.power(), 1.0)]
-    return {"collection_topic_prior": draw.mostly(alpha, _NO_CONCENTRATIONS), "method": method}
+    alpha = [1.0, draw.power(), draw.power(-2, 1), (1.0, 1.0), (draw.power(), 1.0)]
+    return {"collection_topic_prior": draw.mostly(alpha, _NO_CONCENTRATIONS)}
+
+
+def _variational_mixtures(draw, options):
+    """The same for the variational bound, which has no prior of the parameter."""
+    return {"collection_topic_prior": draw.mostly([1.0, draw.power(), draw.power(-2, 1)], _NO_CONCENTRATIONS)}
 
 
 def covariate(draw, session):
@@ -328,7 +344,7 @@ def check_fit(session, estimator, clean):
     if getattr(estimator, "tol", None) is not None and type(estimator) is GibbsLDA:
         # Chains that end early leave NaN behind them.
         trace = trace[~np.isnan(trace)]
-    if estimator.get_params().get("method") in ("variational", "variational_em"):
+    if isinstance(estimator, VariationalCompoundLDA) or estimator.get_params().get("method") == "variational_em":
         # Ascents that converge early leave NaN behind them.
         trace = trace[~np.isnan(trace)]
     else:

@@ -20,6 +20,7 @@ from sklda import (
     TopicCountLDA,
     inspection,
 )
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 
 
 def fitted(draw, session):
@@ -32,8 +33,8 @@ def fitted(draw, session):
             (GibbsLDA, {"n_components": K, "max_iter": draw.pick([1, 3, 60]), "n_chains": draw.pick([1, 2])}),
             (GibbsLDA, {"n_components": K, "max_iter": 2, "learn_priors": False, "point_estimate": "cgs"}),
             (CollapsedVariationalLDA, {"n_components": K, "max_iter": draw.pick([1, 12])}),
-            (CompoundLDA, {"n_components": K, "max_iter": 3, "method": draw.pick(["augmented", "langevin"])}),
-            (CompoundLDA, {"n_components": K, "max_iter": 3, "method": "variational"}),
+            (draw.pick([CompoundLDA, LangevinCompoundLDA]), {"n_components": K, "max_iter": 3}),
+            (VariationalCompoundLDA, {"n_components": K, "max_iter": 3}),
             (HDPLDA, {"n_components": K + 20, "max_iter": 3}),
             (CovariateLDA, {"n_components": K, "max_iter": draw.pick([3, 12])}),
             (
@@ -50,7 +51,11 @@ def fitted(draw, session):
     )
     if kind is EmpiricalBayesLDA and "method" not in options:
         options["functionals"] = {"share": largest_share}
-    arguments = {"collections": draw.rng.integers(0, 3, D)} if kind in (CompoundLDA, HDPLDA) else {}
+    arguments = (
+        {"collections": draw.rng.integers(0, 3, D)}
+        if issubclass(kind, (CompoundLDA, HDPLDA, VariationalCompoundLDA))
+        else {}
+    )
     if kind is CovariateLDA:
         arguments = {"covariates": draw.rng.standard_normal((D, draw.pick([0, 1, 3])) or None)}
     if kind is LabeledLDA:

@@ -12,6 +12,7 @@ from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, Gibbs
 from sklda._core.diagnostics import effective_draws, r_hat
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import ConvergenceDisplay, to_arviz
+from sklda.papers.compound import VariationalCompoundLDA
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -124,8 +125,8 @@ def test_every_estimator_has_traces(estimator):
 def test_bad_input(fitted, call):
     with pytest.raises(NotFittedError):
         call(Fitted())
-    variational = CompoundLDA(2, method="variational", max_iter=2, random_state=0).fit(CORPUS)
-    with pytest.raises(TypeError, match="CompoundLDA has no chains here: give a fitted estimator that samples topics"):
+    variational = VariationalCompoundLDA(2, max_iter=2, random_state=0).fit(CORPUS)
+    with pytest.raises(TypeError, match="VariationalCompoundLDA has no chains here: give a fitted estimator"):
         call(variational)
     with pytest.raises(TypeError, match="CollapsedVariationalLDA has no chains here"):
         call(CollapsedVariationalLDA(2, max_iter=2).fit(CORPUS))

@@ -15,6 +15,7 @@ from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, Gibbs
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import describe, token_topics
+from sklda.papers.compound import VariationalCompoundLDA
 
 ALARM = 1e-6
 TEXTS = ["banana apple banana cherry", "cherry banana", "engine car wheel", "wheel car engine car"]
@@ -197,8 +198,7 @@ def test_new_documents():
 
 def test_a_fit_without_assignments_is_folded_in():
     corpus = make_compound_lda_corpus([10, 10], 20, 2, random_state=0)
-    options = {"method": "variational", "max_iter": 10, "random_state": 0}
-    lda = CompoundLDA(2, **options).fit(corpus.data, collections=corpus.collections)
+    lda = VariationalCompoundLDA(2, max_iter=10, random_state=0).fit(corpus.data, collections=corpus.collections)
     own = token_topics(lda, corpus.data, document=3)
     z, v = own["topic"].to_numpy(), own["word"].astype(int).to_numpy()
     prior = lda.document_prior([corpus.collections[3]])[0]

@@ -21,6 +21,7 @@ from sklda import (
 )
 from sklda._sampling.chain import ChainState
 from sklda.inspection import group_words, topic_hierarchy
+from sklda.papers.compound import VariationalCompoundLDA
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ from sklda.inspection import group_words, topic_hierarchy
         EmpiricalBayesLDA(1_600_000),
         EmpiricalBayesLDA(1_600_000, method="gibbs_em"),
         CompoundLDA(1_600_000),
-        CompoundLDA(1_600_000, method="variational"),
+        VariationalCompoundLDA(1_600_000),
         CovariateLDA(1_600_000),
         TopicCountLDA(1_600_000, 1_600_000),
     ],
@@ -50,7 +51,7 @@ def test_what_results_do_not_fit_in_memory_is_not_sampled(estimator, monkeypatch
     "fit, n_bytes",
     [
         (lambda X: CompoundLDA(500, n_chains=2).fit(X), 2 * 4),
-        (lambda X: CompoundLDA(500, method="variational").fit(X), 4 + 5 * 8),
+        (lambda X: VariationalCompoundLDA(500).fit(X), 4 + 5 * 8),
         (lambda X: CovariateLDA(500, n_chains=3).fit(X, covariates=np.arange(100_000) % 2), 3 * 4),
         (lambda X: CovariateLDA(500, n_chains=3).fit(X, covariates=np.arange(100_000)), 3 * 4 + 4 * 8),
     ],

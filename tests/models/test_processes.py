@@ -21,6 +21,7 @@ from sklda import (
 from sklda._core.parallel import in_parallel
 from sklda._sampling.choice import SAMPLERS
 from sklda.inspection import TopicFlowDisplay
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 from sklda.papers.held_out import (
     chib,
     held_out_curve,
@@ -88,12 +89,12 @@ PATHS = {
         for method in ("batch", "online")
     },
     **{
-        f"CompoundLDA {method}": lambda X, method=method: (
-            CompoundLDA(3, method=method, n_chains=2, max_iter=5, learn_priors="asymmetric", random_state=0)
+        kind.__name__: lambda X, kind=kind: (
+            kind(3, n_chains=2, max_iter=5, learn_priors="asymmetric", random_state=0)
             .fit(X, collections=np.arange(70) % 3)
             .components_
         )
-        for method in ("augmented", "langevin", "variational")
+        for kind in (CompoundLDA, LangevinCompoundLDA, VariationalCompoundLDA)
     },
     "CovariateLDA": lambda X: (
         CovariateLDA(3, n_chains=2, max_iter=8, random_state=0).fit(X, covariates=np.arange(70) % 3).coef_draws_
@@ -155,7 +156,7 @@ def test_results_are_those_of_threads(X, path, same):
         ("GibbsLDA, 300 topics", "multiprocessing"),
         *(
             pytest.param(path, backend, marks=() if backend == "loky" else LONG)
-            for path in ("CollapsedVariationalLDA batch", "CompoundLDA augmented", "LabeledLDA")
+            for path in ("CollapsedVariationalLDA batch", "CompoundLDA", "LabeledLDA")
             for backend in ("loky", "multiprocessing")
         ),
     ],
@@ -183,7 +184,7 @@ def test_what_cannot_be_pickled_is_found():
         in_parallel(lambda stop: None, [()] * 2)
 
 
-@pytest.mark.parametrize("path", ["GibbsLDA, 300 topics", "CompoundLDA augmented", "LabeledLDA"])
+@pytest.mark.parametrize("path", ["GibbsLDA, 300 topics", "CompoundLDA", "LabeledLDA"])
 def test_processes_get_no_counts(X, path, same, tmp_path):
     """joblib cannot send a memory map without the name of its file. Only callbacks need X."""
     expected = PATHS[path](X)

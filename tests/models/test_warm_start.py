@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 
 
 def make(**parameters):
@@ -86,11 +87,17 @@ WAYS = {
         COMPOUND,
         [
             {"draw_every": 1, "warm_start": True},
-            {"method": "langevin"},
-            {"method": "variational"},
             {"learn_priors": "asymmetric"},
             {"collection_topic_prior": (1.0, 1.0)},
         ],
+    ),
+    "LangevinCompoundLDA": (
+        LangevinCompoundLDA(3, max_iter=3, random_state=0),
+        [{"draw_every": 1, "warm_start": True}, {"learn_priors": "asymmetric"}],
+    ),
+    "VariationalCompoundLDA": (
+        VariationalCompoundLDA(3, max_iter=3, random_state=0),
+        [{"warm_start": True}, {"learn_priors": "asymmetric"}],
     ),
     "CovariateLDA": (
         CovariateLDA(3, max_iter=6, random_state=0),

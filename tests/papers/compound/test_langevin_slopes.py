@@ -4,7 +4,7 @@ import numpy as np
 from compound_cases import EXACT, corpus_of
 
 from sklda._models.compound.mixtures import TailCounts
-from sklda._models.compound.mmala import LangevinPoint
+from sklda.papers.compound._langevin import LangevinPoint
 
 
 def test_the_slopes_of_the_langevin_target():

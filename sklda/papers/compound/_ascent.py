@@ -1,7 +1,7 @@
 """Variational EM for compound LDA (George, Xia & Michailidis 2019, appendix E): ascent on a lower bound of log p(w).
 
 q is a product: topics Dir(lambda_k), mixtures Dir(a_j omega_j), proportions Dir(rho_d), and a distribution of the topic
-for each word of a document. No step lowers the bound. The terms with a and omega are in `variational_mixtures`.
+for each word of a document. No step lowers the bound. The terms with a and omega are those of `MixtureBound`.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _TO_THE_EDGE, _LONGEST_LOG_A, _HALVINGS = 0.99, 2, 20
 _SMALLEST_A, _LARGEST_A = 1e-6, 1e15
 
 
-class Mixtures:
+class MixtureBound:
     """The terms of the bound with q(pi_j) = Dir(a_j omega_j), and Newton steps that never lower them.
 
     Parameters
@@ -260,7 +260,7 @@ class VariationalAscent:
             self._documents(first, last, log_words, prior, expected, stop)
         self.topic_word_parameter = expected.T + self.topic_word_prior
         sums = self._sums(expected_logs(self.doc_topic))
-        self.a, self.omega = Mixtures(self.alpha, self.gamma, self.n_documents, sums).ascend(self.a, self.omega)
+        self.a, self.omega = MixtureBound(self.alpha, self.gamma, self.n_documents, sums).ascend(self.a, self.omega)
         if self.model.learns:
             self.prior_trace.append((self.gamma, float(self.topic_word_prior.mean())))
             self._learn(sums)
@@ -331,7 +331,7 @@ class VariationalAscent:
             terms = log_words.T[self.counts.indices[own]] + log_theta[self.documents[own]]
             largest = terms.max(axis=1)
             total += self.counts.data[own] @ (largest + np.log(np.exp(terms - largest[:, None]).sum(axis=1)))
-        mixtures = Mixtures(self.alpha, self.gamma, self.n_documents, self._sums(log_theta))
+        mixtures = MixtureBound(self.alpha, self.gamma, self.n_documents, self._sums(log_theta))
         total += mixtures.bound(self.a, self.omega).sum()
         total += len(self.present) * gammaln(self.gamma)
         # The term gamma omega E log theta is part of the bound of the mixtures.

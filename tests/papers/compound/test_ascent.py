@@ -7,7 +7,7 @@ from enumeration import Enumeration
 
 from sklda._core.priors import Priors
 from sklda._models.compound.model import CompoundModel
-from sklda._models.compound.variational import Mixtures, VariationalAscent, maximise_bounds
+from sklda.papers.compound._ascent import MixtureBound, VariationalAscent, maximise_bounds
 
 DOCS_0 = [doc for docs in CASES[0][0] for doc in docs]
 
@@ -16,7 +16,7 @@ DOCS_0 = [doc for docs in CASES[0][0] for doc in docs]
 def test_the_bound_rises_and_stays_below_the_evidence(case):
     collections, V, K, (alpha, gamma, eta), (_, _, log_p) = case
     corpus, labels = corpus_of(collections, V)
-    model = CompoundModel(labels, len(collections), "variational")
+    model = CompoundModel(labels, len(collections))
     priors = Priors.make(1.0, eta, K, V)
     fit = VariationalAscent.initialise(corpus, priors, np.random.SeedSequence(0), model, alpha, gamma)
     bounds = []
@@ -34,7 +34,7 @@ def test_the_bound_is_the_evidence_where_nothing_is_hidden():
         corpus,
         Priors.make(1.0, 0.3, 1, 3),
         np.random.SeedSequence(0),
-        CompoundModel(labels, 2, "variational"),
+        CompoundModel(labels, 2),
         0.7,
         1.9,
     )
@@ -45,7 +45,7 @@ def test_the_bound_is_the_evidence_where_nothing_is_hidden():
 def test_the_bound_with_a_large_prior():
     """With one word log p(w) is zero; the terms of the priors are 10^15 times larger than their sum."""
     corpus, labels = corpus_of([[[0], [0]], [[0, 0]]], 1)
-    model = CompoundModel(labels, 2, "variational")
+    model = CompoundModel(labels, 2)
     fit = VariationalAscent.initialise(
         corpus, Priors.make(1.0, 1.0, 100, 1), np.random.SeedSequence(0), model, 1e12, 1e6
     )
@@ -57,7 +57,7 @@ def test_the_bound_with_a_large_prior():
 def test_the_slopes_of_the_bound():
     rng = np.random.default_rng(0)
     a, omega, n = rng.gamma(3, size=(2, 1)), rng.dirichlet(np.ones(3), size=2), np.array([4, 0])
-    mixtures = Mixtures(0.7, 1.8, n, -rng.gamma(2, size=(2, 3)) * n[:, None])
+    mixtures = MixtureBound(0.7, 1.8, n, -rng.gamma(2, size=(2, 3)) * n[:, None])
     h = 1e-5
     slope, curvature = mixtures.omega_slopes(a, omega)
     for k in range(3):
@@ -78,7 +78,7 @@ def test_the_slopes_of_the_bound():
 def test_an_ascent_stops_without_a_listener():
     """The last iteration is the first that gains less than the tolerance; more iterations allowed change nothing."""
     corpus, labels = corpus_of(CASES[0][0], 3)
-    model, priors = CompoundModel(labels, 2, "variational"), Priors.make(1.0, 0.3, 2, 3)
+    model, priors = CompoundModel(labels, 2), Priors.make(1.0, 0.3, 2, 3)
     traces = []
     for most in (500, 5000):
         starts = [
