@@ -6,6 +6,7 @@ import each other (`tests/test_floors.py`)::
 
     papers                    the papers' own ways, to repeat their tables; nothing imports them
     papers/compound           Langevin steps and variational EM for collections that share topics
+    papers/empirical_bayes    serial tempering, full Bayes and EM for priors
     papers/held_out           the likelihood of new documents: ratio-AIS, and what it is compared with
     inspection                what people look at: tables, plots, the page of the explorer
     _models/merging           one model of two or more topics that are the same, of any kind of model

@@ -13,16 +13,8 @@ def gibbs(**parameters):
     return lambda: GibbsLDA(**{"n_components": 3, "max_iter": 40, "n_draws": 3, "random_state": 0, **parameters})
 
 
-def empirical_bayes(**parameters):
-    parameters = {
-        "n_chains": 2,
-        "max_iter": 60,
-        "n_tuning": 8,
-        "n_draws": 2,
-        "tempering": {"grid_shape": (3, 3)},
-        **parameters,
-    }
-    return lambda: EmpiricalBayesLDA(3, random_state=0, **parameters)
+def empirical_bayes(kind=EmpiricalBayesLDA, **parameters):
+    return lambda: kind(3, n_chains=2, max_iter=60, n_draws=2, random_state=0, **parameters)
 
 
 def compound(kind=CompoundLDA):

@@ -34,6 +34,7 @@ from sklda.metrics import (
 )
 from sklda.papers import held_out
 from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
+from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
 
 SIMULATED = make_lda_corpus(40, 60, 3, doc_length=(0, 40), topic_word_prior=0.2, random_state=0).data
 NEW = make_lda_corpus(12, 60, 3, doc_length=(0, 20), topic_word_prior=0.2, random_state=1).data
@@ -160,25 +161,27 @@ def collapsed_variational():
 
 
 def empirical_bayes():
-    """EmpiricalBayesLDA by each method."""
-    grid = {"n_tuning": 20, "max_iter": 80, "tempering": {"grid_shape": (5, 4)}, "n_chains": 2, "error_ratio": 0.0}
-    for method in ("skeleton", "serial_tempering", "full_bayes"):
-        lda = EmpiricalBayesLDA(3, method=method, functionals={"largest": largest_share}, **grid, **SEED).fit(SIMULATED)
-        alpha, eta = np.array([0.1, 0.3, 1.0]), np.array([0.1, 0.2, 0.5])
-        region = lda.confidence_region()
+    """EmpiricalBayesLDA, and those of its paper."""
+    common = {"max_iter": 80, "n_chains": 2, **SEED}
+    grid = {"n_tuning": 20, "tempering": {"grid_shape": (5, 4)}, "functionals": {"largest": largest_share}, **common}
+    alpha, eta = np.array([0.1, 0.3, 1.0]), np.array([0.1, 0.2, 0.5])
+    for lda in (
+        EmpiricalBayesLDA(3, error_ratio=0.0, **common),
+        EmpiricalBayesLDA(3, **SEED),
+        SerialTemperingLDA(3, **grid),
+        FullBayesLDA(3, **grid),
+    ):
+        region = lda.fit(SIMULATED).confidence_region()
         found = {
             "log_marginal_likelihood": lda.log_marginal_likelihood(alpha, eta, return_std=True),
             "confidence_region": (region.center, region.covariance),
-            "posterior_expectation": lda.posterior_expectation("largest", alpha, eta),
         }
-        yield f"EmpiricalBayesLDA, {method}", attributes(lda) | found | applied(lda)
-    for method in ("gibbs_em", "variational_em"):
-        lda = EmpiricalBayesLDA(3, method=method, n_tuning=6, max_iter=6, n_chains=2, **SEED).fit(SIMULATED)
-        yield f"EmpiricalBayesLDA, {method}", attributes(lda)
-    lda = EmpiricalBayesLDA(
-        3, method="gibbs_em", doc_topic_prior=[0.3] * 3, n_tuning=6, max_iter=6, n_chains=2, **SEED
-    ).fit(SIMULATED)
-    yield "EmpiricalBayesLDA, gibbs_em, alpha by topic", attributes(lda)
+        if hasattr(lda, "posterior_expectation"):
+            found["posterior_expectation"] = lda.posterior_expectation("largest", alpha, eta)
+        yield f"{type(lda).__name__}, max_iter={lda.max_iter}", attributes(lda) | found | applied(lda)
+    for kind, alpha in ((GibbsEMLDA, None), (VariationalEMLDA, None), (GibbsEMLDA, [0.3] * 3)):
+        lda = kind(3, doc_topic_prior=alpha, n_tuning=6, max_iter=6, n_chains=2, **SEED).fit(SIMULATED)
+        yield f"{kind.__name__}, doc_topic_prior={alpha}", attributes(lda)
 
 
 def largest_share(doc_topic, topic_word):

@@ -46,6 +46,7 @@ from sklda._mode_search.initialisation import INITS
 from sklda._sampling.choice import SAMPLERS
 from sklda.datasets import load_docstrings
 from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
+from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
 from sklda.papers.held_out import chib, leave_one_out_score, left_to_right, particle_filter, ratio_ais
 
 # Seconds in which an interrupt must be heard; and those after which threads that still run will not end.
@@ -186,13 +187,10 @@ CASES = {
     "GibbsLDA partitioned fits of three sweeps": fit(
         lambda n_jobs: _Often(GibbsLDA(20, max_iter=3, sampler="partitioned", n_jobs=n_jobs))
     ),
+    "EmpiricalBayesLDA": fit(lambda n_jobs: EmpiricalBayesLDA(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs)),
     **{
-        f"EmpiricalBayesLDA {method}": fit(
-            lambda n_jobs, method=method: EmpiricalBayesLDA(
-                20, method=method, n_chains=2, max_iter=10**5, n_tuning=100, n_jobs=n_jobs
-            )
-        )
-        for method in ("skeleton", "serial_tempering", "full_bayes", "gibbs_em", "variational_em")
+        kind.__name__: fit(lambda n_jobs, kind=kind: kind(20, n_chains=2, max_iter=10**5, n_tuning=100, n_jobs=n_jobs))
+        for kind in (SerialTemperingLDA, FullBayesLDA, GibbsEMLDA, VariationalEMLDA)
     },
     **{
         f"CollapsedVariationalLDA {method}": fit(

@@ -77,7 +77,7 @@ OF_WORDS = "feature_names", "vocabulary"
 DESCRIBED = tuple(name for name in inspect.signature(inspection.describe).parameters if name in GOOD)
 # They read chains, evidence or fits of their own.
 WITHOUT_TOPICS = (
-    *("ConvergenceDisplay", "MarginalLikelihoodDisplay", "PosteriorExpectationDisplay", "TopicCountDisplay"),
+    *("ConvergenceDisplay", "MarginalLikelihoodDisplay", "TopicCountDisplay"),
     *("TopicCountComparisonDisplay", "to_arviz", "describe"),
 )
 # Functions in which arguments of these names hold other things: requests of scikit-learn, groups of topics, tokens.

@@ -18,6 +18,7 @@ from calibration.ranks import rank
 from sklda import HDPLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda._core.corpus import count_tokens
 from sklda.inspection import token_topics
+from sklda.papers.empirical_bayes import FullBayesLDA
 
 N_DRAWS = 19
 K, V = 3, 12
@@ -159,16 +160,15 @@ def new_documents(rng, fitted_alpha=0.5):
 
 # h is drawn from this grid.
 ALPHAS, ETAS = np.geomspace(0.1, 2, 15), np.geomspace(0.1, 2, 15)
+_REGION = tuple((h[0], h[-1]) for h in (ALPHAS, ETAS))
 
 
-def priors(rng, method, copies=1):
-    """h = (alpha, eta), uniform on a grid in log h, by the log m(h) of `EmpiricalBayesLDA`."""
+def priors(rng, kind, copies=1, **options):
+    """h = (alpha, eta), uniform on a grid in log h, by the log m(h) of an estimator."""
     alpha, eta = rng.choice(ALPHAS), rng.choice(ETAS)
     phi, true = draw_topics(rng, np.full((2, V), eta)), rng.dirichlet(np.full(2, alpha), 12)
     X = draw_words(rng, true, phi, 15)
-    region = [(h[0], h[-1]) for h in (ALPHAS, ETAS)]
-    options = {"method": method, "region": region, "n_chains": 2, "max_iter": 600, "n_tuning": 100}
-    lda = EmpiricalBayesLDA(2, **options, random_state=seed_of(rng)).fit(copies * X)
+    lda = kind(2, n_chains=2, max_iter=600, **options, random_state=seed_of(rng)).fit(copies * X)
     log_m = lda.log_marginal_likelihood(ALPHAS[:, None], ETAS).ravel()
     p = np.exp(log_m - log_m.max())
     i, j = np.unravel_index(rng.choice(len(p), N_DRAWS, p=p / p.sum()), (len(ALPHAS), len(ETAS)))
@@ -310,8 +310,8 @@ CASES = [
     Case("LabeledLDA", labels, *_TRIPLED, short=35),
     Case("CompoundLDA", mixtures, {"fitted_gamma": 20.0}, "gamma of the fit times ten"),
     Case("HDPLDA", hierarchical, {"fitted_shape": 20.0}, "ten times the prior mean of a"),
-    Case("EmpiricalBayesLDA, skeleton", _of(priors, method="skeleton"), *_FOUR_TIMES),
-    Case("EmpiricalBayesLDA, full Bayes", _of(priors, method="full_bayes"), *_FOUR_TIMES),
+    Case("EmpiricalBayesLDA", _of(priors, kind=EmpiricalBayesLDA), *_FOUR_TIMES),
+    Case("FullBayesLDA", _of(priors, kind=FullBayesLDA, n_tuning=100, region=_REGION), *_FOUR_TIMES),
     Case("TopicCountLDA, scan", _of(topic_count, method="scan", **_SCAN), *_FEW),
     Case(
         "TopicCountLDA, scan, T to 30",

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from checkpoint_cases import compound, covariate, empirical_bayes, gibbs, labeled, topic_count
 
-from sklda import HDPLDA, CompoundLDA, CovariateLDA, GibbsLDA
+from sklda import HDPLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA
 from sklda._sampling import choice
 from sklda.callbacks import Checkpoint
 from sklda.papers.compound import LangevinCompoundLDA
+from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 # Known topics over the words of the corpus of `check`.
@@ -120,9 +121,18 @@ def test_labeled(check, corpus, label_prior):
     check(labeled(label_prior=label_prior, n_shared=1), labels.astype(int))
 
 
-@pytest.mark.parametrize("method", ["skeleton", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"])
-def test_empirical_bayes(check, method):
-    check(empirical_bayes(method=method))
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        (EmpiricalBayesLDA, {}),
+        (SerialTemperingLDA, {"n_tuning": 8, "tempering": {"grid_shape": (3, 3)}}),
+        (FullBayesLDA, {"n_tuning": 8, "tempering": {"grid_shape": (3, 3)}}),
+        (GibbsEMLDA, {"n_tuning": 8}),
+        (VariationalEMLDA, {"n_tuning": 8}),
+    ],
+)
+def test_empirical_bayes(check, kind, parameters):
+    check(empirical_bayes(kind, **parameters))
 
 
 @pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.exhaustive), 2])

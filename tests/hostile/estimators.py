@@ -7,6 +7,7 @@ from hostile.questions import ask, next_chunk
 from hostile.session import show
 from sklda import HDPLDA, CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
+from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
 
 SAMPLERS = ("collapsed", "collapsed", "partitioned", "grouped", "partially_collapsed")
 INITS = ("random", "random", "random", "sequential", "anneal", "prune", "search")
@@ -191,24 +192,35 @@ def collapsed_variational(draw, session):
 def empirical_bayes(draw, session):
     X = draw_counts(draw)
     K = draw.pick([1, 2, 3, 5, 17])
-    method = draw.option("skeleton", "serial_tempering", "full_bayes", "gibbs_em", "gibbs_em", "variational_em")
+    kind = draw.pick(
+        [
+            EmpiricalBayesLDA,
+            EmpiricalBayesLDA,
+            SerialTemperingLDA,
+            FullBayesLDA,
+            GibbsEMLDA,
+            GibbsEMLDA,
+            VariationalEMLDA,
+        ]
+    )
     options = {
         "n_components": draw.option(K),
-        "method": method,
-        "n_tuning": draw.option(1, 2, 3, 20),
         "max_iter": draw.option(1, 2, 5, 20),
-        "error_ratio": draw.option(0.1, 0.0, 1e9, draw.power()),
-        "region": draw.mostly(
-            [None, None, ((0.1, 1), (0.1, 1)), _region(draw)], [((1, 0.1), (1, 2)), ((1, 1), (1, 1)), ((0, 1), (0, 1))]
-        ),
-        "functionals": draw.mostly([None, None, {"share": largest_share}, {"nan": no_number}], [{"x": 3}]),
-        "tempering": _tempering(draw) if str(method) == "serial_tempering" or draw.wrong(0.1) else None,
-        "doc_topic_prior": draw.prior([(K,)] if str(method) == "gibbs_em" else []),
+        "doc_topic_prior": draw.prior([(K,)] if kind is GibbsEMLDA else []),
         "topic_word_prior": draw.prior([]),
         "n_chains": draw.option(1, 2, 4),
         "point_estimate": draw.option("cgs_p", "cgs"),
     }
-    _live(draw, session, EmpiricalBayesLDA, X, options)
+    if kind is EmpiricalBayesLDA:
+        options["error_ratio"] = draw.option(0.1, 0.0, 1e9, draw.power())
+    else:
+        options["n_tuning"] = draw.option(1, 2, 3, 20)
+        legal = [None, None, ((0.1, 1), (0.1, 1)), _region(draw)]
+        options["region"] = draw.mostly(legal, [((1, 0.1), (1, 2)), ((1, 1), (1, 1)), ((0, 1), (0, 1))])
+    if kind in (SerialTemperingLDA, FullBayesLDA):
+        options["functionals"] = draw.mostly([None, None, {"share": largest_share}, {"nan": no_number}], [{"x": 3}])
+        options["tempering"] = _tempering(draw)
+    _live(draw, session, kind, X, options)
 
 
 def _tempering(draw):
@@ -344,7 +356,7 @@ def check_fit(session, estimator, clean):
     if getattr(estimator, "tol", None) is not None and type(estimator) is GibbsLDA:
         # Chains that end early leave NaN behind them.
         trace = trace[~np.isnan(trace)]
-    if isinstance(estimator, VariationalCompoundLDA) or estimator.get_params().get("method") == "variational_em":
+    if isinstance(estimator, (VariationalCompoundLDA, VariationalEMLDA)):
         # Ascents that converge early leave NaN behind them.
         trace = trace[~np.isnan(trace)]
     else:
@@ -365,7 +377,7 @@ def check_fit(session, estimator, clean):
             possible = np.isnan(std) if alone and np.isnan(std).any() else (std >= 0) & (std <= 0.5 + 1e-6)
             session.require(possible, f"{name} is that of numbers in [0, 1], got {show(std)}")
     if isinstance(estimator, EmpiricalBayesLDA):
-        most = estimator.n_tuning if estimator.method in ("gibbs_em", "variational_em") else estimator.max_iter
+        most = estimator.n_tuning if isinstance(estimator, (GibbsEMLDA, VariationalEMLDA)) else estimator.max_iter
         session.require(estimator.n_iter_ <= most, "no more sweeps than the parameters say")
     if isinstance(estimator, TopicCountLDA) and estimator.method == "scan":
         session.require(estimator.n_iter_ <= estimator.max_iter, "no more sweeps than max_iter")

@@ -50,7 +50,7 @@ def _fitted(draw, session, frame):
         lambda: CollapsedVariationalLDA(K, max_iter=2, random_state=0),
         lambda: CompoundLDA(K, max_iter=2, random_state=0),
         lambda: CovariateLDA(K, max_iter=2, random_state=0),
-        lambda: EmpiricalBayesLDA(K, method="gibbs_em", max_iter=2, random_state=0),
+        lambda: EmpiricalBayesLDA(K, max_iter=4, random_state=0),
         lambda: LabeledLDA(n_chains=1, burn_in=1, n_draws=1, n_shared=1, random_state=0),
         lambda: LatentDirichletAllocation(K, max_iter=2, random_state=0),
     ]

@@ -71,7 +71,6 @@ MORE = {
     "TopicEffectsDisplay.from_estimator": ["covariates"],
     "topics_over_time": ["dates"],
     "TopicsOverTimeDisplay.from_estimator": ["dates"],
-    "PosteriorExpectationDisplay.from_estimator": ["name"],
     "word_association": ["cue"],
 }
 # Documents that are needed even if a description has some: a fit, a likelihood or a coherence of others is of use.

@@ -105,7 +105,7 @@ ESTIMATORS = [
     GibbsLDA(2, max_iter=5, random_state=0),
     CompoundLDA(2, max_iter=5, random_state=0),
     VariationalCompoundLDA(2, max_iter=5, random_state=0),
-    EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=3, max_iter=3, n_chains=1, random_state=0),
+    EmpiricalBayesLDA(2, max_iter=10, n_chains=1, random_state=0),
     TopicCountLDA(
         2, 3, doc_topic_prior=0.1, topic_word_prior=0.2, evidence_params={"n_temperatures": 5}, random_state=0
     ),

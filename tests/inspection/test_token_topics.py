@@ -11,11 +11,12 @@ from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, point_estimates
+from sklda import CollapsedVariationalLDA, CompoundLDA, GibbsLDA, TopicCountLDA, point_estimates
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import describe, token_topics
 from sklda.papers.compound import VariationalCompoundLDA
+from sklda.papers.empirical_bayes import GibbsEMLDA
 
 ALARM = 1e-6
 TEXTS = ["banana apple banana cherry", "cherry banana", "engine car wheel", "wheel car engine car"]
@@ -133,8 +134,7 @@ def test_full_conditionals_of_other_estimators():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_full_conditionals_with_learnt_priors():
-    options = {"method": "gibbs_em", "n_tuning": 3, "max_iter": 3, "n_chains": 1, "random_state": 0}
-    lda = EmpiricalBayesLDA(3, **options).fit(SMALL)
+    lda = GibbsEMLDA(3, n_tuning=3, max_iter=3, n_chains=1, random_state=0).fit(SMALL)
     eta = np.full((3, 5), lda.topic_word_prior_)
     check_conditionals(lda, SMALL, np.full((6, 3), lda.doc_topic_prior_), eta)
 

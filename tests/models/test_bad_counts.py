@@ -117,7 +117,7 @@ def fitted(cls):
 ENTRIES = {
     "GibbsLDA.fit": lambda X: GibbsLDA(2, max_iter=2).fit(X),
     "GibbsLDA.fit_transform": lambda X: GibbsLDA(2, max_iter=2).fit_transform(X),
-    "EmpiricalBayesLDA.fit": lambda X: EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=2, max_iter=2).fit(X),
+    "EmpiricalBayesLDA.fit": lambda X: EmpiricalBayesLDA(2, max_iter=4).fit(X),
     "TopicCountLDA.fit": lambda X: TopicCountLDA(1, 1, evidence_params={"n_temperatures": 2}, max_iter=50).fit(X),
     "CollapsedVariationalLDA.fit": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(X),
     "CollapsedVariationalLDA.transform": lambda X: fitted(CollapsedVariationalLDA).transform(X),

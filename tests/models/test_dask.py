@@ -91,7 +91,7 @@ def test_evidence(on_dask, counts, method):
     "lda",
     [
         CompoundLDA(3, n_chains=2, max_iter=6, random_state=0),
-        EmpiricalBayesLDA(3, n_chains=2, n_tuning=20, max_iter=20, tempering={"grid_shape": (5, 5)}, random_state=0),
+        EmpiricalBayesLDA(3, n_chains=2, max_iter=20, random_state=0),
         TopicCountLDA(2, 3, evidence_params={"n_temperatures": 10, "n_runs": 2}, random_state=0),
     ],
     ids=lambda lda: type(lda).__name__,

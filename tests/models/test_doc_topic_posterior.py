@@ -38,7 +38,7 @@ FITTED = {
     "HDPLDA": (HDPLDA(20, max_iter=40, random_state=0).fit(X, collections=GROUPS), {"collections": GROUPS}),
     "CovariateLDA": (CovariateLDA(3, max_iter=40, random_state=0).fit(X, covariates=GROUPS), {"covariates": GROUPS}),
     "LabeledLDA": (LabeledLDA(max_iter=10, n_draws=3, random_state=0).fit(X, Y), {}),
-    "EmpiricalBayesLDA": (EmpiricalBayesLDA(3, method="gibbs_em", max_iter=60, random_state=0).fit(X), {}),
+    "EmpiricalBayesLDA": (EmpiricalBayesLDA(3, max_iter=60, random_state=0).fit(X), {}),
     "TopicCountLDA": (TopicCountLDA(2, 4, random_state=0).fit(X), {}),
     "merged": (merge_topics(LDA, [[0, 1]]), {}),
 }

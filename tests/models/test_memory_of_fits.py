@@ -22,6 +22,7 @@ from sklda import (
 from sklda._sampling.chain import ChainState
 from sklda.inspection import group_words, topic_hierarchy
 from sklda.papers.compound import VariationalCompoundLDA
+from sklda.papers.empirical_bayes import GibbsEMLDA, VariationalEMLDA
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ from sklda.papers.compound import VariationalCompoundLDA
     [
         GibbsLDA(1_600_000),
         EmpiricalBayesLDA(1_600_000),
-        EmpiricalBayesLDA(1_600_000, method="gibbs_em"),
+        GibbsEMLDA(1_600_000),
         CompoundLDA(1_600_000),
         VariationalCompoundLDA(1_600_000),
         CovariateLDA(1_600_000),
@@ -73,8 +74,8 @@ def test_alpha_is_reserved_only_for_its_distinct_rows(fit, n_bytes, monkeypatch)
     "fit",
     [
         lambda X, y: GibbsLDA(100, max_iter=4, n_chains=2).fit(X),
-        lambda X, y: EmpiricalBayesLDA(100, method="gibbs_em", max_iter=8).fit(X),
-        lambda X, y: EmpiricalBayesLDA(100, method="variational_em", max_iter=2).fit(X),
+        lambda X, y: GibbsEMLDA(100, max_iter=8).fit(X),
+        lambda X, y: VariationalEMLDA(100, max_iter=2).fit(X),
         lambda X, y: CollapsedVariationalLDA(100, max_iter=1).fit(X),
         lambda X, y: CovariateLDA(100, max_iter=3).fit(X, covariates=y * 0.1),
         lambda X, y: LabeledLDA(n_shared=100, max_iter=3, burn_in=1, n_chains=1).fit(X, y % 2),
@@ -225,7 +226,7 @@ def _of_groups(X):
 
 ARRAYS = {
     "draws of GibbsLDA": lambda X: _fitted(GibbsLDA, X).sample_posterior,
-    "draws of EmpiricalBayesLDA": lambda X: _fitted(EmpiricalBayesLDA, X, method="gibbs_em").sample_posterior,
+    "draws of EmpiricalBayesLDA": lambda X: _fitted(GibbsEMLDA, X).sample_posterior,
     "draws of CollapsedVariationalLDA": lambda X: _fitted(CollapsedVariationalLDA, X).sample_posterior,
     "draws of CompoundLDA": lambda X: _fitted(CompoundLDA, X).sample_posterior,
     "draws of CovariateLDA": lambda X: (

@@ -22,6 +22,7 @@ from sklda._core.parallel import in_parallel
 from sklda._sampling.choice import SAMPLERS
 from sklda.inspection import TopicFlowDisplay
 from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
+from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
 from sklda.papers.held_out import (
     chib,
     held_out_curve,
@@ -53,9 +54,9 @@ def fits(sampler, **parameters):
     return work
 
 
-def empirical_bayes(**parameters):
-    options = {"n_tuning": 4, "max_iter": 10, "n_chains": 2, "random_state": 0, **parameters}
-    return lambda X: EmpiricalBayesLDA(2, **options).fit(X[:30, :20]).components_
+def empirical_bayes(kind=EmpiricalBayesLDA, **parameters):
+    options = {"max_iter": 10, "n_chains": 2, "random_state": 0, **parameters}
+    return lambda X: kind(2, **options).fit(X[:30, :20]).components_
 
 
 def labelled(**parameters):
@@ -102,10 +103,10 @@ PATHS = {
     "LabeledLDA": labelled(),
     "LabeledLDA, dependency": labelled(label_prior="dependency", dependency_sampler="gibbs"),
     "EmpiricalBayesLDA": empirical_bayes(),
-    "EmpiricalBayesLDA, paper": empirical_bayes(tempering="paper", method="serial_tempering"),
-    "EmpiricalBayesLDA full_bayes": empirical_bayes(method="full_bayes"),
-    "EmpiricalBayesLDA gibbs_em": empirical_bayes(method="gibbs_em", doc_topic_prior=[1, 1]),
-    "EmpiricalBayesLDA variational_em": empirical_bayes(method="variational_em", max_iter=2, error_ratio=10.0),
+    "SerialTemperingLDA": empirical_bayes(SerialTemperingLDA, tempering="paper", n_tuning=4),
+    "FullBayesLDA": empirical_bayes(FullBayesLDA, n_tuning=4),
+    "GibbsEMLDA": empirical_bayes(GibbsEMLDA, doc_topic_prior=[1, 1], n_tuning=4),
+    "VariationalEMLDA": empirical_bayes(VariationalEMLDA, max_iter=2, n_tuning=4),
     "TopicCountLDA": lambda X: (
         TopicCountLDA(1, 2, max_iter=300, evidence_params={"n_temperatures": 3}, n_chains=2, **GIVEN).fit(X).components_
     ),

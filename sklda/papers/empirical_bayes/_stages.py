@@ -2,14 +2,14 @@
 
 import numpy as np
 
+from sklda._core import random
 from sklda._core.count_histograms import CountHistograms
 from sklda._models.empirical_bayes.batch_means import Batches
 from sklda._models.empirical_bayes.chain_pool import ChainPool
-from sklda._models.empirical_bayes.denominators import component_denominators, mixture_denominators
 from sklda._models.empirical_bayes.marginal_likelihood import AveragedCurve, Curve
-from sklda._models.empirical_bayes.observations import DirichletDraws
-from sklda._models.empirical_bayes.serial_tempering import Grid
-from sklda._models.empirical_bayes.settings import wider
+from sklda.papers.empirical_bayes._denominators import component_denominators, mixture_denominators
+from sklda.papers.empirical_bayes._grid import DirichletDraws, Grid, continue_on_grid
+from sklda.papers.empirical_bayes._settings import GridSettings, wider
 
 # Numbers of the stages of a fit, each with random streams of its own. Restarts of tuning have the numbers from
 # `_TUNING` on.
@@ -20,8 +20,59 @@ _TUNING = 2
 RESTARTS = 4
 
 
-def full_bayes(pool: ChainPool, region: tuple, n_burn_in: int) -> None:
-    """Continue with zeta = 1, after a burn-in.
+class GridPool(ChainPool):
+    """Chains that can continue on (h, z), with h on a grid."""
+
+    settings: GridSettings
+
+    def continue_on_grid(self, grid: Grid, stage: int, gain: float | None = None) -> None:
+        """Continue the chains as chains on (h, z) over a grid, without observations so far.
+
+        Each stage, by its number, has random streams of its own. For `gain` see `GridPoints`.
+        """
+        for c, chain in enumerate(self.chains):
+            continue_on_grid(
+                chain,
+                grid,
+                np.random.default_rng(random.child(self.seed, 1, stage, c)),
+                index=self.settings.tempering.index,
+                augmented=self.settings.tempering.augmented,
+                functionals=self.settings.functionals,
+                gain=gain,
+            )
+
+    def new_grid(self, region, refinement=1):
+        """A grid over a region, with `refinement` steps for each step of `grid_shape`; one point for "simple"."""
+        K = self.priors.n_components
+        if self.settings.tempering.estimator == "simple":
+            alphas, etas = np.sqrt([[low * high] for low, high in region])
+            return Grid(self.corpus, K, alphas, etas)
+        shape = [(n - 1) * refinement + 1 for n in self.settings.tempering.grid_shape]
+        return Grid.over(self.corpus, K, region, shape)
+
+    @property
+    def grid(self):
+        """The grid of the chains."""
+        return self.steps[0].grid
+
+    @property
+    def search_region(self):
+        """The box in which the maximum is searched."""
+        return self.settings.search_region(self.grid.region)
+
+    @property
+    def observed(self):
+        """The chains that have draws on the grid."""
+        return [chain for chain in self.chains if chain.steps[0].observations]
+
+    @property
+    def observations(self):
+        """Those of all chains, one chain after the other."""
+        return [each for step in self.steps for each in step.observations]
+
+
+def full_bayes(pool: GridPool, region: tuple, n_burn_in: int, curve: Curve | AveragedCurve | None = None) -> None:
+    """Continue with zeta = 1, after a burn-in. A first estimate of m(h) is not needed.
 
     The grid is wider, because h is not held within the region. It has four steps for each step of `grid_shape`: given z
     the standard deviation of log h is small, so that chains would stay long at one point of a coarse grid.
@@ -34,7 +85,7 @@ def full_bayes(pool: ChainPool, region: tuple, n_burn_in: int) -> None:
     pool.continue_on_grid(grid, _DRAWS)
 
 
-def serial_tempering(pool: ChainPool, region: tuple, n_tuning: int, curve: Curve | AveragedCurve | None = None) -> None:
+def serial_tempering(pool: GridPool, region: tuple, n_tuning: int, curve: Curve | AveragedCurve | None = None) -> None:
     """Continue with a fixed zeta near m(h), on a grid over the region.
 
     The tuning, or each of its restarts, has `n_tuning` sweeps. `curve` is a first estimate of m(h), if there is one.
@@ -47,7 +98,7 @@ def serial_tempering(pool: ChainPool, region: tuple, n_tuning: int, curve: Curve
     pool.continue_on_grid(tuned, _DRAWS)
 
 
-def _by_restarts(pool: ChainPool, grid: Grid, n_tuning: int) -> Grid:
+def _by_restarts(pool: GridPool, grid: Grid, n_tuning: int) -> Grid:
     """zeta from the m(h) of a run with the previous zeta, until all points have half of their visits (2.16)."""
     for attempt in range(RESTARTS):
         pool.continue_on_grid(grid, _TUNING + attempt)
@@ -62,7 +113,7 @@ def _by_restarts(pool: ChainPool, grid: Grid, n_tuning: int) -> Grid:
 
 
 def _by_stochastic_approximation(
-    pool: ChainPool, grid: Grid, n_tuning: int, curve: Curve | AveragedCurve | None
+    pool: GridPool, grid: Grid, n_tuning: int, curve: Curve | AveragedCurve | None
 ) -> Grid:
     """The mean over chains of zeta, which each chain adapts after every sweep."""
     if curve is not None:
@@ -72,7 +123,7 @@ def _by_stochastic_approximation(
     return grid.with_log_zeta(np.mean([step.log_zeta - step.log_zeta.mean() for step in pool.steps], axis=0))
 
 
-def current_curve(pool: ChainPool, augmented: bool | None = None) -> Curve:
+def current_curve(pool: GridPool, augmented: bool | None = None) -> Curve:
     """The estimate of m(h) from the observations of a pool; `augmented` as in `Tempering` if None."""
     if not pool.observed:
         # A callback has ended the chains before their first draw.

@@ -44,12 +44,12 @@ class PosteriorExpectationDisplay(Display):
 
     See Also
     --------
-    MarginalLikelihoodDisplay : The marginal likelihood as a function of the priors.
+    sklda.inspection.MarginalLikelihoodDisplay : The marginal likelihood as a function of the priors.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklda.inspection import PosteriorExpectationDisplay
+    >>> from sklda.papers.empirical_bayes import PosteriorExpectationDisplay
     >>> alpha = np.geomspace(0.05, 0.5, 25)
     >>> value = np.stack([alpha, alpha**2])
     >>> display = PosteriorExpectationDisplay(
@@ -87,7 +87,7 @@ class PosteriorExpectationDisplay(Display):
 
         Parameters
         ----------
-        estimator : EmpiricalBayesLDA
+        estimator : SerialTemperingLDA or FullBayesLDA
             An estimator that was fitted with `functionals`.
         name : str
             Name of one of the functionals.

@@ -1,4 +1,4 @@
-"""Chains on (h, z): records, streams and the stop flag. Exactness is in test_marginal_likelihood.py."""
+"""Chains on (h, z): records, streams and the stop flag. Exactness is in test_surfaces.py."""
 
 import pickle
 
@@ -10,10 +10,10 @@ from scipy.special import logsumexp
 from sklda._core.count_histograms import CountHistograms
 from sklda._core.parallel import NEVER_STOP, Stop, Stopped
 from sklda._core.priors import Priors
-from sklda._models.empirical_bayes.serial_tempering import Grid, continue_on_grid
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.steps import advance
 from sklda._sampling.word_major import WordMajorChain
+from sklda.papers.empirical_bayes._grid import Grid, continue_on_grid
 
 V, K = 9, 3
 ALARM = 1e-5

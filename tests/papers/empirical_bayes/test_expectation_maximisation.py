@@ -15,13 +15,13 @@ from sklda._core.gibbs_em import MStep
 from sklda._core.parallel import Stopped
 from sklda._core.priors import Priors
 from sklda._models.empirical_bayes import chain_pool
-from sklda._models.empirical_bayes import variational_em as variational
 from sklda._models.empirical_bayes.prior_steps import with_step
-from sklda._models.empirical_bayes.variational_em import variational_em
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.run_chains import Run
 from sklda._sampling.steps import advance
 from sklda.datasets import make_lda_corpus
+from sklda.papers.empirical_bayes import _variational_em as variational
+from sklda.papers.empirical_bayes._variational_em import variational_em
 
 # Many draws of the same shapes.
 pytestmark = pytest.mark.slow

@@ -5,25 +5,14 @@ import numpy as np
 from sklda._core.gibbs_em import MStep
 from sklda._models.empirical_bayes.chain_pool import ChainPool, learning, learnt
 from sklda._models.empirical_bayes.prior_steps import with_step
-from sklda._models.empirical_bayes.variational_em import variational_em
+from sklda.papers.empirical_bayes._variational_em import variational_em
 
 
-def expectation_maximisation(pool: ChainPool, method: str, per_topic: bool = False) -> None:
-    """Find the priors by EM, from random initialisations.
+def gibbs_em(pool: ChainPool, per_topic: bool) -> list[np.ndarray]:
+    """log h of every chain after `max_iter` sweeps of Gibbs-EM: 20 draws for an M-step, the last half for the last.
 
-    Afterwards the chains of the pool have the priors found, and `n_tuning` sweeps with them. If `per_topic`, every
-    topic has an alpha of its own; only with Gibbs-EM.
+    If `per_topic`, every topic has an alpha of its own.
     """
-    pool.initialise(pool.seed, 3)
-    if method == "gibbs_em":
-        found = _gibbs_em(pool, per_topic)
-    else:
-        found = _variational_em(pool)
-    pool.finish(found, pool.settings.n_tuning)
-
-
-def _gibbs_em(pool: ChainPool, per_topic: bool) -> list[np.ndarray]:
-    """log h of every chain after `max_iter` sweeps of Gibbs-EM: 20 draws for an M-step, the last half for the last."""
     n_sweeps = pool.settings.max_iter
     m_step = MStep(pool.settings.region, per_topic)
     pool.chains = [
@@ -36,10 +25,10 @@ def _gibbs_em(pool: ChainPool, per_topic: bool) -> list[np.ndarray]:
     return found if per_topic else [np.mean(found, axis=0)] * len(found)
 
 
-def _variational_em(pool: ChainPool) -> list[np.ndarray]:
-    """log h with the largest bound, for every chain, from the counts after `n_tuning` sweeps."""
+def ascent_of_chains(pool: ChainPool) -> list[np.ndarray]:
+    """log h with the largest bound, for every chain, from the counts after `n_last` sweeps."""
     pool.chains = [with_step(chain) for chain in pool.chains]
-    pool.sweep(pool.settings.n_tuning)
+    pool.sweep(pool.settings.n_last)
     tasks = [(chain, pool.settings.region, pool.settings.max_iter) for chain in pool.chains]
     fits = pool.run.parallel(_ascend, tasks, pool.n_jobs)
     _, log_h = max(fits, key=lambda fit: fit[0])
