@@ -43,7 +43,6 @@ CONSTANTS = [
     (scan, "_FIRST_SHARE"),
     (scan, "_LARGEST_ERROR"),
     (scan, "_LARGEST_SHARE"),
-    (scan, "_FEW_TOPICS"),
     (scan, "_FIRST"),
     (scan, "_STEP"),
     (scan, "_NOTHING"),
@@ -54,8 +53,9 @@ CONSTANTS = [
     (combining, "_MIDDLE_ERROR"),
     (combining, "_FREEDOM_OF_NEIGHBOURS"),
     (combining, "MUCH_WORSE"),
-    (runs, "_ROOT_SWEEPS"),
-    (runs, "_LEAST_TOKENS"),
+    (runs, "_MOST_SWEEPS"),
+    (runs, "_AT_TOKENS"),
+    (runs, "_LEAST_SWEEPS"),
     (count_prior, "LARGEST"),
 ]
 

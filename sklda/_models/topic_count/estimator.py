@@ -71,8 +71,10 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
        variance most. They are twice as long as the last ones at T if these vary by more than 2 nats squared, and by
        more than chains at all T do.
     7. This ends when each p(T | w) is known to 0.05, and the T beside the best one and beside the ends of the interval
-       have runs. If only a mean of T above ten is known to 20 %, and its error is more than two topics, the bounds
-       at T without runs suffice. It also ends when `max_iter` is spent.
+       have runs. It also ends when the errors of the values make up at most a quarter of the variance of T, so that
+       they hardly widen the interval, and the T beside the best one have runs; or when `max_iter` is spent. If log
+       p(w | T) then still rises at the largest T with runs, each larger T is as likely to be where it turns, and the
+       interval reaches from the T with runs to the end of the range.
 
     The topics are those of chains at the most likely T.
 
@@ -121,8 +123,8 @@ default=None
     max_iter : int, default=None
         The largest number of sweeps over the corpus in a scan, all chains together: those of initialisation, of
         annealing in both directions, and the last ones. If it does not allow the next runs, the fit ends with the
-        results so far and a warning. None: 1.2e7 divided by the root of the number of tokens, or by 100 if that is
-        more: 120,000 for 10,000 tokens, 12,000 for a million. With ``method="pmmh"``, the number of proposals; None:
+        results so far and a warning. None: 120,000 for 10,000 tokens, and half of it for four times as many or a
+        quarter of them, but at least 12,000: so for a million tokens, and for a hundred. With ``method="pmmh"``, the number of proposals; None:
         1000.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
         How topics and proportions are computed from the last draw. ``"cgs_p"``: from every token's full conditional
@@ -147,7 +149,7 @@ default=None
         Its Monte Carlo standard error. With the scan, an interval of two of them on both sides contains 95 % of the
         draws.
     topic_count_interval_ : tuple of (int, int)
-        Smallest and largest T of a credible interval of 0.95 that contains the Monte Carlo error.
+        Smallest and largest T of a credible interval of 0.95 that contains the Monte Carlo error, and `n_components_`.
     n_components_ : int
         The most likely number of topics that had runs.
     log_evidence_ : ndarray of shape (n_counts,)
