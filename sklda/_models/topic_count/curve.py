@@ -135,7 +135,7 @@ class _Corners:
     def turned(self, T, upper, rng):
         """Draws beyond the last corner: at the upper bound up to a T that is uniform, then down; (n_draws, n_counts).
 
-        Nothing is known of where the log evidence turns. Beyond the turn it falls as fast as it rose, or goes on falling.
+        Nothing is known of where the log evidence turns. Then it falls as fast as it rose, or goes on falling.
         """
         if not len(T):
             return upper

@@ -268,7 +268,7 @@ def test_sweeps_are_counted(X, sweeps_made):
 
 @ignore
 def test_a_small_budget_has_one_answer():
-    """The log evidence still rises when the budget ends: the interval has the model's number of topics and larger ones."""
+    """The log evidence still rises when the budget ends: the interval has the T of the model, and larger ones."""
     X = np.kron(np.eye(40, dtype=int), np.full((4, 4), 5))
     lda = TopicCountLDA(max_iter=2500, random_state=0).fit(X)
     low, high = lda.topic_count_interval_
