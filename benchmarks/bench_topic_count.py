@@ -43,6 +43,7 @@ CONSTANTS = [
     (scan, "_FIRST_SHARE"),
     (scan, "_LARGEST_ERROR"),
     (scan, "_LARGEST_SHARE"),
+    (scan, "_FEW_TOPICS"),
     (scan, "_FIRST"),
     (scan, "_STEP"),
     (scan, "_NOTHING"),

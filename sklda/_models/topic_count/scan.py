@@ -27,9 +27,10 @@ from sklda._sampling.run_chains import NO_RUN, Run
 _FIRST_SHARE = 1 / 15
 # The scan ends when no posterior probability has a larger standard error than this.
 _LARGEST_ERROR = 0.05
-# Where many T are possible and single probabilities stay uncertain, it also ends when the errors of the values make up
-# at most this share of the variance of T: the interval is then about as wide as the data leave it.
-_LARGEST_SHARE = 0.25
+# Where T has a larger standard deviation than the second number, single probabilities do not matter. There it also ends
+# when the errors of the values make up at most this share of the variance of T: the interval is then about as wide as
+# the data leave it.
+_LARGEST_SHARE, _FEW_TOPICS = 0.25, 2
 # A probability below exp(this) of the largest one does not count. In nats.
 _NOTHING = -7.0
 # Rounds of chains at a number of topics whose value is too low.
@@ -182,7 +183,8 @@ class Scan:
         probability = drawn.probability.mean(axis=0)
         precise = drawn.probability.std(axis=0).max() <= _LARGEST_ERROR
         mean = drawn.probability @ counts
-        if precise or mean.var() <= _LARGEST_SHARE * (probability @ (counts - mean.mean()) ** 2):
+        variance = probability @ (counts - mean.mean()) ** 2
+        if precise or (variance > _FEW_TOPICS**2 and mean.var() <= _LARGEST_SHARE * variance):
             if probability.max() <= _LARGEST_ERROR:
                 # The probability is spread over so many T that none of them matters.
                 return {}
