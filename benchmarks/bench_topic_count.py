@@ -55,8 +55,9 @@ CONSTANTS = [
     (combining, "_MIDDLE_ERROR"),
     (combining, "_FREEDOM_OF_NEIGHBOURS"),
     (combining, "MUCH_WORSE"),
-    (runs, "_ROOT_SWEEPS"),
-    (runs, "_LEAST_TOKENS"),
+    (runs, "_MOST_SWEEPS"),
+    (runs, "_AT_TOKENS"),
+    (runs, "_LEAST_SWEEPS"),
     (count_prior, "LARGEST"),
 ]
 

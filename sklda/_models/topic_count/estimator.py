@@ -41,6 +41,9 @@ _LARGE = 0.1
 # It warns if words depend on documents by more standard deviations than this. Under the model, one corpus in 30,000
 # does.
 _DEVIATES = 4
+# The summary says that shares are unequal if they vary by more than this many times the variance that alpha allows. On
+# simulated corpora with equal alpha it is .3 to 1.6, and 11 to 95 with shares that fall geometrically or a giant topic.
+_UNEQUAL = 10
 # It warns of a chain of ``method="pmmh"`` that stays for more proposals than this, and for more than this share of
 # them.
 _LONG_STAY = 50
@@ -71,8 +74,11 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
        variance most. They are twice as long as the last ones at T if these vary by more than 2 nats squared, and by
        more than chains at all T do.
     7. This ends when each p(T | w) is known to 0.05, and the T beside the best one and beside the ends of the interval
-       have runs. If only a mean of T above ten is known to 20 %, and its error is more than two topics, the bounds
-       at T without runs suffice. It also ends when `max_iter` is spent.
+       have runs. If T has a standard deviation of more than two topics, it also ends when the errors of the values
+       make up at most a quarter of its variance, so that they hardly widen the interval, and the T beside the best one
+       have runs. And it ends when `max_iter` is spent. If log
+       p(w | T) then still rises at the largest T with runs, each larger T is as likely to be where it turns, and the
+       interval reaches from the T with runs to the end of the range.
 
     The topics are those of chains at the most likely T.
 
@@ -121,9 +127,9 @@ default=None
     max_iter : int, default=None
         The largest number of sweeps over the corpus in a scan, all chains together: those of initialisation, of
         annealing in both directions, and the last ones. If it does not allow the next runs, the fit ends with the
-        results so far and a warning. None: 1.2e7 divided by the root of the number of tokens, or by 100 if that is
-        more: 120,000 for 10,000 tokens, 12,000 for a million. With ``method="pmmh"``, the number of proposals; None:
-        1000.
+        results so far and a warning. None: 120,000 for 10,000 tokens, and half of it for four times as many or a
+        quarter of them, but at least 12,000: so for a million tokens, and for a hundred. With ``method="pmmh"``, the
+        number of proposals; None: 1000.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
         How topics and proportions are computed from the last draw. ``"cgs_p"``: from every token's full conditional
         given the others (Papanikolaou et al. 2017). ``"cgs"``: from the topics drawn.
@@ -147,7 +153,7 @@ default=None
         Its Monte Carlo standard error. With the scan, an interval of two of them on both sides contains 95 % of the
         draws.
     topic_count_interval_ : tuple of (int, int)
-        Smallest and largest T of a credible interval of 0.95 that contains the Monte Carlo error.
+        Smallest and largest T of a credible interval of 0.95 that contains the Monte Carlo error, and `n_components_`.
     n_components_ : int
         The most likely number of topics that had runs.
     log_evidence_ : ndarray of shape (n_counts,)
@@ -528,4 +534,22 @@ default=None
                 f" Words depend on documents by {self.model_check_z_:.0f} standard deviations more than the model "
                 "allows, so it may be too large."
             )
+        if self._variation_of_shares() > _UNEQUAL:
+            smallest, largest = 100 * self.topic_share_.min(), 100 * self.topic_share_.max()
+            found += (
+                f" The shares of the topics, from {smallest:.2g} % to {largest:.2g} %, differ by more than the model "
+                "allows, whose topics have one alpha. Small topics may be missing, and the number may be too small."
+            )
         return found
+
+    def _variation_of_shares(self) -> float:
+        """The variance of the shares of the topics over that which an alpha that they have in common allows."""
+        corpus = self._results_.corpus
+        share = self.topic_share_
+        T = len(share)
+        if T == 1:
+            return 0.0
+        n_documents = np.count_nonzero(corpus.lengths)
+        # Shares of one document vary as those of T alpha + 1 draws, and tokens vary in addition.
+        expected = 1 / ((T * self.doc_topic_prior_ + 1) * n_documents) + 1 / corpus.n_tokens
+        return float(T * ((share - 1 / T) ** 2).sum() / ((T - 1) * expected))

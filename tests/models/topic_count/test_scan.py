@@ -136,6 +136,21 @@ def test_curves_have_the_values_and_their_errors():
     assert np.isfinite(curves.drawn).all()
 
 
+@pytest.mark.mutation("sklda._models.topic_count.curve._Corners.turned", lambda self, T, upper, rng: upper)
+def test_a_posterior_does_not_pile_up_where_there_were_no_runs():
+    """A log evidence that rises up to the last value: where it turns is unknown, so every larger T is possible.
+
+    The mutation follows the upper bound to the end of the range.
+    """
+    counts, at = np.arange(2, 201), np.array([0, 2, 6, 14])
+    values = np.array([-9000.0, -6000.0, -3000.0, 0.0])
+    drawn = Curves.draw(counts, at, values, np.full(4, 5.0), NO_BOUND, 4000).drawn
+    highest = counts[drawn.argmax(axis=1)]
+    # Of 4,000 turns that are uniform from 17 to 200, six standard errors of a quarter are .041.
+    for low, high in ((17, 62), (63, 108), (109, 154), (155, 200)):
+        assert abs(np.mean((low <= highest) & (highest <= high)) - 0.25) < 0.041
+
+
 @pytest.mark.parametrize("true", [5, 12, 15, 23, 40])
 def test_bounds_contain_a_curve_with_a_kink(true):
     """Also far from values, where a smooth curve would be hundreds of nats below it."""
@@ -171,7 +186,8 @@ def scanned(X, true, monkeypatch, noise=5.0):
     monkeypatch.setattr(scan, "run_chain", run_chain)
     corpus, prior = Corpus.from_counts(X), CountPrior(None, 2, None)
     settings = EvidenceSettings("guided_ais", 300, 1, 50)
-    options = {"n_chains": 2, "max_sweeps": None, "seed": random.seed_sequence(true)}
+    # The rule is tested, and not the default budget of a corpus as small as this one.
+    options = {"n_chains": 2, "max_sweeps": 120_000, "seed": random.seed_sequence(true)}
     own = scan.Scan(corpus, PriorRule("1/T", "1/T", corpus.n_features), prior, settings, **options)
     return own.estimate(), own
 
@@ -251,6 +267,17 @@ def test_sweeps_are_counted(X, sweeps_made):
         assert sweeps_made() == lda.n_iter_ <= limit
 
 
+@ignore
+def test_a_small_budget_has_one_answer():
+    """The log evidence still rises when the budget ends: the interval has the T of the model, and larger ones."""
+    X = np.kron(np.eye(40, dtype=int), np.full((4, 4), 5))
+    lda = TopicCountLDA(max_iter=2500, random_state=0).fit(X)
+    low, high = lda.topic_count_interval_
+    assert low <= lda.n_components_ <= high
+    assert lda.n_components_ < 40 < high
+    assert lda.topic_count_posterior_[-1] < 0.1
+
+
 def test_a_budget_without_first_runs_is_refused(X):
     lda = TopicCountLDA(2, 4, max_iter=4)
     with pytest.raises(ValueError, match=r"max_iter=4 is too small: .* take at least \d+ sweeps\. Give max_iter=None"):
@@ -269,8 +296,12 @@ def test_what_a_budget_does_not_allow_is_said(X):
 def test_a_budget():
     corpus = type("Corpus", (), {"n_tokens": 10**6})
     assert Budget(corpus, None, 200).limit == 12_000
-    corpus.n_tokens = 9
+    corpus.n_tokens = 10**4
     assert Budget(corpus, None, 200).limit == 120_000
+    corpus.n_tokens = 2500
+    assert Budget(corpus, None, 200).limit == 60_000
+    corpus.n_tokens = 9
+    assert Budget(corpus, None, 200).limit == 12_000
     budget = Budget(corpus, 1000, 300)
     assert budget.last(2) == 100
     budget.take(799)
@@ -388,7 +419,7 @@ def test_verbose_says_the_cost_and_what_is_known(X, capsys):
     words = r"2400 tokens; the first runs take (\d+) sweeps, about \S+ s; the whole fit at most (\d+) sweeps, about"
     runs, most = map(int, re.search(words, first).groups())
     assert runs == 3 * 2 * (int(1.5 * 21) + 21 + 2 * 21 + 1)
-    assert most == 120_000
+    assert most == 58_787
     sweeps, known = r"; \d+ sweeps so far; ", r"most likely: \d topics \(\d\.\d\d\), \d to \d with 0\.95"
     assert all(re.search(rf"{sweeps}({known}|likely numbers of topics are still to be found)", line) for line in lines)
     assert re.search(known, lines[-1])

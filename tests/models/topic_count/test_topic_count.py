@@ -509,3 +509,17 @@ def test_bursts_are_said(X):
     with pytest.warns(UserWarning, match="depend on the documents by .* See sklda.inspection.topic_check"):
         lda.fit(2 * X)
     assert lda.model_check_z_ > 4
+
+
+@ignore
+@pytest.mark.mutation("sklda._models.topic_count.estimator.TopicCountLDA._variation_of_shares", lambda self: 0.0)
+def test_unequal_shares_are_said(X):
+    """One topic has half of the tokens. Equal shares exceed the bound with 3 degrees of freedom 1e-6 of the time."""
+    rng = np.random.default_rng(0)
+    phi = rng.dirichlet(np.full(100, 0.1), 4)
+    theta = rng.dirichlet([1.0, 0.3, 0.3, 0.3], 300)
+    unequal = np.array([rng.multinomial(40, p / p.sum()) for p in theta @ phi])
+    lda = TopicCountLDA(4, 5, evidence_params={"n_temperatures": 20}, random_state=0)
+    text = "differ by more than the model allows"
+    assert text in lda.fit(unequal).summary()
+    assert text not in lda.fit(X).summary()
