@@ -7,6 +7,7 @@ import numpy as np
 from sklda import CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda._checkpoints import files, saver
 from sklda.callbacks import Checkpoint
+from sklda.papers.topic_count import PMMHTopicCountLDA
 
 
 def gibbs(**parameters):
@@ -29,9 +30,15 @@ def labeled(**parameters):
     return lambda: LabeledLDA(max_iter=20, n_draws=2, n_chains=2, random_state=0, **parameters)
 
 
+def pmmh():
+    return lambda: PMMHTopicCountLDA(
+        2, 5, evidence="guided_ais", n_proposals=20, n_temperatures=8, doc_topic_prior=0.1, random_state=0
+    )
+
+
 def topic_count(**parameters):
-    parameters = {"evidence_params": {"n_temperatures": 8}, "max_iter": 400, **parameters}
-    return lambda: TopicCountLDA(2, 5, random_state=0, **parameters)
+    parameters = {"max_iter": 3000, **parameters}
+    return lambda: TopicCountLDA(**{"min_components": 2, "max_components": 5, "random_state": 0, **parameters})
 
 
 # Fits whose process is killed; they take tenths of a second.
@@ -40,7 +47,7 @@ KILLED = {
     "partitioned": gibbs(max_iter=150, sampler="partitioned", n_jobs=2),
     "covariates": covariate(),
     "empirical Bayes": empirical_bayes(),
-    "number of topics": topic_count(max_iter=1500),
+    "number of topics": topic_count(max_iter=3000),
 }
 
 

@@ -48,6 +48,7 @@ from sklda.datasets import load_docstrings
 from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
 from sklda.papers.held_out import chib, leave_one_out_score, left_to_right, particle_filter, ratio_ais
+from sklda.papers.topic_count import PMMHTopicCountLDA
 
 # Seconds in which an interrupt must be heard; and those after which threads that still run will not end.
 HEARD, ENDED = 0.5, 60.0
@@ -59,8 +60,6 @@ OPEN = ExitStack()
 AFTERWARDS = []
 # The interrupts that have arrived, and those of them that Python dropped.
 ARRIVED, DROPPED = [], []
-# PMMH, which needs priors.
-PMMH = {"method": "pmmh", "max_iter": 10**6, "doc_topic_prior": "1/T", "topic_word_prior": "1/T"}
 
 
 class StopAtLook(Stop):
@@ -203,17 +202,17 @@ CASES = {
     "CollapsedVariationalLDA, chunks": fit(
         lambda n_jobs: _Stream(CollapsedVariationalLDA(20, batch_size=20, n_jobs=n_jobs))
     ),
-    "TopicCountLDA": fit(lambda n_jobs: TopicCountLDA(2, 30, evidence_params={"n_temperatures": 1000}, n_jobs=n_jobs)),
-    "TopicCountLDA scan, few tokens": fit(
-        lambda n_jobs: _SoFar(
-            TopicCountLDA(2, 9, evidence_params={"n_temperatures": 10}, max_iter=10**6, n_jobs=n_jobs)
+    "TopicCountLDA": fit(lambda n_jobs: TopicCountLDA(2, 30, n_jobs=n_jobs)),
+    "TopicCountLDA, few tokens": fit(lambda n_jobs: _SoFar(TopicCountLDA(2, 9, max_iter=10**6, n_jobs=n_jobs))),
+    "PMMHTopicCountLDA": fit(
+        lambda n_jobs: PMMHTopicCountLDA(
+            2, 30, evidence="guided_ais", n_proposals=10**6, n_temperatures=1000, n_jobs=n_jobs
         )
     ),
-    "TopicCountLDA pmmh": fit(
-        lambda n_jobs: TopicCountLDA(2, 30, **PMMH, evidence_params={"n_temperatures": 1000}, n_jobs=n_jobs)
-    ),
-    "TopicCountLDA pmmh, few tokens": fit(
-        lambda n_jobs: _SoFar(TopicCountLDA(2, 3, **PMMH, evidence_params={"n_temperatures": 10}, n_jobs=n_jobs))
+    "PMMHTopicCountLDA, few tokens": fit(
+        lambda n_jobs: _SoFar(
+            PMMHTopicCountLDA(2, 3, evidence="guided_ais", n_proposals=10**6, n_temperatures=10, n_jobs=n_jobs)
+        )
     ),
     # In one process: joblib prints an error of its own when it ends processes that have hardly begun.
     "ConsensusTopics": fit(

@@ -50,7 +50,7 @@ def estimators():
         yield LabeledLDA(n_shared=1, n_chains=1, max_iter=10, n_draws=2, random_state=0).fit(X, LABELS)
         yield EmpiricalBayesLDA(2, n_chains=2, max_iter=120, random_state=0).fit(X)
         yield ConsensusTopics(GibbsLDA(2, max_iter=10), 2, min_prevalence=0.5, n_splits=0, random_state=0).fit(X)
-        yield TopicCountLDA(2, 3, evidence_params={"n_temperatures": 5, "n_runs": 1}, max_iter=200, **GIVEN).fit(X)
+        yield TopicCountLDA(2, 3, max_iter=3000, **GIVEN).fit(X)
 
 
 def answers(estimator):

@@ -19,6 +19,7 @@ from sklda import HDPLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA
 from sklda._core.corpus import count_tokens
 from sklda.inspection import token_topics
 from sklda.papers.empirical_bayes import FullBayesLDA
+from sklda.papers.topic_count import PMMHTopicCountLDA
 
 N_DRAWS = 19
 K, V = 3, 12
@@ -180,20 +181,20 @@ def priors(rng, kind, copies=1, **options):
     return Fit(ranked)
 
 
-def topic_count(rng, method, most=5, shape=(12, V, 12), h=0.3, **options):
-    """T, uniform on 1, ..., most, and (z, theta, phi) of all T by `TopicCountLDA`; shape: documents, words, length.
+def topic_count(rng, kind=TopicCountLDA, most=5, shape=(12, V, 12), h=0.3, **options):
+    """T, uniform on 1, ..., most, and (z, theta, phi) of all T by an estimator; shape: documents, words, length.
 
     With ``h=None`` alpha and eta are unknown. Their logarithms are then uniform, while those of the fit are normal.
     """
     (n_documents, n_features, length), T = shape, int(rng.integers(1, most + 1))
-    given = {"method": method, **options}
+    given = dict(options)
     if h is None:
         alpha, eta = np.exp(rng.uniform(*np.log([[0.05, 0.02], [0.5, 0.2]])))
     else:
         alpha = eta = given["doc_topic_prior"] = given["topic_word_prior"] = h
     phi, true = draw_topics(rng, np.full((T, n_features), eta)), rng.dirichlet(np.full(T, alpha), n_documents)
     X = draw_words(rng, true, phi, length)
-    lda = TopicCountLDA(1, most, **given, random_state=seed_of(rng)).fit(X)
+    lda = kind(1, most, **given, random_state=seed_of(rng)).fit(X)
     drawn = lda.sample_posterior(N_DRAWS, seed_of(rng))
     counts = rng.choice(lda.topic_counts_, N_DRAWS, p=lda.topic_count_posterior_)
     return Fit({"T": (T, counts), **of_documents(X, (true, phi), (drawn.doc_topic, drawn.topic_word))})
@@ -295,8 +296,8 @@ def _of(function, **given):
     return lambda rng, **broken: function(rng, **given | broken)
 
 
-_SCAN = {"evidence_params": {"n_temperatures": 50}, "max_iter": 4000}
-_PMMH = {"evidence_params": {"n_temperatures": 40, "n_runs": 1}, "max_iter": 100}
+_SCAN = {"max_iter": 8000}
+_PMMH = {"evidence": "guided_ais", "n_temperatures": 40, "n_runs": 1, "n_proposals": 100}
 # Corpora of 2,000 tokens in which words tell most of the topics apart.
 _MANY = {"most": 30, "shape": (50, 50, 40), "h": 0.1}
 _UNKNOWN = {"most": 12, "shape": (60, 100, 40), "h": None}
@@ -312,14 +313,14 @@ CASES = [
     Case("HDPLDA", hierarchical, {"fitted_shape": 20.0}, "ten times the prior mean of a"),
     Case("EmpiricalBayesLDA", _of(priors, kind=EmpiricalBayesLDA), *_FOUR_TIMES),
     Case("FullBayesLDA", _of(priors, kind=FullBayesLDA, n_tuning=100, region=_REGION), *_FOUR_TIMES),
-    Case("TopicCountLDA, scan", _of(topic_count, method="scan", **_SCAN), *_FEW),
+    Case("TopicCountLDA", _of(topic_count, **_SCAN), *_FEW),
     Case(
-        "TopicCountLDA, scan, T to 30",
-        _of(topic_count, method="scan", **_MANY),
+        "TopicCountLDA, T to 30",
+        _of(topic_count, **_MANY),
         {"topic_count_prior": 0.01 ** np.arange(30)},
         _FEW[1],
     ),
-    Case("TopicCountLDA, unknown priors", _of(topic_count, method="scan", **_UNKNOWN), *_FIXED),
-    Case("TopicCountLDA, PMMH", _of(topic_count, method="pmmh", **_PMMH), *_FEW),
+    Case("TopicCountLDA, unknown priors", _of(topic_count, **_UNKNOWN), *_FIXED),
+    Case("PMMHTopicCountLDA", _of(topic_count, kind=PMMHTopicCountLDA, **_PMMH), *_FEW),
     Case("CovariateLDA", coefficients, {"fitted_scale": 0.2}, "prior scale of the slopes divided by four"),
 ]

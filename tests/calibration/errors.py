@@ -22,6 +22,7 @@ from sklda.papers.held_out import (
     particle_filter,
     ratio_ais,
 )
+from sklda.papers.topic_count import PMMHTopicCountLDA
 
 
 @cache
@@ -87,19 +88,15 @@ def evidence(seed, **options):
 
 
 @cache
-def _count_fit(seed, method):
-    options = {"scan": {"max_iter": 8000}, "pmmh": {"max_iter": 100}}[method]
-    given_options = {
-        **given().priors,
-        "method": method,
-        "evidence_params": {"n_temperatures": 60, "n_runs": 1},
-        **options,
-    }
-    return TopicCountLDA(1, 4, **given_options, random_state=seed).fit(given().small)
+def _count_fit(seed, kind):
+    options = {"max_iter": 8000}
+    if kind is PMMHTopicCountLDA:
+        options = {"evidence": "guided_ais", "n_proposals": 100, "n_temperatures": 60, "n_runs": 1}
+    return kind(1, 4, **given().priors, **options, random_state=seed).fit(given().small)
 
 
-def topic_counts(seed, method, attribute):
-    lda = _count_fit(seed, method)
+def topic_counts(seed, kind, attribute):
+    lda = _count_fit(seed, kind)
     return getattr(lda, attribute), getattr(lda, attribute.removesuffix("_") + "_std_")
 
 
@@ -147,9 +144,9 @@ ERRORS = {
     "leave_one_out_score": leave_one_out,
     "log_evidence, guided_ais": partial(evidence, n_temperatures=60),
     "log_evidence, ais": partial(evidence, method="ais", n_temperatures=300),
-    "TopicCountLDA, log evidence of the scan": partial(topic_counts, method="scan", attribute="log_evidence_"),
-    "TopicCountLDA, posterior of the scan": partial(topic_counts, method="scan", attribute="topic_count_posterior_"),
-    "TopicCountLDA, posterior of pmmh": partial(topic_counts, method="pmmh", attribute="topic_count_posterior_"),
+    "TopicCountLDA, log evidence": partial(topic_counts, kind=TopicCountLDA, attribute="log_evidence_"),
+    "TopicCountLDA, posterior": partial(topic_counts, kind=TopicCountLDA, attribute="topic_count_posterior_"),
+    "PMMHTopicCountLDA, posterior": partial(topic_counts, kind=PMMHTopicCountLDA, attribute="topic_count_posterior_"),
     "EmpiricalBayesLDA, log h": priors,
     "SerialTemperingLDA, log h": partial(priors_in_a_region, kind=SerialTemperingLDA),
     "FullBayesLDA, log h": partial(priors_in_a_region, kind=FullBayesLDA),

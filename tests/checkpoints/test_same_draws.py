@@ -3,7 +3,7 @@
 import joblib
 import numpy as np
 import pytest
-from checkpoint_cases import compound, covariate, empirical_bayes, gibbs, labeled, topic_count
+from checkpoint_cases import compound, covariate, empirical_bayes, gibbs, labeled, pmmh, topic_count
 
 from sklda import HDPLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA
 from sklda._sampling import choice
@@ -140,13 +140,9 @@ def test_topic_count(check, n_jobs):
     check(topic_count(n_jobs=n_jobs))
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [{"max_iter": 400}, {"method": "pmmh", "max_iter": 20, "doc_topic_prior": 0.1, "topic_word_prior": 0.1}],
-    ids=str,
-)
-def test_other_topic_counts(check, parameters):
-    check(topic_count(**parameters))
+@pytest.mark.parametrize("make", [topic_count(max_iter=1000), pmmh()], ids=["a small budget", "PMMH"])
+def test_other_topic_counts(check, make):
+    check(make)
 
 
 @pytest.mark.parametrize("cls", [GibbsLDA, CompoundLDA, CovariateLDA])

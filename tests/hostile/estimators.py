@@ -8,10 +8,10 @@ from hostile.session import show
 from sklda import HDPLDA, CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
+from sklda.papers.topic_count import PMMHTopicCountLDA
 
 SAMPLERS = ("collapsed", "collapsed", "partitioned", "grouped", "partially_collapsed")
 INITS = ("random", "random", "random", "sequential", "anneal", "prune", "search")
-EVIDENCE = ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi")
 _NO_CONCENTRATIONS = (np.nan, 0, -1, np.inf, (1,), (1, -1), ("a", 1), (1, np.nan), [1, 1], 1e13, (), "dp")
 # More than any memory holds: to run out of it is right.
 HUGE = (10**15, 2**62, 10**30)
@@ -240,9 +240,7 @@ def topic_count(draw, session):
     X = draw_counts(draw)
     least = draw.pick([1, 1, 2, 3])
     most = least + draw.pick([0, 1, 2, 3])
-    n_counts, method = most - least + 1, draw.option("scan", "scan", "pmmh")
-    # pmmh needs estimates without bias.
-    methods = EVIDENCE if str(method) != "pmmh" or draw.wrong(0.1) else EVIDENCE[:3]
+    n_counts, kind = most - least + 1, draw.pick([TopicCountLDA, TopicCountLDA, PMMHTopicCountLDA])
     options = {
         "min_components": draw.mostly([least], [most + 1, 0]),
         "max_components": draw.mostly([most], [most + 1, None]),
@@ -250,24 +248,23 @@ def topic_count(draw, session):
             [None, None, [1.0] * n_counts, draw.rng.random(n_counts)],
             [np.zeros(n_counts), [-1, 2], [np.nan], [1.0] * 9],
         ),
-        "method": method,
-        "evidence": draw.option("guided_ais", *methods),
-        "doc_topic_prior": draw.pick([draw.prior([]), None]),
-        "topic_word_prior": draw.pick([draw.prior([(_features(X),)]), None]),
-        "evidence_params": {
+        "point_estimate": draw.option("cgs_p", "cgs"),
+    }
+    alpha, eta = draw.prior([]), draw.prior([(_features(X),)])
+    if kind is TopicCountLDA:
+        options |= {"doc_topic_prior": draw.pick([alpha, None]), "topic_word_prior": draw.pick([eta, None])}
+        options |= {"n_chains": draw.option(2, 2, 3), "max_iter": draw.mostly([1000, 2000], [10])}
+    else:
+        options |= {"doc_topic_prior": "1/T" if alpha is None else alpha}
+        options |= {"topic_word_prior": "1/T" if eta is None else eta}
+        options |= {
+            "evidence": draw.option("guided_ais", "ais", "cgs_transition"),
+            "n_proposals": draw.option(1, 2, 5),
             "n_temperatures": draw.option(2, 2, 3, 5),
             "n_runs": draw.option(1, 2),
             "n_inner": draw.option(2, 2, 5),
         }
-        | draw.mostly([{}], [{"n_sweeps": 1}, {"n_runs": 0}]),
-        "n_chains": draw.option(2, 2, 3),
-        "max_iter": draw.option(1, 2, 5) if str(method) == "pmmh" else draw.mostly([200, 500], [10]),
-        "point_estimate": draw.option("cgs_p", "cgs"),
-    }
-    if str(method) == "pmmh" and not draw.wrong(0.1):
-        # It needs priors.
-        options |= {name: "1/T" for name in ("doc_topic_prior", "topic_word_prior") if options[name] is None}
-    _live(draw, session, TopicCountLDA, X, options)
+    _live(draw, session, kind, X, options)
 
 
 CASES = {
@@ -379,7 +376,7 @@ def check_fit(session, estimator, clean):
     if isinstance(estimator, EmpiricalBayesLDA):
         most = estimator.n_tuning if isinstance(estimator, (GibbsEMLDA, VariationalEMLDA)) else estimator.max_iter
         session.require(estimator.n_iter_ <= most, "no more sweeps than the parameters say")
-    if isinstance(estimator, TopicCountLDA) and estimator.method == "scan":
+    if type(estimator) is TopicCountLDA:
         session.require(estimator.n_iter_ <= estimator.max_iter, "no more sweeps than max_iter")
     for name in ("collection_topic_", "topic_count_posterior_"):
         if hasattr(estimator, name):

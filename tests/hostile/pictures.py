@@ -52,7 +52,7 @@ def fitted(draw, session):
             (GibbsEMLDA, {"n_components": min(K, 3), "max_iter": 5}),
             (
                 TopicCountLDA,
-                {"min_components": 1, "max_components": 2, "max_iter": 300, "evidence_params": {"n_temperatures": 2}},
+                {"min_components": 1, "max_components": 2, "max_iter": 2000},
             ),
             (LabeledLDA, {"n_draws": 1, "max_iter": 2, "n_shared": draw.pick([0, 1])}),
         ]

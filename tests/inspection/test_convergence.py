@@ -97,7 +97,7 @@ CORPUS = make_lda_corpus(40, 20, 2, doc_length=30, random_state=0).data
 ESTIMATORS = [
     GibbsLDA(2, max_iter=21, n_chains=2, random_state=0),
     EmpiricalBayesLDA(2, max_iter=20, n_chains=2, random_state=0),
-    TopicCountLDA(2, 3, evidence_params={"n_temperatures": 20}, max_iter=600, random_state=0),
+    TopicCountLDA(2, 3, max_iter=3000, random_state=0),
     CompoundLDA(2, max_iter=20, burn_in=15, n_chains=2, random_state=0),
 ]
 

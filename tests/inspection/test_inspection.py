@@ -290,9 +290,7 @@ def test_topic_counts_on_given_axes_and_without_errors():
 
 def test_topic_counts_of_a_fit():
     X = make_lda_corpus(40, 20, 2, topic_word_prior=0.2, random_state=0).data
-    lda = TopicCountLDA(
-        1, 4, doc_topic_prior=0.1, topic_word_prior=0.2, evidence_params={"n_temperatures": 40}, random_state=0
-    ).fit(X)
+    lda = TopicCountLDA(1, 4, doc_topic_prior=0.1, topic_word_prior=0.2, random_state=0).fit(X)
     display = TopicCountDisplay.from_estimator(lda)
     np.testing.assert_array_equal(display.posterior, lda.topic_count_posterior_)
     value = lda.log_evidence_

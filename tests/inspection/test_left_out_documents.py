@@ -121,7 +121,6 @@ def arguments(call, model, counts, with_documents):
         "n_samples": 20,
         "n_draws": 4,
         "n_sweeps": 6,
-        "evidence_params": {"n_runs": 2},
         "least_tokens": 1,
         "random_state": 0,
     }

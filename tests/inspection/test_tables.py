@@ -106,9 +106,7 @@ ESTIMATORS = [
     CompoundLDA(2, max_iter=5, random_state=0),
     VariationalCompoundLDA(2, max_iter=5, random_state=0),
     EmpiricalBayesLDA(2, max_iter=10, n_chains=1, random_state=0),
-    TopicCountLDA(
-        2, 3, doc_topic_prior=0.1, topic_word_prior=0.2, evidence_params={"n_temperatures": 5}, random_state=0
-    ),
+    TopicCountLDA(2, 3, doc_topic_prior=0.1, topic_word_prior=0.2, random_state=0),
 ]
 
 

@@ -125,7 +125,7 @@ def test_full_conditionals_of_other_estimators():
     lda.fit(corpus.data, collections=corpus.collections)
     alpha = lda.document_prior(corpus.collections)
     check_conditionals(lda, corpus.data, alpha, np.full((3, 6), 0.3))
-    options = {"evidence_params": {"n_temperatures": 5}, "max_iter": 400, "random_state": 0}
+    options = {"max_iter": 3000, "random_state": 0}
     lda = TopicCountLDA(2, 3, doc_topic_prior=0.2, topic_word_prior=0.3, **options)
     lda.fit(SMALL)
     K = lda.n_components_

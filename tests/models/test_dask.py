@@ -15,6 +15,7 @@ from sklda.metrics import (
     predictive_perplexity,
 )
 from sklda.papers.held_out import held_out_curve, leave_one_out_score, particle_filter, ratio_ais
+from sklda.papers.topic_count import log_evidence_by_sweeps
 
 # joblib 1.5 warns of its own Dask backend.
 pytestmark = pytest.mark.filterwarnings("ignore:.apply_async. is deprecated:DeprecationWarning")
@@ -80,10 +81,10 @@ def test_metrics(on_dask, fitted, counts):
         assert on_dask(score)
 
 
-@pytest.mark.parametrize("method", ["guided_ais", "cgs_transition"])
-def test_evidence(on_dask, counts, method):
-    few = {"n_temperatures": 10, "n_runs": 2, "n_inner": 3, "init": "random", "random_state": 0}
-    assert on_dask(lambda: log_evidence(counts, 3, method=method, **few))
+def test_evidence(on_dask, counts):
+    few = {"n_runs": 2, "init": "random", "random_state": 0}
+    assert on_dask(lambda: log_evidence(counts, 3, n_temperatures=10, **few))
+    assert on_dask(lambda: log_evidence_by_sweeps(counts, 3, n_inner=3, **few))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -92,7 +93,7 @@ def test_evidence(on_dask, counts, method):
     [
         CompoundLDA(3, n_chains=2, max_iter=6, random_state=0),
         EmpiricalBayesLDA(3, n_chains=2, max_iter=20, random_state=0),
-        TopicCountLDA(2, 3, evidence_params={"n_temperatures": 10, "n_runs": 2}, random_state=0),
+        TopicCountLDA(2, 3, random_state=0),
     ],
     ids=lambda lda: type(lda).__name__,
 )

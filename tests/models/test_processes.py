@@ -107,9 +107,7 @@ PATHS = {
     "FullBayesLDA": empirical_bayes(FullBayesLDA, n_tuning=4),
     "GibbsEMLDA": empirical_bayes(GibbsEMLDA, doc_topic_prior=[1, 1], n_tuning=4),
     "VariationalEMLDA": empirical_bayes(VariationalEMLDA, max_iter=2, n_tuning=4),
-    "TopicCountLDA": lambda X: (
-        TopicCountLDA(1, 2, max_iter=300, evidence_params={"n_temperatures": 3}, n_chains=2, **GIVEN).fit(X).components_
-    ),
+    "TopicCountLDA": lambda X: TopicCountLDA(1, 2, max_iter=2000, n_chains=2, **GIVEN).fit(X).components_,
     "held out ais": scored(
         lambda lda, X: metrics.held_out_log_likelihood(
             (lda.topic_word_, 0.5), X, method="ais", n_temperatures=5, random_state=0

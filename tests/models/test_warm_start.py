@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 from sklda.papers.empirical_bayes import FullBayesLDA
+from sklda.papers.topic_count import PMMHTopicCountLDA
 
 
 def make(**parameters):
@@ -57,7 +58,7 @@ def test_nothing_of_an_earlier_fit_stays(counts, same_fit):
 
 BOX = ((0.05, 5), (0.05, 5))
 EB = EmpiricalBayesLDA(2, max_iter=8, n_chains=1, random_state=0)
-COUNT = TopicCountLDA(1, 2, evidence_params={"n_temperatures": 2, "n_runs": 1}, max_iter=300, random_state=0)
+COUNT = TopicCountLDA(1, 2, max_iter=2000, random_state=0)
 COMPOUND = CompoundLDA(3, max_iter=6, random_state=0)
 WAYS = {
     "GibbsLDA": (
@@ -78,10 +79,13 @@ WAYS = {
     "TopicCountLDA": (
         COUNT,
         [
-            {"method": "pmmh", "doc_topic_prior": 0.1, "topic_word_prior": 0.1},
             {"topic_word_prior": 0.2},
             {"min_components": 2},
         ],
+    ),
+    "PMMHTopicCountLDA": (
+        PMMHTopicCountLDA(1, 2, n_proposals=5, n_inner=2, random_state=0),
+        [{"evidence": "guided_ais", "n_temperatures": 2}, {"doc_topic_prior": 0.1}],
     ),
     "CollapsedVariationalLDA": (
         CollapsedVariationalLDA(3, max_iter=3, random_state=0),

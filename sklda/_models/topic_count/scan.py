@@ -268,7 +268,7 @@ class Scan:
         # More runs reduce `std`, and only longer ones the common error.
         little = max(LITTLE, table.by_chains.mean())
         too_short = table.by_runs[here] > little or table.common[here] > table.std[here]
-        return 2 * known.n_sweeps if self.settings.annealed and too_short else known.n_sweeps
+        return 2 * known.n_sweeps if too_short else known.n_sweeps
 
     def _nearest(self, T):
         return min(self.by_count, key=lambda known: abs(np.log(known / T)))

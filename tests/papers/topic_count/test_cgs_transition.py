@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from enumeration import DOCS, PRIORS, Enumeration, K, V, make_chain
 
-from sklda._likelihood.evidence.without_annealing import log_transition
+from sklda.papers.topic_count._estimators import log_transition
 
 
 @pytest.mark.parametrize("name", PRIORS)

@@ -11,8 +11,6 @@ from scipy.special import softmax
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import in_parallel
-from sklda._likelihood.evidence.annealing import check_memory_of_runs
-from sklda._likelihood.evidence.estimates import METHODS, EvidenceSettings, forward_runs
 from sklda._likelihood.held_out.averages import log_mean, log_mean_exp
 from sklda._models.topic_count.count_prior import LARGEST, CountPrior
 from sklda._models.topic_count.posterior import ESTIMATE, ModelDraws, Posterior, credible_interval
@@ -20,6 +18,7 @@ from sklda._models.topic_count.runs import PriorRule
 from sklda._sampling.annealed_start import ANNEAL_SWEEPS, anneal
 from sklda._sampling.chain import ChainState
 from sklda._sampling.run_chains import NO_RUN, Run
+from sklda.papers.topic_count._forward_runs import UNBIASED, ForwardSettings, check_memory_of_runs, forward_runs
 
 # Largest number of states of z that are kept for each number of topics, the last accepted ones.
 _KEPT_STATES = 16
@@ -83,7 +82,7 @@ class PMMH:
     proposal has a new unbiased estimate of p(w | T), by chains whose first state for T is always the same. The estimate
     of an accepted T is kept until the chain leaves T. So the chain is exact for every variance of the estimates.
 
-    The settings have one of the `estimates.UNBIASED` methods, and the rule no unknown priors. Tenths of the proposals
+    The settings have one of the `UNBIASED` methods, and the rule no unknown priors. Tenths of the proposals
     are stages of the `run`. After `estimate` the chain is in `trace`, and `recycled` has the posterior from the mean of
     all estimates made for each number of topics, (n_counts,).
     """
@@ -96,7 +95,7 @@ class PMMH:
         corpus: Corpus,
         rule: PriorRule,
         prior: CountPrior,
-        settings: EvidenceSettings,
+        settings: ForwardSettings,
         *,
         n_proposals: int,
         seed: np.random.SeedSequence,
@@ -185,7 +184,7 @@ class PMMH:
 
     def _estimate(self, T: int, i: int) -> tuple[float, ChainState]:
         """log of unbiased estimate number i of p(w | T), and the last state of z. Every i has its own streams."""
-        seed = random.child(self.seed, 1, i, METHODS.index(self.settings.method), 0)
+        seed = random.child(self.seed, 1, i, UNBIASED.index(self.settings.method), 0)
         task = (self.corpus, self.priors[T], self.states[T], self.settings, seed)
         ((log_weights, ends),) = in_parallel(forward_runs, [task], self.n_jobs)
         chosen = self.rng.choice(len(ends), p=softmax(log_weights))

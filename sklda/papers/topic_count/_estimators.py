@@ -1,4 +1,4 @@
-"""Estimators of log p(w | K) without annealing: by transitions (Chen & Doss 2018), Chib's, and harmonic means."""
+"""Estimators of log p(w | T) from the sweeps of a chain: by transitions (Chen & Doss 2018), Chib's, harmonic means."""
 
 import numpy as np
 
