@@ -160,9 +160,9 @@ _LOG_NORMALISER = float(_log_integral(_log_prior(_GRID), _GRID))
 # --- The budget of sweeps of a scan, and the seconds of a sweep -------------------------------------------------------
 
 
-# Sweeps by default: this, divided by the root of the number of tokens, or of the second number if that is larger. So
-# four times the tokens have half the sweeps and take twice the time.
-_ROOT_SWEEPS, _LEAST_TOKENS = 1.2e7, 10_000
+# Sweeps by default: so many at so many tokens. With four times the tokens, or a quarter of them, they are half as many,
+# but not less than the last number. So a larger corpus takes twice the time, and a smaller one an eighth.
+_MOST_SWEEPS, _AT_TOKENS, _LEAST_SWEEPS = 120_000, 10_000, 12_000
 
 
 class BudgetSpent(Exception):
@@ -178,7 +178,8 @@ class Budget:
 
     def __init__(self, corpus, max_sweeps: int | None, last: int) -> None:
         if max_sweeps is None:
-            max_sweeps = int(_ROOT_SWEEPS / max(corpus.n_tokens, _LEAST_TOKENS) ** 0.5)
+            root = (corpus.n_tokens / _AT_TOKENS) ** 0.5
+            max_sweeps = int(max(_MOST_SWEEPS * min(root, 1 / root), _LEAST_SWEEPS))
         self.limit = max_sweeps
         self.n_sweeps = 0
         self._last = max(min(last, self.limit // 5), 1)
