@@ -129,7 +129,7 @@ def test_gain_of_a_merge_at_a_large_alpha():
     corpus = Corpus.from_counts(np.array([[4, 3], [1, 5]]))
     for alpha in (0.1, 1e10):
         chain = GibbsChain.initialise_randomly(corpus, Priors.make(alpha, 1e9, 2, 2, 2), np.random.SeedSequence(0))
-        gain = merge_gains(chain)[0, 1]
+        gain = merge_gains(chain.corpus, chain.topics, chain.priors)[0, 1]
         before = chain.log_joint()
         merged = GibbsChain.initialise_randomly(corpus, Priors.make(alpha, 1e9, 2, 2, 2), np.random.SeedSequence(0))
         merged.topics[:] = 0

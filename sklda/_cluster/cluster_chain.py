@@ -34,6 +34,8 @@ class ClusterChain:
     """
 
     sampler = "partially_collapsed"
+    # There are none, because z is on the workers.
+    moves = ()
 
     def __init__(self, corpus, priors, seed):
         self.corpus, self.priors = corpus, priors

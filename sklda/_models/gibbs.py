@@ -39,6 +39,7 @@ from sklda._sampling.annealed_start import NOT_ANNEALED
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda._sampling.known_weights import log_std, weight_likelihood
+from sklda._sampling.merge_and_split import MergeAndSplit
 from sklda._sampling.partitioned import TOKENS_PER_WORKER
 from sklda._sampling.point_estimates import check_assignments, check_memory_of_results
 from sklda._sampling.prior_learning import PriorLearning, continued_priors, prior_settings
@@ -380,6 +381,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             check_burn_in(self.burn_in, n_before + self.max_iter)
             known = self._read_known_topics(corpus)
             priors, learning = self._priors_and_learning(corpus, known)
+            learns_alpha = learning is not None and learning.alpha is None
             if run.former is not None:
                 self._check_same_known_topics(known)
                 init, annealing = None, NOT_ANNEALED
@@ -406,6 +408,10 @@ class GibbsLDA(ChainAttributes, BaseLDA):
                 seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
                 kind = chain_class(self.sampler, corpus, priors)
                 chains = initialise_chains(corpus, priors, seeds, init, self.n_jobs, kind, run=run)
+                if isinstance(init, str):
+                    # Topics that are given keep their places.
+                    for chain in chains:
+                        chain.steps.append(MergeAndSplit(learns_alpha))
             schedule = Schedule(
                 self.n_draws,
                 self.draw_every,
@@ -420,9 +426,10 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             results = self._results_of(chains)
             del chains  # They have arrays for sweeps.
             results.warn_of_disagreement()
-            learns_alpha = learning is not None and learning.alpha is None
-            if learns_alpha and not on_cluster:
-                results.warn_of_weak_priors()
+            if not on_cluster:
+                results.warn_of_modes()
+                if learns_alpha:
+                    results.warn_of_weak_priors()
             return run.take(self._attributes_of(results, run.fold_in_seed, learning, known))
 
     def _columns_of_words(self, corpus):

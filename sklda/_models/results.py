@@ -166,6 +166,15 @@ class ChainResults(RunResults):
     def priors(self):
         return [each.priors for each in self.draws]
 
+    def warn_of_modes(self):
+        """Warn if the last round of merges and splits in the burn-in still found better topics."""
+        if any(step.n_moves for step in self.states[self.best].steps if not step.settled()):
+            warn(
+                "Merging some topics and splitting others still raised the log joint at the end of the burn-in. Some "
+                "topics may be two in one, and others copies of each other. Fit with a larger max_iter.",
+                ConvergenceWarning,
+            )
+
     def warn_of_weak_priors(self):
         """Warn if Gibbs-EM comes to the maximum so slowly that the learnt alpha is not near it."""
         missing = missing_information(self.corpus, self.draws[self.best])

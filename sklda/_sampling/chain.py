@@ -1,5 +1,6 @@
 """What chains of topic assignments have in common: their state, their records, and the draws that they keep."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -120,7 +121,11 @@ class Chain:
     ----------
     trace, draws, label_free, steps : list
         See `ChainState`.
+    moves : sequence of Move
+        Those made after the present sweep, see `MergeAndSplit`. Topics are then other ones.
     """
+
+    moves: Sequence[Any] = ()
 
     def __init__(self, corpus, priors, state):
         self.corpus, self.priors = corpus, priors
@@ -138,6 +143,18 @@ class Chain:
     def restart_stream(self, seed):
         """Continue with other random numbers."""
         self.stream = random.stream(seed)
+
+    def move(self, topics, moves):
+        """Continue from other topics of all tokens, to which these moves led. An alpha that differs goes with them."""
+        doc = self.priors.doc
+        for move in moves:
+            own = doc[:, list(move.topics)]
+            if (own != own[:, :1]).any():
+                doc = np.exp(move.of_logs(np.log(doc)))
+        if doc is not self.priors.doc:
+            self.priors = replace(self.priors, doc=doc)
+        self.moves = moves
+        self._set_up(topics)
 
     def with_workers(self, n_jobs, work):
         """Return ``work(stop)``. During this call, sweeps of parallel samplers use `n_jobs` workers; here, one."""

@@ -6,11 +6,13 @@ import numpy as np
 
 from sklda._core import random
 from sklda._core.parallel import NEVER_STOP
+from sklda._core.priors import padded
 from sklda._core.rising import log_gamma_ratio
 from sklda._kernels import _merges, _tokens
 from sklda._sampling.annealed_start import anneal
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
+from sklda._sampling.count_rows import CountRows
 
 INITS = ("random", "sequential", "anneal", "prune")
 
@@ -168,25 +170,35 @@ def _weights(values, name, shape, reason):
     return values
 
 
-def merge_gains(chain, stop=NEVER_STOP):
-    """Change of the log joint if topics i < j are merged, up to a constant; (K, K), valid above the diagonal."""
-    K, priors, corpus = chain.priors.n_components, chain.priors, chain.corpus
+def merge_gains(corpus, topics, priors, stop=NEVER_STOP):
+    """Change of the log joint if topics i < j are merged and all others stay; (K, K), valid above the diagonal.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    topics : ndarray of shape (n_tokens,), int32
+    priors : Priors
+        Those of the first topic count for all.
+    stop : callable, optional
+    """
+    K = priors.n_components
     gains = np.zeros((K, K))
     of_rows = priors.doc[:, 0]
     alpha = of_rows[priors.row_of] if len(priors.row_of) else np.full(corpus.n_documents, of_rows[0])
-    eta = np.ascontiguousarray(priors.topic_word()[0], dtype=np.float64)
+    eta = np.ascontiguousarray(np.broadcast_to(priors.topic_word()[0], corpus.n_features), dtype=np.float64)
     scratch, step = (np.empty(K, np.int32), np.empty(K)), max(_BLOCK_PAIRS // K**2, 1)
     # In blocks, because those of all documents can take more memory than the fit.
     for first, last in corpus.blocks(n_documents=step):
         stop()
         offsets, counts = corpus.offsets[first : last + 1], np.zeros((last - first, K))
-        _tokens.count_documents(offsets - offsets[0], chain.topics[offsets[0] : offsets[-1]], counts)
+        _tokens.count_documents(offsets - offsets[0], topics[offsets[0] : offsets[-1]], counts)
         _merges.pair_gains(counts.astype(np.int32), alpha[first:last], gains, *scratch)
-    counts = chain.word_topic_counts
-    for first in range(0, len(counts), step):
+    totals, prior_total = np.zeros(K, np.int64), priors.totals[0]
+    rows = CountRows.of(corpus, topics, padded(K), totals)
+    for first in range(0, corpus.n_features, step):
         stop()
-        _merges.pair_gains(counts[first : first + step], eta[first : first + step], gains, *scratch)
-    totals, prior_total = chain.topic_totals, priors.totals[0]
+        words = slice(first, first + step)
+        _merges.pair_gains(rows.dense(words), eta[words], gains, *scratch)
     alone = log_gamma_ratio(prior_total, totals)
     together = log_gamma_ratio(prior_total, totals[:, None] + totals)
     return gains + alone[:, None] + alone - together
@@ -211,7 +223,9 @@ def merge(chain, priors, n_sweeps, stop):
         With one topic less than `chain`.
     """
     K = chain.priors.n_components
-    gains = np.where(np.triu(np.ones((K, K), bool), 1), merge_gains(chain, stop), -np.inf)
+    gains = np.where(
+        np.triu(np.ones((K, K), bool), 1), merge_gains(chain.corpus, chain.topics, chain.priors, stop), -np.inf
+    )
     kept, gone = divmod(int(np.argmax(gains)), K)
     label = np.arange(K, dtype=np.int32)
     label[gone] = kept

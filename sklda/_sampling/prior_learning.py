@@ -270,6 +270,9 @@ class Learner(Step):
         """Take a draw and do an M-step, if there are any after this sweep."""
         if not self.learns:
             return
+        if chain.moves:
+            # The draws before had other topics.
+            self.log_h, self.draws, self.n_new = self.m_step.present(chain), [], 0
         if chain.n_sweeps % self.every == 0 and chain.n_sweeps >= self.first_sweep:
             self.draws = [*self.draws, self.m_step.statistics(chain)][-self.n_last :]
             self.n_new += 1

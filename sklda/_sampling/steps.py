@@ -15,7 +15,14 @@ class Step(Aligned):
     """One thing that is done between the sweeps of a chain.
 
     A step replaces arrays that change. It changes only lists in place, so that `state` is a cheap copy.
+
+    Attributes
+    ----------
+    n_moves : int
+        Moves between modes that it made last.
     """
+
+    n_moves = 0
 
     def begin(self, chain):
         """The chain begins, or continues."""
@@ -28,6 +35,10 @@ class Step(Aligned):
 
     def end(self, chain):
         """The last sweep has ended."""
+
+    def settled(self):
+        """Whether the burn-in may end before its last sweep."""
+        return True
 
     def state(self):
         """A copy that is not changed with this step, and from which another chain can continue."""
@@ -137,8 +148,10 @@ class Ending(Step):
             return False
         if chain.n_sweeps >= chain.n_burn_in + self.n_kept:
             return True
+        if chain.n_sweeps >= chain.n_burn_in or not all(step.settled() for step in chain.steps):
+            return False
         # Before the first M-steps the log joint can be flat, because they are still to come.
-        if chain.n_sweeps < chain.n_burn_in and (self.learner is None or self.learner.has_learnt_for(2 * _WINDOW)):
+        if self.learner is None or self.learner.has_learnt_for(2 * _WINDOW):
             chain.n_burn_in = chain.n_sweeps
             if self.learner is not None:
                 self.learner.finish(chain)

@@ -18,7 +18,7 @@ from workers import run_program
 from sklda import GibbsLDA
 from sklda._core import parallel
 from sklda._core.corpus import Corpus
-from sklda._core.parallel import NEVER_STOP, Stop, Stopped, in_parallel, with_team
+from sklda._core.parallel import Stop, Stopped, in_parallel, with_team
 from sklda._core.priors import Priors
 from sklda._kernels import _partitioned
 from sklda._sampling import collapsed, initialisation, partitioned, point_estimates
@@ -393,7 +393,7 @@ def test_cuts_change_no_bit(problem, monkeypatch, same):
     def results():
         return [
             *point_estimates.estimate_counts(corpus, priors, state.topics),
-            initialisation.merge_gains(state, NEVER_STOP),
+            initialisation.merge_gains(corpus, state.topics, priors),
         ]
 
     whole = results()

@@ -37,7 +37,7 @@ def test_merge_gains_are_those_of_the_log_joint(corpus, name):
     chain = GibbsChain.initialise_randomly(corpus, Priors.make(*SHARED[name], 5, 60, 150), random.seed_sequence(0))
     for _ in range(5):
         chain.sweep()
-    before, gains = chain.log_joint(), merge_gains(chain)
+    before, gains = chain.log_joint(), merge_gains(chain.corpus, chain.topics, chain.priors)
     found, expected = [], []
     for i in range(5):
         for j in range(i + 1, 5):
@@ -53,9 +53,9 @@ def test_merge_gains_are_those_of_the_log_joint(corpus, name):
 def test_merge_gains_are_sums_over_blocks(corpus, name, monkeypatch):
     priors = Priors.make(*SHARED[name], 5, 60, 150)
     chain = GibbsChain.initialise_randomly(corpus, priors, random.seed_sequence(0))
-    whole = merge_gains(chain)
+    whole = merge_gains(chain.corpus, chain.topics, chain.priors)
     monkeypatch.setattr(initialisation, "_BLOCK_PAIRS", 7 * 5**2)
-    np.testing.assert_allclose(merge_gains(chain), whole, rtol=1e-12)
+    np.testing.assert_allclose(merge_gains(chain.corpus, chain.topics, chain.priors), whole, rtol=1e-12)
 
 
 def test_merge_gains_do_not_count_all_documents_at_once():
@@ -64,7 +64,7 @@ def test_merge_gains_do_not_count_all_documents_at_once():
     chain = GibbsChain.initialise_randomly(corpus, priors, random.seed_sequence(0))
     tracemalloc.start()
     try:
-        merge_gains(chain)
+        merge_gains(chain.corpus, chain.topics, chain.priors)
         assert tracemalloc.get_traced_memory()[1] < 3e6
     finally:
         tracemalloc.stop()
@@ -76,7 +76,7 @@ def test_merge_joins_the_best_pair_and_nothing_else(corpus):
     for _ in range(20):
         chain.sweep()
     merged = merge(chain, priors.resized(4), 0, lambda: False)
-    gains = np.where(np.triu(np.ones((5, 5)), 1), merge_gains(chain), -np.inf)
+    gains = np.where(np.triu(np.ones((5, 5)), 1), merge_gains(chain.corpus, chain.topics, chain.priors), -np.inf)
     i, j = np.unravel_index(np.argmax(gains), gains.shape)
     assert merged.priors.n_components == 4
     assert sorted(merged.topic_totals) == sorted(

@@ -7,6 +7,7 @@ from sklda._models.compound.mixtures import MixtureMStep, Mixtures
 from sklda._models.compound.model import SMALLEST_HDP_ETA
 from sklda._models.compound.variational import VariationalAscent
 from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.merge_and_split import MergeAndSplit
 from sklda._sampling.prior_learning import EVERY, LAST_DRAWS, Learner
 from sklda._sampling.some_topics import SomeTopicsChain
 
@@ -19,7 +20,12 @@ def first_chains(corpus, priors, model, n_chains, seed):
         return [
             VariationalAscent.initialise(corpus, priors, each, model, model.alpha, model.gamma, eta) for each in seeds
         ]
-    return [chain_with_mixtures(corpus, priors, each, model, model.alpha, model.gamma) for each in seeds]
+    chains = [chain_with_mixtures(corpus, priors, each, model, model.alpha, model.gamma) for each in seeds]
+    if not model.concentrations:
+        # The HDP merges topics itself.
+        for chain in chains:
+            chain.steps.insert(0, MergeAndSplit(learns_alpha=True))
+    return chains
 
 
 def chain_with_mixtures(corpus, priors, seed, model, alpha, gamma):

@@ -360,6 +360,7 @@ class CompoundLDA(CollectionsLDA):
             results = self._results_of(chains)
             del chains  # They have arrays for sweeps.
             if self.method != "variational":
+                results.warn_of_modes()
                 results.warn_of_disagreement()
             return run.take(self._attributes_of(results, known))
 

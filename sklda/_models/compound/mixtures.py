@@ -150,6 +150,8 @@ class Mixtures(Step):
     def after(self, chain, stop):
         """Draw the mixtures and, if it is drawn, alpha."""
         model, rng = self.model, np.random.default_rng(random.child(self.seed, chain.n_sweeps))
+        for move in chain.moves:
+            self.log_pi = move.of_logs(self.log_pi)
         self.move(chain, rng)
         if model.alpha_prior is not None:
             self.alpha = draw_alpha(rng, self.alpha, self.log_pi, *model.alpha_prior)

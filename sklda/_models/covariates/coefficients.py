@@ -17,6 +17,7 @@ from sklda._kernels import _log_joint, _tokens
 from sklda._models.covariates.terms import Curvature, Terms
 from sklda._sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.merge_and_split import MergeAndSplit
 from sklda._sampling.prior_learning import Learner
 from sklda._sampling.steps import Step
 from sklda._sampling.tables import draw_document_tables
@@ -432,6 +433,8 @@ class Coefficients(Step):
 
     def after(self, chain, stop):
         """After the annealed sweeps, draw lambda in some sweeps."""
+        for move in chain.moves:
+            self.coefficients = _after_move(move, self.coefficients)
         if chain.n_sweeps > chain.n_annealed and chain.n_sweeps % self.model.sweeps_between == 0:
             self.move(chain, np.random.default_rng(random.child(self.seed, chain.n_sweeps)))
             if chain.n_sweeps > chain.n_burn_in:
@@ -506,6 +509,23 @@ def chain_with_coefficients(corpus, priors, seed, model):
         chain.steps.insert(0, Learner(MStep((None, BOUNDS))))
     chain.step(Coefficients).begin(chain)
     return chain
+
+
+def first_chains(corpus, priors, seeds, model):
+    """New chains of a fit. They make moves between modes if all topics have the same prior."""
+    chains = [chain_with_coefficients(corpus, priors, seed, model) for seed in seeds]
+    if (model.centre == model.centre[0]).all():
+        for chain in chains:
+            chain.steps.insert(0, MergeAndSplit(learns_alpha=True))
+    return chains
+
+
+def _after_move(move, coefficients):
+    """The coefficients of topics after a move: both parts of a topic have its effects."""
+    coefficients = coefficients.copy()
+    coefficients[:, 0] = move.of_logs(coefficients[:, 0])
+    coefficients[list(move.joined[1:]), 1:] = coefficients[list(move.divided), 1:]
+    return coefficients
 
 
 def continued(corpus, priors, model, states):

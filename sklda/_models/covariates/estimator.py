@@ -25,10 +25,10 @@ from sklda._models.covariates.coefficients import (
     Coefficients,
     Columns,
     CovariateModel,
-    chain_with_coefficients,
     check_memory_of_regressions,
     check_size,
     continued,
+    first_chains,
     prior_of,
 )
 from sklda._models.doc_topic_posterior import DocTopicPosterior
@@ -359,13 +359,14 @@ class CovariateLDA(ChainAttributes, BaseLDA):
                 chains = continued(corpus, priors, model, run.former.states)
             else:
                 seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
-                chains = [chain_with_coefficients(corpus, priors, seed, model) for seed in seeds]
+                chains = first_chains(corpus, priors, seeds, model)
             schedule = Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in)
             chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
             run.progress.end(chains)
 
             results = self._results_of(chains, known)
             del chains  # They have arrays for sweeps.
+            results.warn_of_modes()
             results.warn_of_disagreement()
             return run.take(self._attributes_of(results, known))
 

@@ -1,0 +1,322 @@
+"""Merge and split: moves of the burn-in to modes of z in which no topic is two, and no two topics are one.
+
+Sweeps draw one token at a time, so a chain stays in a mode in which a large topic has copies and small topics share
+one, although another mode is thousands of nats better. A move merges topics, and gives each one that is then empty a
+part of another topic. What it changes in the log joint is known in advance: for a merge in closed form, and for a split
+by a fit of two topics to the tokens of the topic. As these are different topics, the changes add up. So one round, with
+a fit to each topic, tells all moves that may be worth it, and each of them is checked by sweeps over its tokens.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklda._core import random
+from sklda._core.corpus import Corpus, count_tokens
+from sklda._core.priors import Priors, padded
+from sklda._sampling.chain import ChainState
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.initialisation import merge_gains
+from sklda._sampling.steps import Step
+
+# benchmarks/bench_topics_found.py --part constants shows what half and twice of these do.
+# Sweeps of the fit of two topics to the tokens of one, and of the fits that check a move.
+_SPLIT_SWEEPS, _CHECK_SWEEPS = 20, 15
+# Steps of the power iteration before such a fit. More lead to single odd documents.
+_POWER_STEPS = 5
+# The least gain of a move, in nats.
+_LEAST_GAIN = 10.0
+# Sweeps of the chain between two rounds.
+_EVERY = 10
+# The share of the burn-in, after the annealed sweeps, before the first round. In it, eta is learnt: at an eta that is
+# far too small, all moves seem to be losses.
+_WAIT = 1 / 3
+# The fewest sweeps of the burn-in from the first round on. A round takes as long as about 20 sweeps.
+_LEAST_SWEEPS = 30
+# The fewest tokens of a topic that may be two.
+_LEAST_TOKENS = 30
+# The most topics that take part, those with the most tokens. The gains of all pairs of 2,000 are 32 MB.
+_MOST_TOPICS = 2000
+
+
+@dataclass(frozen=True)
+class Move:
+    """Several topics become one, and each of those that are then empty takes a part of another topic.
+
+    Attributes
+    ----------
+    joined : tuple of int
+        The first one has the tokens of all.
+    divided : tuple of int
+        One for each of the others in `joined`, in their order.
+    """
+
+    joined: tuple[int, ...]
+    divided: tuple[int, ...]
+
+    @property
+    def topics(self):
+        return *self.joined, *self.divided
+
+    def of_logs(self, logs):
+        """Logarithms of positive numbers of all topics, (..., n_components), after the move, which keeps their sum."""
+        logs = logs.copy()
+        logs[..., self.joined[0]] = np.logaddexp.reduce(logs[..., list(self.joined)], axis=-1)
+        for emptied, divided in zip(self.joined[1:], self.divided, strict=True):
+            logs[..., divided] -= np.log(2)
+            logs[..., emptied] = logs[..., divided]
+        return logs
+
+    def of_topics(self, topics, splits):
+        """Topics of tokens, all of them in topics of the move, after it; `splits` as of `_splits`."""
+        after = np.where(np.isin(topics, self.joined), np.int32(self.joined[0]), topics)
+        for emptied, divided in zip(self.joined[1:], self.divided, strict=True):
+            after[topics == divided] = np.where(splits[divided].second, emptied, divided)
+        return after
+
+
+class MergeAndSplit(Step):
+    """Makes rounds of moves after the annealed sweeps, until there is none that raises the log joint.
+
+    All rounds are in the burn-in, so that the draws after it are those of the sampler. Topics take part that have the
+    same prior. An alpha that is learnt or drawn may differ: moves are compared at its mean.
+
+    Parameters
+    ----------
+    learns_alpha : bool
+
+    Attributes
+    ----------
+    next_round : int or None
+        The sweep after which the next round may follow. None: the last one made no move, or the burn-in is too short.
+    n_moves : int
+        Moves of the last round.
+    """
+
+    def __init__(self, learns_alpha):
+        self.learns_alpha = learns_alpha
+        self.next_round = 0
+        self.n_moves = 0
+
+    def begin(self, chain):
+        if self.next_round is None:
+            return
+        first = chain.n_annealed + int(_WAIT * (chain.n_burn_in - chain.n_annealed))
+        is_long = chain.n_burn_in - first >= _LEAST_SWEEPS
+        self.next_round = max(self.next_round, first, chain.n_sweeps + 1) if is_long else None
+
+    def before(self, chain):
+        chain.moves = ()
+
+    def after(self, chain, stop):
+        if self.next_round is None or not self.next_round <= chain.n_sweeps < chain.n_burn_in:
+            return
+        seed = np.random.SeedSequence([*chain.stream.tolist(), chain.n_sweeps])
+        own = exchangeable_topics(chain.priors, self.learns_alpha)
+        topics, moves = round_of_moves(chain.corpus, chain.priors, chain.topics, own, seed, stop)
+        if moves:
+            chain.move(topics, moves)
+        self.n_moves = len(moves)
+        self.next_round = chain.n_sweeps + _EVERY if moves else None
+
+    def settled(self):
+        return self.next_round is None
+
+
+def exchangeable_topics(priors: Priors, learns_alpha: bool) -> np.ndarray:
+    """The largest group of topics with equal priors; an alpha that is learnt need not be equal."""
+    K = priors.n_components
+    parts = [priors.topic.T[:K]] if len(priors.topic) else []
+    if not learns_alpha:
+        parts.append(priors.doc.T)
+    if not parts:
+        return np.arange(K)
+    groups: dict[tuple, list] = {}
+    for k in range(K):
+        groups.setdefault(tuple(part[k].tobytes() for part in parts), []).append(k)
+    return np.array(max(groups.values(), key=len))
+
+
+def round_of_moves(corpus, priors, topics, own, seed, stop):
+    """Make all moves between topics `own` that raise the log joint.
+
+    Returns
+    -------
+    topics : ndarray of shape (n_tokens,), int32
+        The topics of all tokens after the moves; the same array if there are none.
+    moves : list of Move
+    """
+    if len(own) < 3:
+        return topics, []
+    if len(own) > _MOST_TOPICS:
+        n_tokens = count_tokens(topics, priors.n_components)[own]
+        own = np.sort(own[np.argsort(-n_tokens, kind="stable")[:_MOST_TOPICS]])
+    alpha = float(priors.doc[:, own].mean())
+    eta = priors.word if len(priors.word) else priors.topic[:, own[0]].astype(np.float64)
+    # All other topics are one more.
+    labels = _places(topics, own)
+    labels[labels < 0] = len(own)
+    merges = _Merges(corpus, labels, _equal_priors(alpha, eta, len(own) + 1), stop)
+    # A topic that is one loses by a split. Without this bound, a large gain of a merge would split such topics.
+    least = max(_LEAST_GAIN - merges.gains.max(), 0)
+    splits = _splits(corpus, topics, own, _equal_priors(alpha, eta, 2), least, seed, stop)
+    moves: list[Move] = []
+    for move in _candidates(own, merges, splits):
+        inside = np.flatnonzero(np.isin(topics, move.topics))
+        # Both are swept at the same priors: the topics before are a draw at others.
+        part, equal = _part(corpus, inside), _equal_priors(alpha, eta, len(move.topics))
+        before = topics[inside]
+        without, chain = (
+            _swept(part, equal, _places(each, move.topics), random.child(seed, 2, move.joined[0], i), stop)
+            for i, each in enumerate((before, move.of_topics(before, splits)))
+        )
+        if chain.log_joint() - without.log_joint() >= _LEAST_GAIN:
+            topics = topics.copy() if not moves else topics
+            topics[inside] = np.array(move.topics, np.int32)[chain.topics]
+            moves.append(move)
+    return topics, moves
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """A topic as two.
+
+    Attributes
+    ----------
+    gain : float
+        The change of the log joint, in nats.
+    second : ndarray of bool
+        The tokens of the topic, in their order, that the second one takes.
+    """
+
+    gain: float
+    second: np.ndarray
+
+
+def _equal_priors(alpha, eta, n_components):
+    """Priors of topics that are alike; `eta` (n_features,)."""
+    totals = np.full(n_components, eta.sum())
+    return Priors(np.full((1, n_components), alpha), eta, np.empty((0, padded(n_components)), np.float32), totals)
+
+
+class _Merges:
+    """What the log joint changes if two topics are merged, and after merges.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    topics : ndarray of shape (n_tokens,), int32
+        The last topic is never merged. They are changed.
+    priors : Priors
+    stop : callable
+
+    Attributes
+    ----------
+    gains : ndarray of shape (n_components - 1, n_components - 1)
+        In nats, above the diagonal; minus infinity elsewhere, and for topics that are empty since they were merged.
+    members : list of list of int
+        The topics that each one now has.
+    """
+
+    def __init__(self, corpus, topics, priors, stop):
+        self.corpus, self.topics, self.priors, self.stop = corpus, topics, priors, stop
+        self.members = [[k] for k in range(priors.n_components - 1)]
+        self._set_gains()
+
+    def _set_gains(self):
+        self.gains = merge_gains(self.corpus, self.topics, self.priors, self.stop)[:-1, :-1]
+        self.gains[np.tril_indices(len(self.gains))] = -np.inf
+        gone = [k for k, members in enumerate(self.members) if not members]
+        self.gains[gone] = self.gains[:, gone] = -np.inf
+
+    def merge(self, i, j):
+        """Merge topic j into topic i."""
+        self.topics[self.topics == j] = i
+        self.members[i] += self.members[j]
+        self.members[j] = []
+        self._set_gains()
+
+
+def _splits(corpus, topics, own, priors, least, seed, stop):
+    """The splits of topics that gain at least so many nats, a dict by topic."""
+    found = {}
+    for k in own.tolist():
+        inside = np.flatnonzero(topics == k)
+        if len(inside) < _LEAST_TOKENS:
+            continue
+        part = _part(corpus, inside)
+        halves = _halves(part, np.random.default_rng(random.child(seed, 0, k)))
+        chain = _swept(part, priors, halves, random.child(seed, 1, k), stop, _SPLIT_SWEEPS)
+        gain = -merge_gains(part, chain.topics, priors, stop)[0, 1]
+        if chain.topic_totals.min() > 0 and gain >= least:
+            found[k] = _Split(gain, chain.topics == 1)
+    return found
+
+
+def _halves(corpus, rng):
+    """The topics, 0 or 1, of the tokens of documents in two halves with different words.
+
+    The halves are the signs of a vector over documents. It is near those singular vectors of the counts, less what the
+    shares of words let expect, whose values are largest. After a random start, a fit would take thirty sweeps to
+    separate documents of ten tokens.
+    """
+    shape = corpus.n_documents, corpus.n_features
+    counts = sp.csr_array((np.ones(corpus.n_tokens, np.float32), corpus.words, corpus.offsets), shape=shape)
+    lengths, frequencies = corpus.lengths.astype(np.float32), corpus.word_frequencies.astype(np.float32)
+    share = frequencies / np.float32(corpus.n_tokens)
+    of_document, of_word = 1 / np.sqrt(lengths), 1 / np.maximum(frequencies, 1)
+    vector = rng.standard_normal(corpus.n_documents, np.float32)
+    for _ in range(_POWER_STEPS):
+        vector *= of_document
+        words = (counts.T @ vector - share * (lengths @ vector)) * of_word
+        vector = (counts @ words - lengths * (share @ words)) * of_document
+        vector /= max(np.abs(vector).max(), np.finfo(np.float32).tiny)
+    return np.repeat((vector > 0).astype(np.int32), corpus.lengths)
+
+
+def _candidates(own, merges, splits):
+    """Moves without common topics that would gain enough.
+
+    The best splits come first, each with the merge that then gains most. A merge may be of topics that were merged
+    before: many copies of a topic become one move.
+    """
+    place = {int(k): i for i, k in enumerate(own)}
+    # The splits of each topic that has merged others, and topics that are split.
+    divided: dict[int, list] = {}
+    split: list[int] = []
+    for k in sorted(splits, key=lambda k: -splits[k].gain):
+        if merges.members[place[k]] != [place[k]]:
+            continue
+        gains = merges.gains.copy()
+        for each in (*split, place[k]):
+            gains[each] = gains[:, each] = -np.inf
+        i, j = divmod(int(gains.argmax()), len(gains))
+        if splits[k].gain + gains[i, j] >= _LEAST_GAIN:
+            merges.merge(i, j)
+            split.append(place[k])
+            divided[i] = [*divided.pop(i, []), *divided.pop(j, []), k]
+    for i, of_splits in divided.items():
+        yield Move(tuple(int(own[member]) for member in merges.members[i]), tuple(of_splits))
+
+
+def _part(corpus, inside):
+    """Some tokens, ascending, as a corpus of the documents that have them."""
+    documents = np.searchsorted(corpus.offsets, inside, side="right")
+    starts = np.flatnonzero(np.diff(documents, prepend=-1))
+    return Corpus(corpus.words[inside], np.append(starts, len(inside)), corpus.n_features)
+
+
+def _places(topics, own):
+    """The places of topics among `own`, int32; -1 for others."""
+    place = np.full(max(int(topics.max(initial=0)), *own) + 1, -1, np.int32)
+    place[list(own)] = np.arange(len(own))
+    return place[topics]
+
+
+def _swept(corpus, priors, topics, seed, stop, n_sweeps=_CHECK_SWEEPS):
+    """A chain after sweeps from given topics."""
+    chain = GibbsChain(corpus, priors, ChainState(topics, random.stream(seed)))
+    for _ in range(n_sweeps):
+        chain.sweep(stop)
+    return chain
