@@ -16,6 +16,7 @@ from sklda import GibbsLDA, TopicCountLDA
 from sklda._checkpoints import saver
 from sklda.callbacks import Checkpoint
 from sklda.datasets import load_docstrings, make_lda_corpus
+from sklda.papers.topic_count import PMMHTopicCountLDA
 
 
 class Pace(saver.Pace):
@@ -60,9 +61,11 @@ def main():
         lda = GibbsLDA(100, max_iter=options.sweeps, random_state=0)
         measure(f"GibbsLDA, {options.tokens:.1e} tokens", lda, X, every)
     X = load_docstrings().data[:200]
-    for method, most in (("scan", 6000), ("pmmh", 100)):
-        lda = TopicCountLDA(2, 12, method=method, evidence_params={"n_temperatures": 30}, max_iter=most, random_state=0)
-        measure(f"TopicCountLDA {method}, {X.sum()} tokens", lda, X, 60)
+    for lda in (
+        TopicCountLDA(2, 12, max_iter=6000, random_state=0),
+        PMMHTopicCountLDA(2, 12, evidence="guided_ais", n_proposals=100, n_temperatures=30, random_state=0),
+    ):
+        measure(f"{type(lda).__name__}, {X.sum()} tokens", lda, X, 60)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 from sklda._likelihood.held_out.averages import log_mean_exp
 from sklda.datasets import load_docstrings
 from sklda.metrics import held_out_log_likelihood
+from sklda.papers import held_out
 
 PARTS = ("errors", "rate")
 MALLET_RATE = 7e6  # token-updates per second of its left-to-right, from its documentation
@@ -32,8 +33,15 @@ METHODS = {
     "ais, quadratic": lambda b, n: {"method": "ais", "n_temperatures": b, "schedule": "quadratic"},
     "left_to_right": lambda b, n: {"method": "left_to_right", "n_runs": max(1, round(2 * b / (n + 1)))},
     "particle_filter": lambda b, n: {"method": "particle_filter", "n_particles": b},
-    "chib": lambda b, n: {"method": "chib", "n_temperatures": b},
+    "chib": lambda b, n: {"method": "chib", "n_states": b},
 }
+
+
+def log_likelihood(model, X, method, **options):
+    """The log-likelihood of every document by a method of `METHODS`."""
+    if method == "guided_ais":
+        return held_out_log_likelihood(model, X, **options)
+    return getattr(held_out, method)(model, X, **options)[0]
 
 
 def updates(options, n):
@@ -43,7 +51,9 @@ def updates(options, n):
     if options["method"] == "particle_filter":
         return None
     # The guided path draws its first state in addition; chib has a burn-in of 20 sweeps.
-    return n * (options["n_temperatures"] + {"guided_ais": 1, "ais": 0, "chib": 20}[options["method"]])
+    if options["method"] == "chib":
+        return n * (options["n_states"] + 20)
+    return n * (options["n_temperatures"] + (options["method"] == "guided_ais"))
 
 
 # --- documents --------------------------------------------------------------------------------------------------------
@@ -80,7 +90,7 @@ def estimates(X, model, options, repeats, seed):
     runs, seconds = [], []
     for r in range(seed, seed + repeats):
         with stopwatch() as taken:
-            runs.append(held_out_log_likelihood(model, X, **options, random_state=r))
+            runs.append(log_likelihood(model, X, **options, random_state=r))
         seconds.append(taken["cpu"])
     return np.array(runs), float(np.median(seconds)) / X.shape[0]
 
@@ -148,7 +158,7 @@ def rates(X, model, options):
         for name, own in figures.items():
             given = METHODS[name](100, lengths.mean())
             with stopwatch() as taken:
-                held_out_log_likelihood(model, X, **given, random_state=options.seed + r)
+                log_likelihood(model, X, **given, random_state=options.seed + r)
             own.append(sum(updates(given, int(n)) for n in lengths) / taken["cpu"])
     return figures
 

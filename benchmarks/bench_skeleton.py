@@ -42,7 +42,7 @@ from sklda._models.empirical_bayes import (
     skeleton,
 )
 from sklda._models.empirical_bayes import (
-    methods as empirical_bayes,
+    estimate as empirical_bayes,
 )
 from sklda.datasets import make_lda_corpus
 
@@ -65,7 +65,7 @@ CONSTANTS = [
     (modes, "_ERRORS"),
     (settings, "FINE_ENOUGH"),
     (settings, "_WITHOUT_SEARCH"),
-    (settings, "_TUNING_WITHOUT_SEARCH"),
+    (settings, "_LAST_WITHOUT_SEARCH"),
     (marginal_likelihood, "FEWEST_EFFECTIVE"),
     (batch_means, "_BELOW_TRUE"),
 ]

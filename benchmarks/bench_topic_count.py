@@ -37,6 +37,8 @@ from sklda._models.topic_count.count_prior import CountPrior
 from sklda._models.topic_count.runs import PriorRule, run_chain
 from sklda._sampling.chain import ChainState
 from sklda.datasets import load_docstrings, make_lda_corpus
+from sklda.papers.held_out import leave_one_out_score
+from sklda.papers.topic_count import PMMHTopicCountLDA
 
 MODULES = combining, count_prior, curve, runs, scan
 CONSTANTS = [
@@ -54,17 +56,18 @@ CONSTANTS = [
     (combining, "_MIDDLE_ERROR"),
     (combining, "_FREEDOM_OF_NEIGHBOURS"),
     (combining, "MUCH_WORSE"),
-    (runs, "_ROOT_SWEEPS"),
-    (runs, "_LEAST_TOKENS"),
+    (runs, "_MOST_SWEEPS"),
+    (runs, "_AT_TOKENS"),
+    (runs, "_LEAST_SWEEPS"),
     (count_prior, "LARGEST"),
 ]
 
 
-def fitted(name, X, *arguments, **options):
-    """A fitted TopicCountLDA; its warnings are printed."""
+def fitted(name, X, *arguments, kind=TopicCountLDA, **options):
+    """A fitted estimator; its warnings are printed."""
     with warnings.catch_warnings(record=True) as said, stopwatch() as taken:
         warnings.simplefilter("always")
-        lda = TopicCountLDA(*arguments, **options).fit(X)
+        lda = kind(*arguments, **options).fit(X)
     low, high = lda.topic_count_interval_
     seconds = f"{taken['cpu']:.1f} CPU s"
     say(f"{name}: mode {lda.n_components_}, interval {low} to {high}; {lda.n_iter_:,} sweeps, {seconds}")
@@ -78,7 +81,7 @@ def fitted(name, X, *arguments, **options):
 def long_runs(X, given, counts, n_sweeps, options, *, method="guided_ais"):
     """`EvidenceTable` by long runs of new chains."""
     corpus, rule = Corpus.from_counts(X), PriorRule(**given, n_features=X.shape[1])
-    settings, by_count = EvidenceSettings(method, n_sweeps, 1, n_sweeps), {}
+    settings, by_count = EvidenceSettings(method, n_sweeps, 1), {}
     for T in counts:
         by_count[T] = CountEvidence()
         for c in range(options.chains):
@@ -122,11 +125,7 @@ def diffuse(options):
     common = given | {"n_jobs": options.jobs}
     seeds = range(options.seed, options.seed + options.seeds)
     fits = [fitted(f"scan, seed {seed}", X, 2, 12, random_state=seed, **common)[0] for seed in seeds]
-    others = {
-        "paper, scan": {"evidence": "cgs_transition"},
-        "paper, pmmh": {"evidence": "cgs_transition", "method": "pmmh", "evidence_params": {"n_runs": 1}},
-    }
-    found = {name: fitted(name, X, 2, 12, random_state=0, **common, **each)[0] for name, each in others.items()}
+    paper, _ = fitted("PMMH", X, 2, 12, n_runs=1, random_state=0, **common, kind=PMMHTopicCountLDA)
     long = long_runs(X, given, counts, 20_000, options, method="ais")
     truth = softmax(long.value)
     own = softmax(long.value + long.std * np.random.default_rng(0).standard_normal((4000, len(counts))), axis=1).std(
@@ -138,9 +137,9 @@ def diffuse(options):
     )
     inside, likely = np.abs(posterior - truth) < 2 * np.hypot(stated, own), truth > 0.01
     columns = [truth, own, posterior.mean(axis=0), stated.mean(axis=0), inside.mean(axis=0)]
-    columns += [lda.topic_count_posterior_ for lda in found.values()]
+    columns.append(paper.topic_count_posterior_)
     rows = [[str(T), *(f"{column[i]:.3f}" for column in columns)] for i, T in enumerate(counts)]
-    header = ["T", "long runs", "error", "mean of scans", "mean error", "within two errors", *found]
+    header = ["T", "long runs", "error", "mean of scans", "mean error", "within two errors", "PMMH"]
     table(f"{len(fits)} scans; for likely T {inside[:, likely].mean():.3f} within two errors", header, rows)
     return rows
 
@@ -177,7 +176,7 @@ def held_out(options):
         evidence, std = metrics.log_evidence(X, T, **given, n_jobs=options.jobs)
         lda = GibbsLDA(T, **given, init="prune", max_iter=200)
         score = lda.fit(X[train]).score_samples(X[test]).sum()
-        left_out = metrics.leave_one_out_score(lda.fit(X), X, documents=test, n_draws=50, random_state=options.seed)
+        left_out = leave_one_out_score(lda.fit(X), X, documents=test, n_draws=50, random_state=options.seed)
         rows.append([str(T), *map(nats, (evidence, std, score, left_out.score, left_out.std))])
     title = f"{len(test)} documents: sum of held-out log-likelihoods, and leave-one-out score"
     table(title, ["T", "log evidence", "error", "held out", "leave one out", "error"], rows)

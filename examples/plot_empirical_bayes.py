@@ -3,8 +3,7 @@ Priors by maximum marginal likelihood, with error bars
 ======================================================
 
 The two priors of the model are usually guessed. This example estimates them
-from a corpus, with errors. Then it compares them with usual values, and
-shows a posterior expectation as a function of the priors.
+from a corpus, with errors. Then it compares them with usual values.
 """
 
 # %%
@@ -15,33 +14,14 @@ import matplotlib.pyplot as plt
 
 from sklda import EmpiricalBayesLDA, GibbsLDA
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import (
-    MarginalLikelihoodDisplay,
-    PosteriorExpectationDisplay,
-)
-from sklda.metrics import leave_one_out_score
+from sklda.inspection import MarginalLikelihoodDisplay
+from sklda.papers.held_out import leave_one_out_score
 
 TRUTH = {"doc_topic_prior": 0.08, "topic_word_prior": 1.0}
 X = make_lda_corpus(100, 40, 4, doc_length=80, **TRUTH, random_state=0).data
 
 
-# %%
-# A functional is a function of the topic proportions and of the topics.
-# This one is the proportion of the largest topic of a document, averaged
-# over documents.
-
-
-def largest(doc_topic, topic_word):
-    return doc_topic.max(axis=1).mean()
-
-
-lda = EmpiricalBayesLDA(
-    4,
-    method="serial_tempering",
-    max_iter=1000,
-    functionals={"largest proportion": largest},
-    random_state=0,
-).fit(X)
+lda = EmpiricalBayesLDA(4, random_state=0).fit(X)
 
 estimates = lda.doc_topic_prior_, lda.topic_word_prior_
 for kind in ("statistical", "monte_carlo"):
@@ -74,9 +54,9 @@ plt.show()
 # Comparison with usual priors
 # ----------------------------
 #
-# :func:`~sklda.metrics.leave_one_out_score` is the mean log-likelihood of a
-# document given all others, in nats. A difference of one is a factor of 2.7
-# for every document.
+# :func:`~sklda.papers.held_out.leave_one_out_score` is the mean
+# log-likelihood of a document given all others, in nats. A difference of
+# one is a factor of 2.7 for every document.
 
 settings = {
     "estimated": estimates,
@@ -94,18 +74,3 @@ for name, (alpha, eta) in settings.items():
     ).fit(X)
     score = leave_one_out_score(gibbs, X, n_draws=15, random_state=0)
     print(f"{name:>10}: {score.score:.2f} ± {score.std:.2f}")
-
-# %%
-# A posterior expectation for all priors
-# --------------------------------------
-#
-# The same fit gives the posterior expectation of the functional for all
-# priors. The plot has it as a function of :math:`\alpha`, for two values of
-# :math:`\eta`. The confidence bands hold for all priors simultaneously. A
-# larger :math:`\alpha` mixes more topics in a document, so the largest of
-# them has a smaller proportion.
-
-PosteriorExpectationDisplay.from_estimator(
-    lda, "largest proportion", fixed=[0.8, 1.5]
-)
-plt.show()

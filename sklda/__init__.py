@@ -4,6 +4,11 @@ Each model has a folder, with its estimator, its algorithm and its results. The 
 that several of them share. A module imports only from its own folder and from folders further down; models do not
 import each other (`tests/test_floors.py`)::
 
+    papers                    the papers' own ways, to repeat their tables; nothing imports them
+    papers/compound           Langevin steps and variational EM for collections that share topics
+    papers/empirical_bayes    serial tempering, full Bayes and EM for priors
+    papers/held_out           the likelihood of new documents: ratio-AIS, and what it is compared with
+    papers/topic_count        pseudo-marginal Metropolis-Hastings over the number of topics
     inspection                what people look at: tables, plots, the page of the explorer
     _models/merging           one model of two or more topics that are the same, of any kind of model
     _models/variational       CollapsedVariationalLDA: CVB0, for corpora and for streams

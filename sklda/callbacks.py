@@ -97,7 +97,7 @@ class Checkpoint:
 
 def check_samples(estimator):
     """Raise a TypeError if the fit of an estimator has no chains to save."""
-    if not getattr(estimator, "_samples", False) or getattr(estimator, "method", None) == "variational":
+    if not getattr(estimator, "_samples", False):
         raise TypeError(
             f"Checkpoint saves chains of Gibbs sampling, and this {type(estimator).__name__} has none: take the "
             "callback away with set_callbacks(), or give it to an estimator that samples, such as GibbsLDA."

@@ -7,27 +7,19 @@ import numpy as np
 from sklda import CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda._checkpoints import files, saver
 from sklda.callbacks import Checkpoint
+from sklda.papers.topic_count import PMMHTopicCountLDA
 
 
 def gibbs(**parameters):
     return lambda: GibbsLDA(**{"n_components": 3, "max_iter": 40, "n_draws": 3, "random_state": 0, **parameters})
 
 
-def empirical_bayes(**parameters):
-    parameters = {
-        "n_chains": 2,
-        "max_iter": 60,
-        "n_tuning": 8,
-        "n_draws": 2,
-        "tempering": {"grid_shape": (3, 3)},
-        **parameters,
-    }
-    return lambda: EmpiricalBayesLDA(3, random_state=0, **parameters)
+def empirical_bayes(kind=EmpiricalBayesLDA, **parameters):
+    return lambda: kind(3, n_chains=2, max_iter=60, n_draws=2, random_state=0, **parameters)
 
 
-def compound(**parameters):
-    parameters = {"n_components": 3, "max_iter": 30, "n_draws": 3, "n_chains": 2, **parameters}
-    return lambda: CompoundLDA(random_state=0, **parameters)
+def compound(kind=CompoundLDA):
+    return lambda: kind(3, max_iter=30, n_draws=3, n_chains=2, random_state=0)
 
 
 def covariate(**parameters):
@@ -38,9 +30,15 @@ def labeled(**parameters):
     return lambda: LabeledLDA(max_iter=20, n_draws=2, n_chains=2, random_state=0, **parameters)
 
 
+def pmmh():
+    return lambda: PMMHTopicCountLDA(
+        2, 5, evidence="guided_ais", n_proposals=20, n_temperatures=8, doc_topic_prior=0.1, random_state=0
+    )
+
+
 def topic_count(**parameters):
-    parameters = {"evidence_params": {"n_temperatures": 8}, "max_iter": 400, **parameters}
-    return lambda: TopicCountLDA(2, 5, random_state=0, **parameters)
+    parameters = {"max_iter": 3000, **parameters}
+    return lambda: TopicCountLDA(**{"min_components": 2, "max_components": 5, "random_state": 0, **parameters})
 
 
 # Fits whose process is killed; they take tenths of a second.
@@ -49,7 +47,7 @@ KILLED = {
     "partitioned": gibbs(max_iter=150, sampler="partitioned", n_jobs=2),
     "covariates": covariate(),
     "empirical Bayes": empirical_bayes(),
-    "number of topics": topic_count(max_iter=1500),
+    "number of topics": topic_count(max_iter=3000),
 }
 
 

@@ -1,6 +1,6 @@
 """Print hashes of the results of every estimator, sampler, initialisation and method, at fixed seeds.
 
-Usage: python tests/fingerprints.py [gibbs] [compound] [labels] [empirical_bayes] [topic_count] [metrics]
+Usage: python tests/fingerprints.py [gibbs] [compound] [labels] [empirical_bayes] [topic_count] [metrics] ...
 
 It prints one line for each fit or computation: its name, a hash of all results, and a hash of each result. Compare the
 output of two versions of the package with ``diff``: equal lines mean results that are equal bit for bit. Hashes depend
@@ -26,14 +26,16 @@ from sklda import (
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.metrics import (
     compare_topic_models,
-    held_out_curve,
     held_out_log_likelihood,
-    leave_one_out_score,
     log_evidence,
     predictive_perplexity,
     topic_coherence,
     word_association,
 )
+from sklda.papers import held_out
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
+from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
+from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence_by_sweeps
 
 SIMULATED = make_lda_corpus(40, 60, 3, doc_length=(0, 40), topic_word_prior=0.2, random_state=0).data
 NEW = make_lda_corpus(12, 60, 3, doc_length=(0, 20), topic_word_prior=0.2, random_state=1).data
@@ -112,17 +114,19 @@ def applied(lda, **options):
 
 
 def compound():
-    """CompoundLDA by each method, with fixed and with learnt priors."""
+    """CompoundLDA, and those of its paper, with fixed and with learnt priors."""
     X, labels, new = COLLECTIONS.data, COLLECTIONS.collections, COLLECTIONS.data[::4]
-    for method in ("augmented", "langevin", "variational"):
+    for kind in (CompoundLDA, LangevinCompoundLDA, VariationalCompoundLDA):
         for learn in (False, "asymmetric"):
             start = {} if learn else {"doc_concentration": 1.0}
-            options = {"method": method, "learn_priors": learn, "max_iter": 20, "n_chains": 2, "burn_in": 4, **start}
-            lda = CompoundLDA(3, draw_every=4, **options, **SEED)
+            options = {"learn_priors": learn, "max_iter": 20, "n_chains": 2, **start}
+            if kind is not VariationalCompoundLDA:
+                options |= {"burn_in": 4, "draw_every": 4}
+            lda = kind(3, **options, **SEED)
             lda.fit(X, collections=labels)
             known = {"collections": labels[::4].tolist()}
             found = {"transform": lda.transform(new, **known), "score_samples": lda.score_samples(new, **known)}
-            yield f"CompoundLDA, {method}, learn_priors={learn}", attributes(lda) | found
+            yield f"{kind.__name__}, learn_priors={learn}", attributes(lda) | found
 
 
 def covariates():
@@ -158,25 +162,27 @@ def collapsed_variational():
 
 
 def empirical_bayes():
-    """EmpiricalBayesLDA by each method."""
-    grid = {"n_tuning": 20, "max_iter": 80, "tempering": {"grid_shape": (5, 4)}, "n_chains": 2, "error_ratio": 0.0}
-    for method in ("skeleton", "serial_tempering", "full_bayes"):
-        lda = EmpiricalBayesLDA(3, method=method, functionals={"largest": largest_share}, **grid, **SEED).fit(SIMULATED)
-        alpha, eta = np.array([0.1, 0.3, 1.0]), np.array([0.1, 0.2, 0.5])
-        region = lda.confidence_region()
+    """EmpiricalBayesLDA, and those of its paper."""
+    common = {"max_iter": 80, "n_chains": 2, **SEED}
+    grid = {"n_tuning": 20, "tempering": {"grid_shape": (5, 4)}, "functionals": {"largest": largest_share}, **common}
+    alpha, eta = np.array([0.1, 0.3, 1.0]), np.array([0.1, 0.2, 0.5])
+    for lda in (
+        EmpiricalBayesLDA(3, error_ratio=0.0, **common),
+        EmpiricalBayesLDA(3, **SEED),
+        SerialTemperingLDA(3, **grid),
+        FullBayesLDA(3, **grid),
+    ):
+        region = lda.fit(SIMULATED).confidence_region()
         found = {
             "log_marginal_likelihood": lda.log_marginal_likelihood(alpha, eta, return_std=True),
             "confidence_region": (region.center, region.covariance),
-            "posterior_expectation": lda.posterior_expectation("largest", alpha, eta),
         }
-        yield f"EmpiricalBayesLDA, {method}", attributes(lda) | found | applied(lda)
-    for method in ("gibbs_em", "variational_em"):
-        lda = EmpiricalBayesLDA(3, method=method, n_tuning=6, max_iter=6, n_chains=2, **SEED).fit(SIMULATED)
-        yield f"EmpiricalBayesLDA, {method}", attributes(lda)
-    lda = EmpiricalBayesLDA(
-        3, method="gibbs_em", doc_topic_prior=[0.3] * 3, n_tuning=6, max_iter=6, n_chains=2, **SEED
-    ).fit(SIMULATED)
-    yield "EmpiricalBayesLDA, gibbs_em, alpha by topic", attributes(lda)
+        if hasattr(lda, "posterior_expectation"):
+            found["posterior_expectation"] = lda.posterior_expectation("largest", alpha, eta)
+        yield f"{type(lda).__name__}, max_iter={lda.max_iter}", attributes(lda) | found | applied(lda)
+    for kind, alpha in ((GibbsEMLDA, None), (VariationalEMLDA, None), (GibbsEMLDA, [0.3] * 3)):
+        lda = kind(3, doc_topic_prior=alpha, n_tuning=6, max_iter=6, n_chains=2, **SEED).fit(SIMULATED)
+        yield f"{kind.__name__}, doc_topic_prior={alpha}", attributes(lda)
 
 
 def largest_share(doc_topic, topic_word):
@@ -184,8 +190,8 @@ def largest_share(doc_topic, topic_word):
 
 
 def topic_count():
-    """TopicCountLDA by each method, with fixed and with unknown priors."""
-    common = {"max_components": 3, "evidence_params": {"n_temperatures": 10}, "n_chains": 2, **SEED}
+    """TopicCountLDA with fixed and with unknown priors, and the sampler of the paper."""
+    common = {"max_components": 3, "n_chains": 2, **SEED}
     paper = {"doc_topic_prior": "1/T", "topic_word_prior": "1/T"}
     for name, priors in (("fixed", paper), ("unknown", {})):
         lda = TopicCountLDA(1, **priors, **common).fit(SMALL)
@@ -193,35 +199,27 @@ def topic_count():
         kinds = "n_components", "topic_assignments", "doc_topic", "topic_word"
         found = {kind: samples[kind] for kind in kinds}
         yield f"TopicCountLDA, scan, {name} priors", attributes(lda) | found
-    lda = TopicCountLDA(1, method="pmmh", max_iter=20, **paper, **common).fit(SMALL)
-    yield "TopicCountLDA, pmmh", attributes(lda)
+    lda = PMMHTopicCountLDA(1, 3, evidence="guided_ais", n_proposals=20, n_temperatures=10, **SEED).fit(SMALL)
+    yield "PMMHTopicCountLDA", attributes(lda)
 
 
 def metrics():
     """The functions of sklda.metrics, and point_estimates."""
     lda = GibbsLDA(3, max_iter=20, topic_word_prior=0.1, **SEED).fit(SIMULATED)
     other = GibbsLDA(3, max_iter=20, topic_word_prior=0.2, random_state=1).fit(SIMULATED)
-    for method in ("guided_ais", "left_to_right", "particle_filter", "chib", "document_completion"):
+    for method in ("guided_ais", "ais", "document_completion"):
         found = held_out_log_likelihood(lda, NEW, method=method, n_temperatures=12, n_runs=2, return_std=True, **SEED)
         yield f"held_out_log_likelihood, {method}", {"estimate": found}
-    for schedule in ("linear", "quadratic"):
-        options = {"method": "ais", "schedule": schedule, "n_temperatures": 12, "n_runs": 2}
-        yield (
-            f"held_out_log_likelihood, ais, {schedule}",
-            {"estimate": held_out_log_likelihood(lda, NEW, **options, **SEED)},
-        )
     yield "held_out_log_likelihood, exact", {"value": held_out_log_likelihood(lda, NEW, method="exact", **SEED)}
-    for path in ("convex", "geometric", "difference"):
-        found = compare_topic_models(lda, other, NEW, path=path, n_temperatures=10, **SEED)
-        yield f"compare_topic_models, {path}", {name: found[name] for name in ("log_ratio", "std")}
-    found = held_out_curve([(lda.topic_word_, 0.1), (other.topic_word_, 0.1)], NEW, n_temperatures=5, **SEED)
-    yield "held_out_curve", {name: found[name] for name in ("score", "log_likelihood", "std")}
+    found = compare_topic_models(lda, other, NEW, n_temperatures=10, **SEED)
+    yield "compare_topic_models", {name: found[name] for name in ("log_ratio", "std")}
     yield "predictive_perplexity", {"value": predictive_perplexity(lda, NEW, NEW[::-1], n_sweeps=20, **SEED)}
-    found = leave_one_out_score(lda, SIMULATED, documents=[0, 1, 2, 3], n_draws=10, n_temperatures=5, **SEED)
-    yield "leave_one_out_score", {name: found[name] for name in ("score", "log_likelihood", "std")}
-    for method in ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi"):
-        found = log_evidence(SMALL, 2, method=method, n_temperatures=20, n_chains=2, n_inner=5, **SEED)
+    for method in ("guided_ais", "ais"):
+        found = log_evidence(SMALL, 2, method=method, n_temperatures=20, n_chains=2, **SEED)
         yield f"log_evidence, {method}", {"estimate": found}
+    for method in ("cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi"):
+        found = log_evidence_by_sweeps(SMALL, 2, method=method, n_chains=2, n_inner=5, **SEED)
+        yield f"log_evidence_by_sweeps, {method}", {"estimate": found}
     yield "topic_coherence", {"value": topic_coherence(lda, SIMULATED)}
     yield "word_association", {"value": word_association(lda, cue=[0, 1])}
     for method in ("cgs_p", "cgs"):
@@ -229,7 +227,39 @@ def metrics():
         yield f"point_estimates, {method}", dict(found)
 
 
-PARTS = (gibbs, collapsed_variational, compound, covariates, labels, empirical_bayes, topic_count, metrics)
+def papers_held_out():
+    """The functions of sklda.papers.held_out."""
+    lda = GibbsLDA(3, max_iter=20, topic_word_prior=0.1, **SEED).fit(SIMULATED)
+    other = GibbsLDA(3, max_iter=20, topic_word_prior=0.2, random_state=1).fit(SIMULATED)
+    for name, estimate, options in (
+        ("ais, linear", held_out.ais, {"n_temperatures": 12}),
+        ("ais, quadratic", held_out.ais, {"n_temperatures": 12, "schedule": "quadratic"}),
+        ("left_to_right", held_out.left_to_right, {}),
+        ("particle_filter", held_out.particle_filter, {}),
+        ("chib", held_out.chib, {"n_states": 12}),
+    ):
+        yield f"papers.held_out.{name}", {"estimate": estimate(lda, NEW, n_runs=2, **options, **SEED)}
+    for path in ("convex", "geometric"):
+        found = held_out.ratio_ais(lda, other, NEW, path=path, n_temperatures=10, **SEED)
+        yield f"papers.held_out.ratio_ais, {path}", {name: found[name] for name in ("log_ratio", "std")}
+    models = [(lda.topic_word_, 0.1), (other.topic_word_, 0.1)]
+    found = held_out.held_out_curve(models, NEW, n_temperatures=5, **SEED)
+    yield "papers.held_out.held_out_curve", {name: found[name] for name in ("score", "log_likelihood", "std")}
+    found = held_out.leave_one_out_score(lda, SIMULATED, documents=[0, 1, 2, 3], n_draws=10, n_temperatures=5, **SEED)
+    yield "papers.held_out.leave_one_out_score", {name: found[name] for name in ("score", "log_likelihood", "std")}
+
+
+PARTS = (
+    gibbs,
+    collapsed_variational,
+    compound,
+    covariates,
+    labels,
+    empirical_bayes,
+    topic_count,
+    metrics,
+    papers_held_out,
+)
 
 
 def main(names):

@@ -45,6 +45,10 @@ from sklda._core.parallel import Stop
 from sklda._mode_search.initialisation import INITS
 from sklda._sampling.choice import SAMPLERS
 from sklda.datasets import load_docstrings
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
+from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
+from sklda.papers.held_out import chib, leave_one_out_score, left_to_right, particle_filter, ratio_ais
+from sklda.papers.topic_count import PMMHTopicCountLDA
 
 # Seconds in which an interrupt must be heard; and those after which threads that still run will not end.
 HEARD, ENDED = 0.5, 60.0
@@ -56,8 +60,6 @@ OPEN = ExitStack()
 AFTERWARDS = []
 # The interrupts that have arrived, and those of them that Python dropped.
 ARRIVED, DROPPED = [], []
-# PMMH, which needs priors.
-PMMH = {"method": "pmmh", "max_iter": 10**6, "doc_topic_prior": "1/T", "topic_word_prior": "1/T"}
 
 
 class StopAtLook(Stop):
@@ -161,14 +163,6 @@ def require_free(client):
         time.sleep(0.001)
 
 
-def held_out(method):
-    return scored(
-        lambda lda, X, n_jobs: metrics.held_out_log_likelihood(
-            (lda.topic_word_, 0.1), X, method=method, n_temperatures=1000, n_runs=20, n_jobs=n_jobs
-        )
-    )
-
-
 def one_long_document(score):
     """A case: 20,000 tokens and 500 topics."""
 
@@ -192,13 +186,10 @@ CASES = {
     "GibbsLDA partitioned fits of three sweeps": fit(
         lambda n_jobs: _Often(GibbsLDA(20, max_iter=3, sampler="partitioned", n_jobs=n_jobs))
     ),
+    "EmpiricalBayesLDA": fit(lambda n_jobs: EmpiricalBayesLDA(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs)),
     **{
-        f"EmpiricalBayesLDA {method}": fit(
-            lambda n_jobs, method=method: EmpiricalBayesLDA(
-                20, method=method, n_chains=2, max_iter=10**5, n_tuning=100, n_jobs=n_jobs
-            )
-        )
-        for method in ("skeleton", "serial_tempering", "full_bayes", "gibbs_em", "variational_em")
+        kind.__name__: fit(lambda n_jobs, kind=kind: kind(20, n_chains=2, max_iter=10**5, n_tuning=100, n_jobs=n_jobs))
+        for kind in (SerialTemperingLDA, FullBayesLDA, GibbsEMLDA, VariationalEMLDA)
     },
     **{
         f"CollapsedVariationalLDA {method}": fit(
@@ -211,27 +202,25 @@ CASES = {
     "CollapsedVariationalLDA, chunks": fit(
         lambda n_jobs: _Stream(CollapsedVariationalLDA(20, batch_size=20, n_jobs=n_jobs))
     ),
-    "TopicCountLDA": fit(lambda n_jobs: TopicCountLDA(2, 30, evidence_params={"n_temperatures": 1000}, n_jobs=n_jobs)),
-    "TopicCountLDA scan, few tokens": fit(
-        lambda n_jobs: _SoFar(
-            TopicCountLDA(2, 9, evidence_params={"n_temperatures": 10}, max_iter=10**6, n_jobs=n_jobs)
+    "TopicCountLDA": fit(lambda n_jobs: TopicCountLDA(2, 30, n_jobs=n_jobs)),
+    "TopicCountLDA, few tokens": fit(lambda n_jobs: _SoFar(TopicCountLDA(2, 9, max_iter=10**6, n_jobs=n_jobs))),
+    "PMMHTopicCountLDA": fit(
+        lambda n_jobs: PMMHTopicCountLDA(
+            2, 30, evidence="guided_ais", n_proposals=10**6, n_temperatures=1000, n_jobs=n_jobs
         )
     ),
-    "TopicCountLDA pmmh": fit(
-        lambda n_jobs: TopicCountLDA(2, 30, **PMMH, evidence_params={"n_temperatures": 1000}, n_jobs=n_jobs)
-    ),
-    "TopicCountLDA pmmh, few tokens": fit(
-        lambda n_jobs: _SoFar(TopicCountLDA(2, 3, **PMMH, evidence_params={"n_temperatures": 10}, n_jobs=n_jobs))
+    "PMMHTopicCountLDA, few tokens": fit(
+        lambda n_jobs: _SoFar(
+            PMMHTopicCountLDA(2, 3, evidence="guided_ais", n_proposals=10**6, n_temperatures=10, n_jobs=n_jobs)
+        )
     ),
     # In one process: joblib prints an error of its own when it ends processes that have hardly begun.
     "ConsensusTopics": fit(
         lambda n_jobs: ConsensusTopics(GibbsLDA(20, max_iter=10**6, n_chains=2, n_jobs=n_jobs), n_fits=2)
     ),
     **{
-        f"CompoundLDA {method}": fit(
-            lambda n_jobs, method=method: CompoundLDA(20, method=method, n_chains=2, max_iter=10**5, n_jobs=n_jobs)
-        )
-        for method in ("augmented", "langevin", "variational")
+        kind.__name__: fit(lambda n_jobs, kind=kind: kind(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs))
+        for kind in (CompoundLDA, LangevinCompoundLDA, VariationalCompoundLDA)
     },
     "HDPLDA": fit(lambda n_jobs: HDPLDA(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs)),
     "CovariateLDA": fit(lambda n_jobs: CovariateLDA(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs)),
@@ -249,13 +238,30 @@ CASES = {
     "transform": scored(lambda lda, X, n_jobs: lda.transform(X), fold_in_iter=10_000),
     "short transforms": scored(lambda lda, X, n_jobs: [lda.transform(X[:100]) for _ in range(1000)]),
     "score": scored(lambda lda, X, n_jobs: [lda.score(X) for _ in range(100)]),
-    **{f"held_out {method}": held_out(method) for method in ("ais", "left_to_right", "particle_filter", "chib")},
+    "held_out ais": scored(
+        lambda lda, X, n_jobs: metrics.held_out_log_likelihood(
+            (lda.topic_word_, 0.1), X, method="ais", n_temperatures=1000, n_runs=20, n_jobs=n_jobs
+        )
+    ),
+    **{
+        estimate.__name__: scored(
+            lambda lda, X, n_jobs, estimate=estimate, options=options: estimate(
+                (lda.topic_word_, 0.1), X, n_runs=20, n_jobs=n_jobs, **options
+            )
+        )
+        for estimate, options in ((left_to_right, {}), (particle_filter, {}), (chib, {"n_states": 1000}))
+    },
     "compare_topic_models": scored(
         lambda lda, X, n_jobs: metrics.compare_topic_models(
             lda, (lda.topic_word_[::-1].copy(), 0.1), X, n_temperatures=1000, n_jobs=n_jobs
         )
     ),
-    "leave_one_out_score": scored(lambda lda, X, n_jobs: metrics.leave_one_out_score(lda, X, n_jobs=n_jobs)),
+    "ratio_ais": scored(
+        lambda lda, X, n_jobs: ratio_ais(
+            lda, (lda.topic_word_[::-1].copy(), 0.1), X, n_temperatures=1000, n_jobs=n_jobs
+        )
+    ),
+    "leave_one_out_score": scored(lambda lda, X, n_jobs: leave_one_out_score(lda, X, n_jobs=n_jobs)),
     "log_evidence": scored(lambda lda, X, n_jobs: metrics.log_evidence(X, 20, n_temperatures=1000, n_jobs=n_jobs)),
     "one long document, transform": one_long_document(lambda lda, X, n_jobs: lda.transform(X)),
     "one long document, score": one_long_document(lambda lda, X, n_jobs: [lda.score(X) for _ in range(20)]),

@@ -48,9 +48,9 @@ def estimators():
         yield HDPLDA(20, max_iter=40, n_chains=2, random_state=0).fit(X, collections=collections)
         yield CovariateLDA(3, max_iter=40, random_state=0).fit(X, covariates=np.arange(len(collections)) % 7)
         yield LabeledLDA(n_shared=1, n_chains=1, max_iter=10, n_draws=2, random_state=0).fit(X, LABELS)
-        yield EmpiricalBayesLDA(2, n_chains=2, n_tuning=30, max_iter=60, random_state=0).fit(X)
+        yield EmpiricalBayesLDA(2, n_chains=2, max_iter=120, random_state=0).fit(X)
         yield ConsensusTopics(GibbsLDA(2, max_iter=10), 2, min_prevalence=0.5, n_splits=0, random_state=0).fit(X)
-        yield TopicCountLDA(2, 3, evidence_params={"n_temperatures": 5, "n_runs": 1}, max_iter=200, **GIVEN).fit(X)
+        yield TopicCountLDA(2, 3, max_iter=3000, **GIVEN).fit(X)
 
 
 def answers(estimator):

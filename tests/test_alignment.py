@@ -13,7 +13,6 @@ from sklda import (
     CollapsedVariationalLDA,
     CompoundLDA,
     CovariateLDA,
-    EmpiricalBayesLDA,
     GibbsLDA,
     LabeledLDA,
     _kernels,
@@ -29,6 +28,8 @@ from sklda._kernels import _tokens
 from sklda._models.compound.model import CompoundModel
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda.datasets import make_lda_corpus
+from sklda.papers.empirical_bayes import GibbsEMLDA
+from sklda.papers.held_out import chib, held_out_curve, leave_one_out_score, ratio_ais
 
 
 def sent(value):
@@ -166,9 +167,7 @@ CALLS = {
     "components_ in single precision": of_replaced("components_", PHI.astype(np.float32)),
     "doc_topic_prior_": of_replaced("doc_topic_prior_", ALPHA),
     "CVB0": lambda: CollapsedVariationalLDA(K, **PRIORS, random_state=0).fit(X).partial_fit(unaligned(X)).transform(X),
-    "Gibbs-EM": lambda: EmpiricalBayesLDA(
-        K, method="gibbs_em", doc_topic_prior=unaligned(ALPHA), max_iter=2, n_tuning=2
-    ).fit(X),
+    "Gibbs-EM": lambda: GibbsEMLDA(K, doc_topic_prior=unaligned(ALPHA), max_iter=2, n_tuning=2).fit(X),
     "CompoundLDA": lambda: CompoundLDA(K, topic_word_prior=unaligned(ETAS), max_iter=2).fit(
         X, collections=unaligned(np.arange(25) % 2)
     ),
@@ -181,14 +180,15 @@ CALLS = {
         .predict(X)
     ),
     "held out": lambda: metrics.held_out_log_likelihood((unaligned(PHI), unaligned(ALPHAS)), X, random_state=0),
-    "Chib": lambda: metrics.held_out_log_likelihood(
-        (unaligned(PHI), unaligned(ALPHA)), X, method="chib", random_state=0
-    ),
+    "Chib": lambda: chib((unaligned(PHI), unaligned(ALPHA)), X, random_state=0)[0],
     "comparison": lambda: metrics.compare_topic_models(
         (unaligned(PHI), unaligned(ALPHA)), (unaligned(PHI[::-1]), unaligned(ALPHA)), X, random_state=0
     ),
-    "held-out curve": lambda: metrics.held_out_curve([(unaligned(PHI), unaligned(ALPHA))], X, random_state=0),
-    "leave one out": lambda: metrics.leave_one_out_score(
+    "ratio-AIS": lambda: ratio_ais(
+        (unaligned(PHI), unaligned(ALPHA)), (unaligned(PHI[::-1]), unaligned(ALPHA)), X, random_state=0
+    ),
+    "held-out curve": lambda: held_out_curve([(unaligned(PHI), unaligned(ALPHA))], X, random_state=0),
+    "leave one out": lambda: leave_one_out_score(
         (unaligned(TOPICS), unaligned(ALPHA), unaligned(ETAS)),
         X,
         documents=unaligned(np.arange(3)),

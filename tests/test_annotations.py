@@ -4,11 +4,12 @@ import inspect
 import typing
 
 import pytest
+from papers_modules import papers
 
 import sklda
 from sklda import datasets, inspection, metrics
 
-MODULES = (sklda, datasets, inspection, metrics)
+MODULES = (sklda, datasets, inspection, metrics, *papers())
 PUBLIC = {name: getattr(module, name) for module in MODULES for name in module.__all__}
 
 

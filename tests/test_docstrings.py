@@ -6,6 +6,7 @@ import inspect
 import pkgutil
 
 import pytest
+from papers_modules import papers
 
 import sklda
 
@@ -17,7 +18,7 @@ MODULES = [sklda.__name__] + [
 ]
 PUBLIC = [
     getattr(module, name)
-    for module in (sklda, sklda.callbacks, sklda.metrics, sklda.inspection, sklda.datasets)
+    for module in (sklda, sklda.callbacks, sklda.metrics, sklda.inspection, sklda.datasets, *papers())
     for name in module.__all__
 ]
 

@@ -257,7 +257,7 @@ FLUSHED = """
     from sklda._sampling.partitioned import PartitionedChain
     from sklda._core.priors import Priors
     from sklda._sampling.word_major import WordMajorChain
-    from sklda.metrics import leave_one_out_score
+    from sklda.papers.held_out import chib, leave_one_out_score, left_to_right, particle_filter
     from sklda import GibbsLDA
 
     if sys.argv[1] == "True":
@@ -295,7 +295,9 @@ FLUSHED = """
             for method in METHODS:
                 if method != "exact":
                     log_likelihoods(corpus, phi, alpha, seed=np.random.SeedSequence(0), method=method,
-                                    n_temperatures=5, n_particles=3)
+                                    n_temperatures=5)
+            for estimate in (left_to_right, particle_filter, chib):
+                estimate((phi, alpha[0]), X, random_state=0)
             expected = fold_in(corpus, phi, alpha, n_sweeps=4, seed=1)
             assert np.allclose(expected.sum(axis=1), corpus.lengths, rtol=1e-3)
             lda = GibbsLDA(K, doc_topic_prior=alpha[0], topic_word_prior=prior(V), max_iter=3, random_state=0).fit(X)

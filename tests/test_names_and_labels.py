@@ -77,7 +77,7 @@ OF_WORDS = "feature_names", "vocabulary"
 DESCRIBED = tuple(name for name in inspect.signature(inspection.describe).parameters if name in GOOD)
 # They read chains, evidence or fits of their own.
 WITHOUT_TOPICS = (
-    *("ConvergenceDisplay", "MarginalLikelihoodDisplay", "PosteriorExpectationDisplay", "TopicCountDisplay"),
+    *("ConvergenceDisplay", "MarginalLikelihoodDisplay", "TopicCountDisplay"),
     *("TopicCountComparisonDisplay", "to_arviz", "describe"),
 )
 # Functions in which arguments of these names hold other things: requests of scikit-learn, groups of topics, tokens.
@@ -250,12 +250,10 @@ def test_what_has_no_order_is_refused(public, method, argument, tmp_path):
 @pytest.mark.parametrize(("public", "method", "argument"), FUNCTIONS)
 @pytest.mark.filterwarnings("ignore")
 def test_all_kinds_of_columns_are_the_same(public, method, argument, tmp_path):
-    # leave_one_out_score takes numbers of documents.
-    good = [0, 2] if public is metrics.leave_one_out_score else GOOD[argument]
+    good = GOOD[argument]
     forms = [pd.Series(good)]
-    if public is not metrics.leave_one_out_score:
-        # Covariates in a frame have names, which those of the fit do not have.
-        forms += [iter(good), np.array(good)[:, None] if argument == "covariates" else pd.DataFrame({"a": good})]
+    # Covariates in a frame have names, which those of the fit do not have.
+    forms += [iter(good), np.array(good)[:, None] if argument == "covariates" else pd.DataFrame({"a": good})]
     if argument in OF_WORDS:
         columns = {word: np.int64(v) for v, word in enumerate(good)}
         forms += [dict(sorted(columns.items())), {v: word for word, v in columns.items()}]

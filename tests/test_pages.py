@@ -30,6 +30,7 @@ SLOW = {
     "guide/gibbs_lda_samplers.rst",
     "guide/held_out.rst",
     "guide/labeled_lda.rst",
+    "papers/held_out_functions.rst",
     "recipes/index.rst",
     "recipes/scikit_learn.rst",
     "start/convergence.rst",

@@ -28,12 +28,11 @@ from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import TopicWordsDisplay, document_table, to_pyldavis, token_topics, top_documents, top_words
 from sklda.metrics import (
     compare_topic_models,
-    held_out_curve,
     held_out_log_likelihood,
-    leave_one_out_score,
     predictive_perplexity,
     topic_coherence,
 )
+from sklda.papers.held_out import held_out_curve, leave_one_out_score, ratio_ais
 
 try:
     import pandas
@@ -67,7 +66,7 @@ REFUSED = [
         )
     ),
     (lambda: GibbsLDA(2**62).fit(X), ValueError, "n_components=4611686018427387904 is more than"),
-    (lambda: compare_topic_models((PHI, 1), (PHI, 1), X, path=PHI), ValueError, "path must be one of ('auto', 'conv"),
+    (lambda: ratio_ais((PHI, 1), (PHI, 1), X, path=PHI), ValueError, "path must be one of ('convex', 'geometric')"),
     (lambda: held_out_log_likelihood((PHI, 0.1), X, n_jobs=1.5), TypeError, "n_jobs must be an int or None, got 1.5"),
     (lambda: held_out_log_likelihood((PHI, 0.1), X, n_jobs="2"), TypeError, "n_jobs must be an int or None, got '2'"),
     (lambda: held_out_curve((PHI, 0.1), X), TypeError, "models must be a list of fitted models"),
@@ -280,8 +279,8 @@ def test_models_that_are_not_fitted(cls):
         lambda model: metrics.predictive_perplexity(model, GOOD, GOOD),
         lambda model: metrics.compare_topic_models(model, FITTED, GOOD),
         lambda model: metrics.compare_topic_models(FITTED, model, GOOD),
-        lambda model: metrics.held_out_curve([model], GOOD),
-        lambda model: metrics.leave_one_out_score(model, GOOD),
+        lambda model: held_out_curve([model], GOOD),
+        lambda model: leave_one_out_score(model, GOOD),
         lambda model: metrics.neg_ais_perplexity_scorer(model, GOOD),
         lambda model: metrics.make_diversity_scorer(n_words=1)(model, GOOD),
     ):

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from papers_modules import papers
 
 import sklda
 from sklda import CompoundLDA, CovariateLDA, GibbsLDA, LabeledLDA
@@ -79,6 +80,7 @@ def test_the_page_of_the_api_has_each_public_name_once():
     listed = re.findall(r"^(?:   |\.\. data:: )([\w.]+)$", text, re.MULTILINE)
     modules = "callbacks", "datasets", "inspection", "metrics"
     public = {f"{name}.{own}" for name in modules for own in getattr(sklda, name).__all__}
+    public |= {f"{module.__name__.removeprefix('sklda.')}.{own}" for module in papers() for own in module.__all__}
     assert sorted(listed) == sorted(public | set(sklda.__all__) - set(modules))
 
 

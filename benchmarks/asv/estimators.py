@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda.datasets import load_docstrings
-from sklda.metrics import held_out_log_likelihood
+from sklda.papers.held_out import left_to_right
 
 SEED = {"random_state": 0}
 
@@ -56,4 +56,4 @@ class NewDocuments:
         self.lda.score(self.X)
 
     def time_left_to_right(self, n_components):
-        held_out_log_likelihood(self.lda, self.X, method="left_to_right", **SEED)
+        left_to_right(self.lda, self.X, **SEED)

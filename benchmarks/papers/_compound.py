@@ -11,12 +11,15 @@ from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._likelihood.held_out.document_completion import split_tokens
 from sklda._models.compound.chains import chain_with_mixtures
+from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
-from sklda._models.compound.variational import VariationalAscent
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.steps import advance
 from sklda.datasets import make_compound_lda_corpus
 from sklda.metrics import predictive_perplexity, topic_coherence
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
+from sklda.papers.compound._ascent import VariationalAscent
+from sklda.papers.compound._langevin import LangevinMixtures
 
 
 def _sweep(chain):
@@ -36,11 +39,10 @@ def sweep(X, labels, options):
         plain = GibbsChain.initialise_randomly(corpus, Priors.make(1 / K, 0.05, K, corpus.n_features), seed)
         priors = Priors.make(1.0, 0.05, K, corpus.n_features)
         chains = {"plain": plain}
-        for method in ("augmented", "langevin"):
-            model = CompoundModel(collections, len(names), method)
-            chains[method] = chain_with_mixtures(corpus, priors, seed, model, 1.0, 1.0)
+        model = CompoundModel(collections, len(names))
+        for method, mixtures in (("augmented", Mixtures), ("langevin", LangevinMixtures)):
+            chains[method] = chain_with_mixtures(corpus, priors, seed, model, 1.0, 1.0, mixtures)
             chains[method].n_burn_in = 10**9
-        model = CompoundModel(collections, len(names), "variational")
         chains["variational"] = VariationalAscent.initialise(corpus, priors, seed, model, 1.0, 1.0)
         for name, chain in chains.items():
             for _ in range(1 if name == "variational" else options.warm_up):
@@ -70,17 +72,13 @@ def recovery(options):
         corpus = make_compound_lda_corpus(
             [100, 100], 40, 3, doc_length=200, topic_word_prior=0.25, collection_topic=TRUTH, random_state=seed
         )
-        for method in ("augmented", "langevin", "variational"):
-            lda = CompoundLDA(
-                3,
-                collection_topic_prior=0.1,
-                topic_word_prior=0.25,
-                method=method,
-                max_iter=2000,
-                burn_in=500,
-                draw_every=1,
-                random_state=seed,
-            ).fit(corpus.data, collections=corpus.collections)
+        given = {"collection_topic_prior": 0.1, "topic_word_prior": 0.25, "max_iter": 2000, "random_state": seed}
+        for method, lda in {
+            "augmented": CompoundLDA(3, burn_in=500, draw_every=1, **given),
+            "langevin": LangevinCompoundLDA(3, burn_in=500, draw_every=1, **given),
+            "variational": VariationalCompoundLDA(3, **given),
+        }.items():
+            lda.fit(corpus.data, collections=corpus.collections)
             order = match(lda.topic_word_, corpus.topic_word)
             mixtures = lda.collection_topic_[:, order]
             entry = {"seed": seed, "method": method, "mixtures": mixtures.tolist()}

@@ -12,11 +12,11 @@ from sklda._core.corpus import Corpus
 from sklda._core.gibbs_em import MStep
 from sklda._core.priors import Priors
 from sklda._models.empirical_bayes.chain_pool import learning
-from sklda._models.empirical_bayes.variational_em import variational_em
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.run_chains import Run
 from sklda.datasets import make_lda_corpus
-from sklda.metrics import leave_one_out_score
+from sklda.papers.empirical_bayes._variational_em import variational_em
+from sklda.papers.held_out import leave_one_out_score
 
 SECTION_3 = [(0.25, 0.25), (4.0, 0.25), (0.25, 4.0), (4.0, 4.0)]
 SECTION_5 = {"doc_topic_prior": 0.2, "topic_word_prior": 0.8}
@@ -33,11 +33,11 @@ def pair(h, digits=3):
     return f"({h[0]:.{digits}g}, {h[1]:.{digits}g})"
 
 
-def fit(X, n_components, seed, **parameters):
-    """A fitted EmpiricalBayesLDA, CPU seconds, and the beginnings of its warnings."""
+def fit(X, n_components, seed, kind=EmpiricalBayesLDA, **parameters):
+    """A fitted estimator, CPU seconds, and the beginnings of its warnings."""
     with warnings.catch_warnings(record=True) as caught, stopwatch() as taken:
         warnings.simplefilter("always", ConvergenceWarning)
-        model = EmpiricalBayesLDA(n_components, random_state=seed, **parameters).fit(X)
+        model = kind(n_components, random_state=seed, **parameters).fit(X)
     return model, taken["cpu"], [str(each.message)[:100] for each in caught]
 
 

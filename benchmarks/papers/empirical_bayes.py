@@ -47,6 +47,7 @@ from sklda._models.empirical_bayes.chain_pool import learning
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.run_chains import Run
 from sklda.datasets import make_lda_corpus
+from sklda.papers.empirical_bayes import SerialTemperingLDA
 
 # Share of the sweeps of the paper's chains that is run; times are those of all sweeps.
 QUICK_SHARE, PAPER_EM_SWEEPS = 0.01, 11_000
@@ -87,7 +88,7 @@ def measure_em(options):
     given = settings(options)
     figures = em(given)
     share = min(1.0, 2 * given.share)
-    paper = {"method": "serial_tempering", "n_chains": 1, **PAPER_GRID}
+    paper = {"kind": SerialTemperingLDA, "n_chains": 1, **PAPER_GRID}
     paper |= {"n_tuning": round(share * PAPER_TUNING), "max_iter": round(share * PAPER_SWEEPS)}
     for (K, D), own in zip(MINUTES, figures.values(), strict=True):
         X = make_lda_corpus(D, 20, K, doc_length=80, **SECTION_5, random_state=options.seed).data
@@ -304,7 +305,7 @@ def measure_functionals(options):
     region = [[h / 2, 2 * h] for h in centre]
     grid = np.exp(np.linspace(np.log(np.array(region)[:, 0]), np.log(np.array(region)[:, 1]), 9))
     alpha, eta = np.meshgrid(grid[:, 0], grid[:, 1], indexing="ij")
-    given = {"method": "serial_tempering", "region": region, "functionals": {"close": close, "distance": distance}}
+    given = {"kind": SerialTemperingLDA, "region": region, "functionals": {"close": close, "distance": distance}}
     given |= {"n_chains": 2, "max_iter": 3000 if options.quick else 30_000}
     curves = {}
     for estimator in ("mixture", "component"):

@@ -18,7 +18,8 @@ from _record import Part, corpus
 from peers import ALPHA, ETA, gibbs, split, stopwatch
 
 from sklda import GibbsLDA, point_estimates
-from sklda.metrics import compare_topic_models, held_out_curve, held_out_log_likelihood
+from sklda.metrics import compare_topic_models, held_out_log_likelihood
+from sklda.papers.held_out import ais, held_out_curve, left_to_right, ratio_ais
 
 # Figures of the paper on ACL by method, each in the cheap and in the expensive regime. Table 1: percent of documents in
 # which the learned topics win. Table 2: correlation with long left-to-right runs, variance, ratio of the corpus.
@@ -56,23 +57,23 @@ def log_ratios(X, pair, n_temperatures, n_runs, seed):
     mean_length = X.sum() / X.shape[0]
     sequential = max(1, round(2 * n_runs * n_temperatures / mean_length))
     single = {
-        "left_to_right": {"method": "left_to_right", "n_runs": sequential},
-        "ais": {"method": "ais", "n_temperatures": n_temperatures, "n_runs": n_runs},
+        "left_to_right": (left_to_right, {"n_runs": sequential}),
+        "ais": (ais, {"n_temperatures": n_temperatures, "n_runs": n_runs}),
     }
     ratios, seconds = {}, {}
-    for name, given in single.items():
+    for name, (estimate, given) in single.items():
         with stopwatch() as taken:
-            values = [held_out_log_likelihood(m, X, **given, random_state=seed + i) for i, m in enumerate(pair)]
+            values = [estimate(m, X, **given, random_state=seed + i)[0] for i, m in enumerate(pair)]
         ratios[name], seconds[name] = values[0] - values[1], taken["cpu"]
-    for path in ("geometric", "convex", "difference"):
+    given = {"n_temperatures": n_temperatures, "n_runs": n_runs, "random_state": seed}
+    for path in ("geometric", "convex"):
         with stopwatch() as taken:
-            given = {"path": path, "n_temperatures": n_temperatures, "n_runs": n_runs, "random_state": seed}
-            result = compare_topic_models(*pair, X, **given)
-        if path == "difference":
-            ratios["guided difference"], seconds["guided difference"] = result.log_ratio, taken["cpu"]
-        else:
-            for name, values in ((path, result.forward), (f"{path}, reverse", result.reverse)):
-                ratios[f"ratio-AIS {name}"], seconds[f"ratio-AIS {name}"] = values, taken["cpu"] / 2
+            result = ratio_ais(*pair, X, path=path, **given)
+        for name, values in ((path, result.forward), (f"{path}, reverse", result.reverse)):
+            ratios[f"ratio-AIS {name}"], seconds[f"ratio-AIS {name}"] = values, taken["cpu"] / 2
+    with stopwatch() as taken:
+        ratios["guided difference"] = compare_topic_models(*pair, X, **given).log_ratio
+    seconds["guided difference"] = taken["cpu"]
     return ratios, seconds
 
 
@@ -193,17 +194,19 @@ def measure_curve(options):
         found["seconds"][f"iteration-AIS, {n}"] = taken["cpu"] / 2
     chosen = range(len(phi)) if not options.quick else sorted({*range(0, len(phi), 5), len(phi) - 1})
     found["chosen"] = [10 * (i + 1) for i in chosen]
-    for method in ("ais", "left_to_right", "guided_ais"):
+    estimators = {
+        "ais": lambda model, n: ais(model, test, n_temperatures=n, n_runs=2, random_state=options.seed),
+        "left_to_right": lambda model, n: left_to_right(
+            model, test, n_runs=max(2, round(n / 35)), random_state=options.seed
+        ),
+        "guided_ais": lambda model, n: held_out_log_likelihood(
+            model, test, n_temperatures=n, n_runs=2, return_std=True, random_state=options.seed
+        ),
+    }
+    for method, estimate in estimators.items():
         for n in budgets:
-            given = {"n_temperatures": n} if method != "left_to_right" else {"n_runs": max(2, round(n / 35))}
-            given |= {"n_runs": 2} if method != "left_to_right" else {}
             with stopwatch() as taken:
-                pairs = [
-                    held_out_log_likelihood(
-                        (phi[i], ALPHA), test, method=method, return_std=True, random_state=options.seed, **given
-                    )
-                    for i in chosen
-                ]
+                pairs = [estimate((phi[i], ALPHA), n) for i in chosen]
             values = [value.sum() / n_tokens for value, _ in pairs]
             errors = [np.sqrt((std**2).sum()) / n_tokens for _, std in pairs]
             found["curves"][f"{method}, {n}"] = [values, errors]

@@ -26,10 +26,12 @@ from scipy.special import logsumexp
 from sklda import GibbsLDA, TopicCountLDA
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._likelihood.evidence.without_annealing import cgs_transition
 from sklda._sampling.collapsed import GibbsChain
 from sklda.datasets import make_lda_corpus
-from sklda.metrics import leave_one_out_score, log_evidence
+from sklda.metrics import log_evidence
+from sklda.papers.held_out import leave_one_out_score
+from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence_by_sweeps
+from sklda.papers.topic_count._estimators import cgs_transition
 
 GIVEN = {"doc_topic_prior": 0.1, "topic_word_prior": 0.5}
 WHALES = {"doc_topic_prior": 0.11, "topic_word_prior": 0.41}
@@ -58,11 +60,14 @@ def quiet(function, *arguments, **given):
 
 def evidences(X, counts, methods, given, options):
     """log p(w | T) with its error and CPU seconds, by method and T."""
-    plan = {"n_chains": 2, "n_runs": 1, "n_inner": 50, "n_temperatures": 150 if options.quick else 1000}
+    common = {"n_chains": 2, "n_runs": 1, "random_state": options.seed, **given}
     found = {}
     for method in methods:
+        function, plan = log_evidence_by_sweeps, {"method": method, "n_inner": 50}
+        if method == "guided_ais":
+            function, plan = log_evidence, {"n_temperatures": 150 if options.quick else 1000}
         for T in counts:
-            (value, std), seconds = quiet(log_evidence, X, T, method=method, **given, **plan, random_state=options.seed)
+            (value, std), seconds = quiet(function, X, T, **common, **plan)
             found.setdefault(method, {})[T] = {"value": value, "std": std, "seconds": seconds}
     return found
 
@@ -103,13 +108,8 @@ def synthetic_values(found):
 
 def pmmh(X, given, options, n_proposals, largest, m=50):
     """Share of T, acceptance, running means and autocorrelation of PMMH with the estimator of the paper."""
-    common = {
-        "method": "pmmh",
-        "evidence": "cgs_transition",
-        "evidence_params": {"n_runs": 1, "n_inner": m},
-        "max_iter": n_proposals,
-    }
-    model, seconds = quiet(TopicCountLDA(2, largest, **given, **common, random_state=options.seed).fit, X)
+    common = {"n_proposals": n_proposals, "n_runs": 1, "n_inner": m, "random_state": options.seed, **given}
+    model, seconds = quiet(PMMHTopicCountLDA(2, largest, **common).fit, X)
     trace = np.asarray(model.topic_count_trace_, float)
     running = np.cumsum(trace) / np.arange(1, len(trace) + 1)
     late = trace[len(trace) // 4 :] - trace[len(trace) // 4 :].mean()

@@ -18,7 +18,8 @@ from sklda._core.consensus import consensus_of
 from sklda._core.diagnostics import std_of_proportions
 from sklda._core.priors import Priors
 from sklda._core.types import Model
-from sklda._models.compound.base import CollectionsLDA
+from sklda._models.compound.estimator import CompoundLDA
+from sklda._models.compound.hdp_estimator import HDPLDA
 from sklda._models.consensus.estimator import ConsensusTopics
 from sklda._models.consensus.fits import share_std, topic_word_std, topics_of
 from sklda._models.covariates.estimator import CovariateLDA
@@ -349,20 +350,9 @@ def _merged_compound(model, sums):
     for name in ("doc_topic_prior_", "collection_topic_", "corpus_topic_", "collection_topic_draws_"):
         if hasattr(model, name):
             found[name] = sums.columns(getattr(model, name))
-    if model._model_.method == "variational":
-        results = copy.copy(model._results_)
-        state = results.states[results.best]
-        changed = {
-            "doc_topic": sums.columns(state.doc_topic),
-            "topic_word_parameter": sums.rows(state.topic_word_parameter),
-        }
-        results.best, results.states = 0, [replace(state, **changed)]
-        found |= {"components_": sums.rows(model.components_), "doc_topic_": sums.columns(model.doc_topic_)}
-        found |= {"topic_share_": sums.columns(model.topic_share_), "best_chain_": 0, "_results_": results}
-    else:
-        found = _of_chains(model, sums) | found
-        if len(found["collection_topic_draws_"]) > 1:
-            found["collection_topic_std_"] = std_of_proportions(variance_of_draws(found["collection_topic_draws_"]))
+    found = _of_chains(model, sums) | found
+    if len(found["collection_topic_draws_"]) > 1:
+        found["collection_topic_std_"] = std_of_proportions(variance_of_draws(found["collection_topic_draws_"]))
     merged.__dict__.update(found)
     return merged
 
@@ -401,7 +391,8 @@ def _merged_consensus(model, sums):
 _WAYS = {
     ConsensusTopics: _merged_consensus,
     CollapsedVariationalLDA: _merged_variational,
-    CollectionsLDA: _merged_compound,
+    CompoundLDA: _merged_compound,
+    HDPLDA: _merged_compound,
     GibbsLDA: _merged_gibbs,
     EmpiricalBayesLDA: _merged_gibbs,
     TopicCountLDA: _merged_gibbs,

@@ -18,7 +18,6 @@ from sklda.inspection._label_words import DocumentLabelsDisplay, label_words
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay
 from sklda.inspection._name_topics import name_topics
 from sklda.inspection._outcome_effects import outcome_effects
-from sklda.inspection._posterior_expectation import PosteriorExpectationDisplay
 from sklda.inspection._pyldavis import to_pyldavis
 from sklda.inspection._quality import TopicQualityDisplay
 from sklda.inspection._report import topic_report
@@ -42,7 +41,6 @@ __all__ = [
     "DocumentLabelsDisplay",
     "DocumentTopicsDisplay",
     "MarginalLikelihoodDisplay",
-    "PosteriorExpectationDisplay",
     "TopicContrastDisplay",
     "TopicCorrelationDisplay",
     "TopicCountComparisonDisplay",

@@ -60,10 +60,6 @@ class MarginalLikelihoodDisplay(Display):
     line_, band_ : matplotlib artists or None
         The slice and its errors, with another `kind`.
 
-    See Also
-    --------
-    PosteriorExpectationDisplay : A posterior expectation as a function of the priors.
-
     Examples
     --------
     >>> import numpy as np

@@ -11,8 +11,6 @@ from sklda.metrics._comparison import compare_topic_models
 from sklda.metrics._evidence import log_evidence
 from sklda.metrics._exclusivity import topic_exclusivity
 from sklda.metrics._held_out import held_out_log_likelihood
-from sklda.metrics._learning_curve import held_out_curve
-from sklda.metrics._leave_one_out import leave_one_out_score
 from sklda.metrics._matching import match_topics
 from sklda.metrics._new_topics import compare_new_topics
 from sklda.metrics._predictive import predictive_perplexity
@@ -29,9 +27,7 @@ __all__ = [
     "compare_new_topics",
     "compare_topic_counts",
     "compare_topic_models",
-    "held_out_curve",
     "held_out_log_likelihood",
-    "leave_one_out_score",
     "log_evidence",
     "make_coherence_scorer",
     "make_diversity_scorer",

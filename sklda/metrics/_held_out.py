@@ -25,8 +25,6 @@ def held_out_log_likelihood(
     method: str = ...,
     n_temperatures: int = ...,
     n_runs: int = ...,
-    n_particles: int | None = ...,
-    schedule: Literal["linear", "quadratic"] = ...,
     return_std: Literal[False] = ...,
     random_state: Seed = ...,
     n_jobs: int | None = ...,
@@ -41,8 +39,6 @@ def held_out_log_likelihood(
     method: str = ...,
     n_temperatures: int = ...,
     n_runs: int = ...,
-    n_particles: int | None = ...,
-    schedule: Literal["linear", "quadratic"] = ...,
     return_std: Literal[True],
     random_state: Seed = ...,
     n_jobs: int | None = ...,
@@ -56,8 +52,6 @@ def held_out_log_likelihood(
     method: str = "guided_ais",
     n_temperatures: int = 100,
     n_runs: int = 1,
-    n_particles: int | None = None,
-    schedule: Literal["linear", "quadratic"] = "linear",
     return_std: bool = False,
     random_state: Seed = None,
     n_jobs: int | None = None,
@@ -81,26 +75,17 @@ def held_out_log_likelihood(
         - ``"guided_ais"``: annealed importance sampling along theta ~ Dir(alpha + c a), where a is the expected topic
           counts by ten CVB0 iterations plus alpha, and c falls from infinity through 10 ... 0.01 to 0; for alpha
           below 0.1, the last value before 0 is a tenth of alpha, but at least 1e-5. Unbiased.
-        - ``"ais"``: annealing from the prior by powers of phi (Wallach et al. 2009; Foulds & Smyth 2014, section 2.2).
-          Unbiased. If phi has zeros, a run is -inf when its draw from the prior gives a word a topic without that word.
-          A few runs can then all be -inf for a document of positive probability.
-        - ``"left_to_right"``: one particle; all earlier tokens are drawn again before each token (Wallach et al. 2009).
-          Unbiased; the average over several particles inside the product, which that paper proposes, would be biased
-          upwards. Cost grows with the square of a document's length.
-        - ``"particle_filter"``: `n_particles` particles, systematic resampling. Unbiased.
-        - ``"chib"``: Murray & Salakhutdinov (2009), with a chain of `n_temperatures` states. Unbiased.
+        - ``"ais"``: annealing from the prior by powers of phi (Wallach et al. 2009; Foulds & Smyth 2014, section 2.2),
+          to compare with. Unbiased. If phi has zeros, a run is -inf when its draw from the prior gives a word a topic
+          without that word. A few runs can then all be -inf for a document of positive probability.
         - ``"document_completion"``: log p of a random half of each document's tokens given theta from the other half,
           by `n_temperatures` sweeps. This is another quantity, of ``length // 2`` tokens, and needs no annealing.
         - ``"exact"``: dynamic programming over topic counts, for few topics and short documents.
     n_temperatures : int, default=100
-        Distributions on an annealing path, one sweep each. For ``"chib"`` and ``"document_completion"`` see there; the
-        other methods do not use it.
+        Distributions on an annealing path, one sweep each; for ``"document_completion"`` see there. ``"exact"`` does
+        not use it.
     n_runs : int, default=1
         Independent runs. The result is the log of the mean of p; for ``"document_completion"`` the mean of log p.
-    n_particles : int, default=None
-        For ``"particle_filter"`` only; None: 20.
-    schedule : {"linear", "quadratic"}, default="linear"
-        Temperatures of ``"ais"``.
     return_std : bool, default=False
         Whether to return Monte Carlo standard errors as well; needs two runs.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
@@ -145,7 +130,7 @@ def held_out_log_likelihood(
     True
     """
     corpus, topic_word, alpha = corpus_and_model(X, estimator, collections, covariates)
-    options = check_options(method, n_temperatures, n_runs, n_particles, schedule, return_std)
+    options = check_options(method, n_temperatures, n_runs, return_std)
     value, std = estimate_log_likelihood(corpus, topic_word, alpha, options, random_state, n_jobs)
     return (value, std) if return_std else value
 

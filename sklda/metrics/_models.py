@@ -75,6 +75,14 @@ def corpus_and_model(X, model, collections=None, covariates=None):
     return corpus, *check_arrays(topic_word, _prior(model, collections, covariates), corpus)
 
 
+def corpora_of_both(X, a, b):
+    """The corpus of two models, and topics and prior of each, as in `corpus_and_model`."""
+    (corpus, *a), (same_corpus, *b) = (corpus_and_model(X, model) for model in (a, b))
+    if corpus.fingerprint != same_corpus.fingerprint:
+        raise ValueError("a and b make different counts from X: likelihoods of different words cannot be compared.")
+    return corpus, a, b
+
+
 def corpus_of(X, model):
     """The corpus of X as the model receives it."""
     described = Description.of(model, X)

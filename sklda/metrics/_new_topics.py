@@ -103,7 +103,7 @@ def compare_new_topics(
             "numbers of topics none of which is known."
         )
     seed = random.seed_sequence(random_state)
-    settings = estimates.EvidenceSettings("guided_ais", n_temperatures, n_runs, n_temperatures)
+    settings = estimates.EvidenceSettings("guided_ais", n_temperatures, n_runs)
     n_known, rows = _n_known(model.known_topics), []
     for n in numbers:
         fitted = _fit(model, X, n_known + n, random.child(seed, n, 0))

@@ -104,8 +104,6 @@ def make_held_out_scorer(
     metric: Literal["perplexity", "log_likelihood"] = "perplexity",
     n_temperatures: int = 100,
     n_runs: int | None = None,
-    n_particles: int | None = None,
-    schedule: Literal["linear", "quadratic"] = "linear",
     return_std: bool = False,
     random_state: Seed = 0,
     n_jobs: int | None = None,
@@ -114,7 +112,7 @@ def make_held_out_scorer(
 
     Parameters
     ----------
-    method, n_temperatures, n_particles, schedule, n_jobs
+    method, n_temperatures, n_jobs
         See `held_out_log_likelihood`.
     metric : {"perplexity", "log_likelihood"}, default="perplexity"
         The negative of the perplexity, or the mean log-likelihood per token in nats: greater is better for both.
@@ -156,7 +154,7 @@ def make_held_out_scorer(
     """
     check_choice(metric, "metric", ("perplexity", "log_likelihood"))
     n_runs = (2 if return_std else 1) if n_runs is None else n_runs
-    options = check_options(method, n_temperatures, n_runs, n_particles, schedule, return_std)
+    options = check_options(method, n_temperatures, n_runs, return_std)
     return _HeldOutScorer(**options, metric=metric, return_std=return_std, random_state=random_state, n_jobs=n_jobs)
 
 

@@ -18,6 +18,8 @@ from calibration.ranks import rank
 from sklda import HDPLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda._core.corpus import count_tokens
 from sklda.inspection import token_topics
+from sklda.papers.empirical_bayes import FullBayesLDA
+from sklda.papers.topic_count import PMMHTopicCountLDA
 
 N_DRAWS = 19
 K, V = 3, 12
@@ -159,16 +161,15 @@ def new_documents(rng, fitted_alpha=0.5):
 
 # h is drawn from this grid.
 ALPHAS, ETAS = np.geomspace(0.1, 2, 15), np.geomspace(0.1, 2, 15)
+_REGION = tuple((h[0], h[-1]) for h in (ALPHAS, ETAS))
 
 
-def priors(rng, method, copies=1):
-    """h = (alpha, eta), uniform on a grid in log h, by the log m(h) of `EmpiricalBayesLDA`."""
+def priors(rng, kind, copies=1, **options):
+    """h = (alpha, eta), uniform on a grid in log h, by the log m(h) of an estimator."""
     alpha, eta = rng.choice(ALPHAS), rng.choice(ETAS)
     phi, true = draw_topics(rng, np.full((2, V), eta)), rng.dirichlet(np.full(2, alpha), 12)
     X = draw_words(rng, true, phi, 15)
-    region = [(h[0], h[-1]) for h in (ALPHAS, ETAS)]
-    options = {"method": method, "region": region, "n_chains": 2, "max_iter": 600, "n_tuning": 100}
-    lda = EmpiricalBayesLDA(2, **options, random_state=seed_of(rng)).fit(copies * X)
+    lda = kind(2, n_chains=2, max_iter=600, **options, random_state=seed_of(rng)).fit(copies * X)
     log_m = lda.log_marginal_likelihood(ALPHAS[:, None], ETAS).ravel()
     p = np.exp(log_m - log_m.max())
     i, j = np.unravel_index(rng.choice(len(p), N_DRAWS, p=p / p.sum()), (len(ALPHAS), len(ETAS)))
@@ -180,20 +181,20 @@ def priors(rng, method, copies=1):
     return Fit(ranked)
 
 
-def topic_count(rng, method, most=5, shape=(12, V, 12), h=0.3, **options):
-    """T, uniform on 1, ..., most, and (z, theta, phi) of all T by `TopicCountLDA`; shape: documents, words, length.
+def topic_count(rng, kind=TopicCountLDA, most=5, shape=(12, V, 12), h=0.3, **options):
+    """T, uniform on 1, ..., most, and (z, theta, phi) of all T by an estimator; shape: documents, words, length.
 
     With ``h=None`` alpha and eta are unknown. Their logarithms are then uniform, while those of the fit are normal.
     """
     (n_documents, n_features, length), T = shape, int(rng.integers(1, most + 1))
-    given = {"method": method, **options}
+    given = dict(options)
     if h is None:
         alpha, eta = np.exp(rng.uniform(*np.log([[0.05, 0.02], [0.5, 0.2]])))
     else:
         alpha = eta = given["doc_topic_prior"] = given["topic_word_prior"] = h
     phi, true = draw_topics(rng, np.full((T, n_features), eta)), rng.dirichlet(np.full(T, alpha), n_documents)
     X = draw_words(rng, true, phi, length)
-    lda = TopicCountLDA(1, most, **given, random_state=seed_of(rng)).fit(X)
+    lda = kind(1, most, **given, random_state=seed_of(rng)).fit(X)
     drawn = lda.sample_posterior(N_DRAWS, seed_of(rng))
     counts = rng.choice(lda.topic_counts_, N_DRAWS, p=lda.topic_count_posterior_)
     return Fit({"T": (T, counts), **of_documents(X, (true, phi), (drawn.doc_topic, drawn.topic_word))})
@@ -295,8 +296,8 @@ def _of(function, **given):
     return lambda rng, **broken: function(rng, **given | broken)
 
 
-_SCAN = {"evidence_params": {"n_temperatures": 50}, "max_iter": 4000}
-_PMMH = {"evidence_params": {"n_temperatures": 40, "n_runs": 1}, "max_iter": 100}
+_SCAN = {"max_iter": 8000}
+_PMMH = {"evidence": "guided_ais", "n_temperatures": 40, "n_runs": 1, "n_proposals": 100}
 # Corpora of 2,000 tokens in which words tell most of the topics apart.
 _MANY = {"most": 30, "shape": (50, 50, 40), "h": 0.1}
 _UNKNOWN = {"most": 12, "shape": (60, 100, 40), "h": None}
@@ -310,16 +311,16 @@ CASES = [
     Case("LabeledLDA", labels, *_TRIPLED, short=35),
     Case("CompoundLDA", mixtures, {"fitted_gamma": 20.0}, "gamma of the fit times ten"),
     Case("HDPLDA", hierarchical, {"fitted_shape": 20.0}, "ten times the prior mean of a"),
-    Case("EmpiricalBayesLDA, skeleton", _of(priors, method="skeleton"), *_FOUR_TIMES),
-    Case("EmpiricalBayesLDA, full Bayes", _of(priors, method="full_bayes"), *_FOUR_TIMES),
-    Case("TopicCountLDA, scan", _of(topic_count, method="scan", **_SCAN), *_FEW),
+    Case("EmpiricalBayesLDA", _of(priors, kind=EmpiricalBayesLDA), *_FOUR_TIMES),
+    Case("FullBayesLDA", _of(priors, kind=FullBayesLDA, n_tuning=100, region=_REGION), *_FOUR_TIMES),
+    Case("TopicCountLDA", _of(topic_count, **_SCAN), *_FEW),
     Case(
-        "TopicCountLDA, scan, T to 30",
-        _of(topic_count, method="scan", **_MANY),
+        "TopicCountLDA, T to 30",
+        _of(topic_count, **_MANY),
         {"topic_count_prior": 0.01 ** np.arange(30)},
         _FEW[1],
     ),
-    Case("TopicCountLDA, unknown priors", _of(topic_count, method="scan", **_UNKNOWN), *_FIXED),
-    Case("TopicCountLDA, PMMH", _of(topic_count, method="pmmh", **_PMMH), *_FEW),
+    Case("TopicCountLDA, unknown priors", _of(topic_count, **_UNKNOWN), *_FIXED),
+    Case("PMMHTopicCountLDA", _of(topic_count, kind=PMMHTopicCountLDA, **_PMMH), *_FEW),
     Case("CovariateLDA", coefficients, {"fitted_scale": 0.2}, "prior scale of the slopes divided by four"),
 ]

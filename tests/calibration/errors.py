@@ -13,6 +13,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklda import EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
 from sklda.datasets import make_lda_corpus
+from sklda.papers.empirical_bayes import FullBayesLDA, SerialTemperingLDA
+from sklda.papers.held_out import (
+    chib,
+    held_out_curve,
+    leave_one_out_score,
+    left_to_right,
+    particle_filter,
+    ratio_ais,
+)
+from sklda.papers.topic_count import PMMHTopicCountLDA
 
 
 @cache
@@ -26,6 +36,7 @@ def given():
     topics = make_lda_corpus(15, 12, 2, doc_length=12, **priors, random_state=1).topic_assignments
     return SimpleNamespace(
         priors=priors,
+        large=large.data,
         X=large.data[:15],
         model=(large.topic_word, 0.3),
         other=(other, 0.3),
@@ -52,20 +63,23 @@ def scorer(seed, metric):
     return found[name], found[f"{name}_std"]
 
 
-def comparison(seed, path):
-    found = metrics.compare_topic_models(
-        given().model, given().other, given().X, path=path, n_temperatures=30, n_runs=10, random_state=seed
-    )
+def of_paper(seed, estimate, **options):
+    """An estimator of one model that papers use."""
+    return estimate(given().model, given().X, n_runs=10, random_state=seed, **options)
+
+
+def comparison(seed, compare, **options):
+    found = compare(given().model, given().other, given().X, n_temperatures=30, n_runs=10, random_state=seed, **options)
     return found.log_ratio, found.std
 
 
 def curve(seed):
-    found = metrics.held_out_curve(given().along, given().X, n_runs=10, random_state=seed)
+    found = held_out_curve(given().along, given().X, n_runs=10, random_state=seed)
     return found.score, found.std
 
 
 def leave_one_out(seed):
-    found = metrics.leave_one_out_score(given().state, given().small, n_draws=100, random_state=seed)
+    found = leave_one_out_score(given().state, given().small, n_draws=100, random_state=seed)
     return found.score, found.std
 
 
@@ -74,65 +88,71 @@ def evidence(seed, **options):
 
 
 @cache
-def _count_fit(seed, method):
-    options = {"scan": {"max_iter": 8000}, "pmmh": {"max_iter": 100}}[method]
-    given_options = {
-        **given().priors,
-        "method": method,
-        "evidence_params": {"n_temperatures": 60, "n_runs": 1},
-        **options,
-    }
-    return TopicCountLDA(1, 4, **given_options, random_state=seed).fit(given().small)
+def _count_fit(seed, kind):
+    options = {"max_iter": 8000}
+    if kind is PMMHTopicCountLDA:
+        options = {"evidence": "guided_ais", "n_proposals": 100, "n_temperatures": 60, "n_runs": 1}
+    return kind(1, 4, **given().priors, **options, random_state=seed).fit(given().small)
 
 
-def topic_counts(seed, method, attribute):
-    lda = _count_fit(seed, method)
+def topic_counts(seed, kind, attribute):
+    lda = _count_fit(seed, kind)
     return getattr(lda, attribute), getattr(lda, attribute.removesuffix("_") + "_std_")
 
 
 @cache
-def _prior_fit(seed, method):
-    region = ((0.03, 3), (0.03, 3))
-    options = {"region": region, "n_chains": 4, "max_iter": 400, "n_tuning": 50, "error_ratio": 0}
-    return EmpiricalBayesLDA(2, method=method, **options, random_state=seed).fit(given().small)
+def _prior_fit(seed, kind):
+    options = {"error_ratio": 0} if kind is EmpiricalBayesLDA else {"n_tuning": 50, "region": ((0.03, 3), (0.03, 3))}
+    return kind(2, n_chains=4, max_iter=400, **options, random_state=seed).fit(given().small)
 
 
-def priors(seed, method):
-    region = _prior_fit(seed, method).confidence_region(kind="monte_carlo")
+def priors(seed):
+    """log h by `EmpiricalBayesLDA`. On the small corpus, some fits have a maximum without bounds."""
+    lda = EmpiricalBayesLDA(3, n_chains=4, max_iter=400, error_ratio=0, random_state=seed).fit(given().large)
+    return _maximum(lda)
+
+
+def priors_in_a_region(seed, kind):
+    """log h by an estimator that is given a region."""
+    return _maximum(_prior_fit(seed, kind))
+
+
+def _maximum(lda):
+    region = lda.confidence_region(kind="monte_carlo")
     return np.log(region.center), region.standard_errors
 
 
-def log_m(seed, method):
+def log_m(seed, kind):
     """log m at three h against one h that is the same for all seeds."""
-    curve = _prior_fit(seed, method)._found().curve
+    curve = _prior_fit(seed, kind)._found().curve
     return curve.log_ratio([0.1, 0.3, 1.0], [0.6, 0.2, 0.3], (0.3, 0.3))
 
 
 ERRORS = {
     "held_out_log_likelihood, guided_ais": partial(held_out, n_temperatures=20),
     "held_out_log_likelihood, ais": partial(held_out, method="ais", n_temperatures=200),
-    "held_out_log_likelihood, left_to_right": partial(held_out, method="left_to_right"),
-    "held_out_log_likelihood, particle_filter": partial(held_out, method="particle_filter", n_particles=20),
-    "held_out_log_likelihood, chib": partial(held_out, method="chib"),
+    "left_to_right": partial(of_paper, estimate=left_to_right),
+    "particle_filter": partial(of_paper, estimate=particle_filter),
+    "chib": partial(of_paper, estimate=chib),
     "held_out_log_likelihood, document_completion": partial(held_out, method="document_completion"),
     "make_held_out_scorer, neg_perplexity": partial(scorer, metric="perplexity"),
     "make_held_out_scorer, log_likelihood": partial(scorer, metric="log_likelihood"),
-    "compare_topic_models, convex": partial(comparison, path="convex"),
-    "compare_topic_models, geometric": partial(comparison, path="geometric"),
-    "compare_topic_models, difference": partial(comparison, path="difference"),
+    "ratio_ais, convex": partial(comparison, compare=ratio_ais, path="convex"),
+    "ratio_ais, geometric": partial(comparison, compare=ratio_ais, path="geometric"),
+    "compare_topic_models": partial(comparison, compare=metrics.compare_topic_models),
     "held_out_curve": curve,
     "leave_one_out_score": leave_one_out,
     "log_evidence, guided_ais": partial(evidence, n_temperatures=60),
     "log_evidence, ais": partial(evidence, method="ais", n_temperatures=300),
-    "TopicCountLDA, log evidence of the scan": partial(topic_counts, method="scan", attribute="log_evidence_"),
-    "TopicCountLDA, posterior of the scan": partial(topic_counts, method="scan", attribute="topic_count_posterior_"),
-    "TopicCountLDA, posterior of pmmh": partial(topic_counts, method="pmmh", attribute="topic_count_posterior_"),
-    "EmpiricalBayesLDA, log h by the skeleton": partial(priors, method="skeleton"),
-    "EmpiricalBayesLDA, log h by serial_tempering": partial(priors, method="serial_tempering"),
-    "EmpiricalBayesLDA, log h by full_bayes": partial(priors, method="full_bayes"),
-    "EmpiricalBayesLDA, log m(h) by the skeleton": partial(log_m, method="skeleton"),
-    "EmpiricalBayesLDA, log m(h) by serial_tempering": partial(log_m, method="serial_tempering"),
-    "EmpiricalBayesLDA, log m(h) by full_bayes": partial(log_m, method="full_bayes"),
+    "TopicCountLDA, log evidence": partial(topic_counts, kind=TopicCountLDA, attribute="log_evidence_"),
+    "TopicCountLDA, posterior": partial(topic_counts, kind=TopicCountLDA, attribute="topic_count_posterior_"),
+    "PMMHTopicCountLDA, posterior": partial(topic_counts, kind=PMMHTopicCountLDA, attribute="topic_count_posterior_"),
+    "EmpiricalBayesLDA, log h": priors,
+    "SerialTemperingLDA, log h": partial(priors_in_a_region, kind=SerialTemperingLDA),
+    "FullBayesLDA, log h": partial(priors_in_a_region, kind=FullBayesLDA),
+    "EmpiricalBayesLDA, log m(h)": partial(log_m, kind=EmpiricalBayesLDA),
+    "SerialTemperingLDA, log m(h)": partial(log_m, kind=SerialTemperingLDA),
+    "FullBayesLDA, log m(h)": partial(log_m, kind=FullBayesLDA),
 }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checkpoint_cases import gibbs, topic_count
+from checkpoint_cases import gibbs, pmmh, topic_count
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -20,12 +20,13 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from workers import run_program
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, TopicCountLDA
+from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA
 from sklda._checkpoints import files as checkpoint_files
 from sklda._checkpoints import saver
 from sklda._models import checkpoints as _checkpoints
 from sklda._sampling.collapsed import GibbsChain
 from sklda.callbacks import Checkpoint
+from sklda.papers.compound import VariationalCompoundLDA
 
 
 @pytest.fixture
@@ -317,17 +318,21 @@ def test_ctrl_c(saves, folder, corpus, whole, same_fit):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
-    "options, at",
-    [({}, 3), ({}, 5), ({"method": "pmmh", "max_iter": 8, "doc_topic_prior": "1/T", "topic_word_prior": "1/T"}, 5)],
+    "make, at",
+    [
+        (topic_count(max_components=12, doc_topic_prior=0.5, topic_word_prior=1.0, max_iter=20_000), 3),
+        (topic_count(), 5),
+        (pmmh(), 5),
+    ],
     ids=["in the runs", "in the last sweeps", "in proposals"],
 )
-def test_ctrl_c_of_a_fit_that_keeps_its_results(saves, folder, corpus, same_fit, options, at):
-    whole = topic_count(**options)().fit(corpus)
+def test_ctrl_c_of_a_fit_that_keeps_its_results(saves, folder, corpus, same_fit, make, at):
+    whole = make().fit(corpus)
     saves.interrupted, saves.error = at, KeyboardInterrupt
-    lda = saved_in(folder, topic_count(**options)).fit(corpus)
+    lda = saved_in(folder, make).fit(corpus)
     assert lda.n_iter_ < whole.n_iter_
     assert "fitted" not in files(folder)
-    assert same_fit(TopicCountLDA.resume(folder, corpus).set_callbacks(), whole)
+    assert same_fit(type(whole).resume(folder, corpus).set_callbacks(), whole)
 
 
 def test_a_callback_that_ends_a_chain(saves, folder, corpus, same_fit):
@@ -460,7 +465,7 @@ def test_a_full_disk(monkeypatch, folder, corpus, whole, same_fit, from_sweep, a
 
 
 @pytest.mark.parametrize(
-    "estimator", [CollapsedVariationalLDA(3), CompoundLDA(3, method="variational")], ids=["cvb0", "variational EM"]
+    "estimator", [CollapsedVariationalLDA(3), VariationalCompoundLDA(3)], ids=["cvb0", "variational EM"]
 )
 def test_estimators_without_chains(estimator, corpus, folder):
     with pytest.raises(TypeError, match=rf"this {type(estimator).__name__} has none: take the callback away"):

@@ -111,7 +111,7 @@ def test_transform_and_scores_are_lazy_and_equal(fitted, counts, blocks, process
     ("estimator", "metadata"),
     [
         (CollapsedVariationalLDA(2, max_iter=3), {}),
-        (EmpiricalBayesLDA(2, max_iter=100, n_tuning=4), {}),
+        (EmpiricalBayesLDA(2, max_iter=100), {}),
         (CompoundLDA(2, max_iter=3), {"collections": np.arange(150) % 2}),
         (CovariateLDA(2, max_iter=3), {"covariates": np.arange(150.0)}),
         (LabeledLDA(max_iter=3), {"y": np.arange(150) % 2}),

@@ -6,10 +6,12 @@ from hostile.corpora import draw_counts
 from hostile.questions import ask, next_chunk
 from hostile.session import show
 from sklda import HDPLDA, CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
+from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
+from sklda.papers.topic_count import PMMHTopicCountLDA
 
 SAMPLERS = ("collapsed", "collapsed", "partitioned", "grouped", "partially_collapsed")
 INITS = ("random", "random", "random", "sequential", "anneal", "prune", "search")
-EVIDENCE = ("guided_ais", "ais", "cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi")
 _NO_CONCENTRATIONS = (np.nan, 0, -1, np.inf, (1,), (1, -1), ("a", 1), (1, np.nan), [1, 1], 1e13, (), "dp")
 # More than any memory holds: to run out of it is right.
 HUGE = (10**15, 2**62, 10**30)
@@ -95,8 +97,20 @@ def compound(draw, session):
         "draw_every": draw.option(10, 1, 2, 10**9),
         "warm_start": draw.option(False, False, True),
     }
-    kind, own = draw.pick([(HDPLDA, _hdp), (CompoundLDA, _mixtures), (CompoundLDA, _mixtures)])
+    kind, own = draw.pick(
+        [
+            (HDPLDA, _hdp),
+            (CompoundLDA, _mixtures),
+            (CompoundLDA, _mixtures),
+            (LangevinCompoundLDA, _mixtures),
+            (VariationalCompoundLDA, _variational_mixtures),
+        ]
+    )
     options |= own(draw, options)
+    if kind is VariationalCompoundLDA:
+        for name in ("point_estimate", "n_draws", "draw_every"):
+            options.pop(name)
+        return _live(draw, session, kind, X, options, "collections")
     _live(draw, session, kind, X, options | {"burn_in": burn_in(draw, options["max_iter"])}, "collections")
 
 
@@ -119,10 +133,13 @@ def _hdp(draw, options):
 
 def _mixtures(draw, options):
     """Parameters of collections whose mixtures have a Dirichlet prior; a pair is a Gamma prior of its parameter."""
-    method, alpha = draw.option("augmented", "langevin", "variational"), [1.0, draw.power(), draw.power(-2, 1)]
-    if str(method) != "variational" or draw.wrong(0.1):
-        alpha += [(1.0, 1.0), (draw.power(), 1.0)]
-    return {"collection_topic_prior": draw.mostly(alpha, _NO_CONCENTRATIONS), "method": method}
+    alpha = [1.0, draw.power(), draw.power(-2, 1), (1.0, 1.0), (draw.power(), 1.0)]
+    return {"collection_topic_prior": draw.mostly(alpha, _NO_CONCENTRATIONS)}
+
+
+def _variational_mixtures(draw, options):
+    """The same for the variational bound, which has no prior of the parameter."""
+    return {"collection_topic_prior": draw.mostly([1.0, draw.power(), draw.power(-2, 1)], _NO_CONCENTRATIONS)}
 
 
 def covariate(draw, session):
@@ -175,24 +192,35 @@ def collapsed_variational(draw, session):
 def empirical_bayes(draw, session):
     X = draw_counts(draw)
     K = draw.pick([1, 2, 3, 5, 17])
-    method = draw.option("skeleton", "serial_tempering", "full_bayes", "gibbs_em", "gibbs_em", "variational_em")
+    kind = draw.pick(
+        [
+            EmpiricalBayesLDA,
+            EmpiricalBayesLDA,
+            SerialTemperingLDA,
+            FullBayesLDA,
+            GibbsEMLDA,
+            GibbsEMLDA,
+            VariationalEMLDA,
+        ]
+    )
     options = {
         "n_components": draw.option(K),
-        "method": method,
-        "n_tuning": draw.option(1, 2, 3, 20),
         "max_iter": draw.option(1, 2, 5, 20),
-        "error_ratio": draw.option(0.1, 0.0, 1e9, draw.power()),
-        "region": draw.mostly(
-            [None, None, ((0.1, 1), (0.1, 1)), _region(draw)], [((1, 0.1), (1, 2)), ((1, 1), (1, 1)), ((0, 1), (0, 1))]
-        ),
-        "functionals": draw.mostly([None, None, {"share": largest_share}, {"nan": no_number}], [{"x": 3}]),
-        "tempering": _tempering(draw) if str(method) == "serial_tempering" or draw.wrong(0.1) else None,
-        "doc_topic_prior": draw.prior([(K,)] if str(method) == "gibbs_em" else []),
+        "doc_topic_prior": draw.prior([(K,)] if kind is GibbsEMLDA else []),
         "topic_word_prior": draw.prior([]),
         "n_chains": draw.option(1, 2, 4),
         "point_estimate": draw.option("cgs_p", "cgs"),
     }
-    _live(draw, session, EmpiricalBayesLDA, X, options)
+    if kind is EmpiricalBayesLDA:
+        options["error_ratio"] = draw.option(0.1, 0.0, 1e9, draw.power())
+    else:
+        options["n_tuning"] = draw.option(1, 2, 3, 20)
+        legal = [None, None, ((0.1, 1), (0.1, 1)), _region(draw)]
+        options["region"] = draw.mostly(legal, [((1, 0.1), (1, 2)), ((1, 1), (1, 1)), ((0, 1), (0, 1))])
+    if kind in (SerialTemperingLDA, FullBayesLDA):
+        options["functionals"] = draw.mostly([None, None, {"share": largest_share}, {"nan": no_number}], [{"x": 3}])
+        options["tempering"] = _tempering(draw)
+    _live(draw, session, kind, X, options)
 
 
 def _tempering(draw):
@@ -212,9 +240,7 @@ def topic_count(draw, session):
     X = draw_counts(draw)
     least = draw.pick([1, 1, 2, 3])
     most = least + draw.pick([0, 1, 2, 3])
-    n_counts, method = most - least + 1, draw.option("scan", "scan", "pmmh")
-    # pmmh needs estimates without bias.
-    methods = EVIDENCE if str(method) != "pmmh" or draw.wrong(0.1) else EVIDENCE[:3]
+    n_counts, kind = most - least + 1, draw.pick([TopicCountLDA, TopicCountLDA, PMMHTopicCountLDA])
     options = {
         "min_components": draw.mostly([least], [most + 1, 0]),
         "max_components": draw.mostly([most], [most + 1, None]),
@@ -222,24 +248,23 @@ def topic_count(draw, session):
             [None, None, [1.0] * n_counts, draw.rng.random(n_counts)],
             [np.zeros(n_counts), [-1, 2], [np.nan], [1.0] * 9],
         ),
-        "method": method,
-        "evidence": draw.option("guided_ais", *methods),
-        "doc_topic_prior": draw.pick([draw.prior([]), None]),
-        "topic_word_prior": draw.pick([draw.prior([(_features(X),)]), None]),
-        "evidence_params": {
+        "point_estimate": draw.option("cgs_p", "cgs"),
+    }
+    alpha, eta = draw.prior([]), draw.prior([(_features(X),)])
+    if kind is TopicCountLDA:
+        options |= {"doc_topic_prior": draw.pick([alpha, None]), "topic_word_prior": draw.pick([eta, None])}
+        options |= {"n_chains": draw.option(2, 2, 3), "max_iter": draw.mostly([1000, 2000], [10])}
+    else:
+        options |= {"doc_topic_prior": "1/T" if alpha is None else alpha}
+        options |= {"topic_word_prior": "1/T" if eta is None else eta}
+        options |= {
+            "evidence": draw.option("guided_ais", "ais", "cgs_transition"),
+            "n_proposals": draw.option(1, 2, 5),
             "n_temperatures": draw.option(2, 2, 3, 5),
             "n_runs": draw.option(1, 2),
             "n_inner": draw.option(2, 2, 5),
         }
-        | draw.mostly([{}], [{"n_sweeps": 1}, {"n_runs": 0}]),
-        "n_chains": draw.option(2, 2, 3),
-        "max_iter": draw.option(1, 2, 5) if str(method) == "pmmh" else draw.mostly([200, 500], [10]),
-        "point_estimate": draw.option("cgs_p", "cgs"),
-    }
-    if str(method) == "pmmh" and not draw.wrong(0.1):
-        # It needs priors.
-        options |= {name: "1/T" for name in ("doc_topic_prior", "topic_word_prior") if options[name] is None}
-    _live(draw, session, TopicCountLDA, X, options)
+    _live(draw, session, kind, X, options)
 
 
 CASES = {
@@ -328,7 +353,7 @@ def check_fit(session, estimator, clean):
     if getattr(estimator, "tol", None) is not None and type(estimator) is GibbsLDA:
         # Chains that end early leave NaN behind them.
         trace = trace[~np.isnan(trace)]
-    if estimator.get_params().get("method") in ("variational", "variational_em"):
+    if isinstance(estimator, (VariationalCompoundLDA, VariationalEMLDA)):
         # Ascents that converge early leave NaN behind them.
         trace = trace[~np.isnan(trace)]
     else:
@@ -349,9 +374,9 @@ def check_fit(session, estimator, clean):
             possible = np.isnan(std) if alone and np.isnan(std).any() else (std >= 0) & (std <= 0.5 + 1e-6)
             session.require(possible, f"{name} is that of numbers in [0, 1], got {show(std)}")
     if isinstance(estimator, EmpiricalBayesLDA):
-        most = estimator.n_tuning if estimator.method in ("gibbs_em", "variational_em") else estimator.max_iter
+        most = estimator.n_tuning if isinstance(estimator, (GibbsEMLDA, VariationalEMLDA)) else estimator.max_iter
         session.require(estimator.n_iter_ <= most, "no more sweeps than the parameters say")
-    if isinstance(estimator, TopicCountLDA) and estimator.method == "scan":
+    if type(estimator) is TopicCountLDA:
         session.require(estimator.n_iter_ <= estimator.max_iter, "no more sweeps than max_iter")
     for name in ("collection_topic_", "topic_count_posterior_"):
         if hasattr(estimator, name):

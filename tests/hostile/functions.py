@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from hostile.corpora import draw_counts
-from hostile.estimators import EVIDENCE, INITS
+from hostile.estimators import INITS
 from hostile.session import ESTIMATED
 from sklda import (
     CompoundLDA,
@@ -19,8 +19,10 @@ from sklda import (
     metrics,
     point_estimates,
 )
+from sklda.papers import held_out as papers
+from sklda.papers.topic_count import log_evidence_by_sweeps
 
-HELD_OUT = ("guided_ais", "ais", "left_to_right", "particle_filter", "chib", "document_completion", "exact")
+HELD_OUT = ("guided_ais", "ais", "document_completion", "exact")
 
 
 class Topics:
@@ -40,8 +42,6 @@ def held_out(draw, session):
         "method": method,
         "n_temperatures": draw.option(1, 2, 5),
         "n_runs": draw.option(1, 2, 3) if not std else draw.option(2, 3),
-        "n_particles": draw.option(None, 1, 3) if str(method) == "particle_filter" else draw.option(None, odds=0.02),
-        "schedule": draw.option("linear", "quadratic"),
         "return_std": std,
         "random_state": draw.seed(),
         "n_jobs": draw.jobs(),
@@ -49,7 +49,7 @@ def held_out(draw, session):
     if str(method) == "exact" and X.clean is not None:
         # Its time is polynomial in the number of tokens.
         if X.clean.size and X.clean.sum(axis=1).max() > 12:
-            options["method"] = "left_to_right"
+            options["method"] = "ais"
         elif K > 3:
             options["method"] = "guided_ais"
     found = session.call(metrics.held_out_log_likelihood, (phi, alpha), X.given, refuse=_wrong(X), **options)
@@ -60,6 +60,27 @@ def held_out(draw, session):
     session.require(
         np.isnan(error) | (np.asarray(error) >= 0) | ~np.isfinite(value), "a standard error is not negative"
     )
+
+
+def of_papers(draw, session):
+    X = draw_counts(draw)
+    V, K, D = _features(X), draw.n_components(), _documents(X)
+    phi, alpha = draw.topics(K, V), _given(draw.prior([(K,), (D, K)]))
+    estimate, options = draw.pick(
+        [
+            (papers.ais, {"n_temperatures": draw.option(1, 2, 5), "schedule": draw.option("linear", "quadratic")}),
+            (papers.left_to_right, {}),
+            (papers.particle_filter, {"n_particles": draw.option(1, 3)}),
+            (papers.chib, {"n_states": draw.option(1, 2, 5)}),
+        ]
+    )
+    options |= {"n_runs": draw.option(1, 2, 3), "random_state": draw.seed(), "n_jobs": draw.jobs()}
+    found = session.call(estimate, (phi, alpha), X.given, refuse=_wrong(X), **options)
+    if found is None or X.clean is None:
+        return
+    value, error = found
+    _likelihoods(session, value, X.clean, phi, estimate.__name__)
+    session.require(np.isnan(error) | (error >= 0) | ~np.isfinite(value), "a standard error is not negative")
 
 
 def compare(draw, session):
@@ -73,11 +94,17 @@ def compare(draw, session):
         models.append(draw.pick([(phi, alpha), (phi, alpha), Topics(phi, alpha)]))
     if draw.wrong(0.05):
         models[0] = draw.pick([GibbsLDA(2), None, (1,), "x", (1, 2, 3)])
+    compared, options = draw.pick(
+        [
+            (metrics.compare_topic_models, {}),
+            (papers.ratio_ais, {"path": draw.option("convex", "geometric")}),
+        ]
+    )
     found = session.call(
-        metrics.compare_topic_models,
+        compared,
         *models,
         X.given,
-        path=draw.option("auto", "convex", "geometric", "difference"),
+        **options,
         n_temperatures=draw.option(1, 2, 5),
         n_runs=draw.mostly([2, 3], [1]),
         random_state=draw.seed(),
@@ -98,7 +125,7 @@ def curve(draw, session):
     models = [(topic_word, prior) for topic_word in snapshots]
     models = draw.pick([GibbsLDA(2), None, 3, snapshots, tuple(models)]) if draw.wrong(0.04) else models
     found = session.call(
-        metrics.held_out_curve,
+        papers.held_out_curve,
         models,
         X.given,
         n_temperatures=draw.option(1, 2, 5),
@@ -119,7 +146,7 @@ def leave_one_out(draw, session):
     wrong = [[-1], [10**6], [0.5], "x", [], [True], 0, np.zeros((1, 1), int)]
     documents = draw.mostly([None, [0], [0], np.array([0, 0])], wrong)
     found = session.call(
-        metrics.leave_one_out_score,
+        papers.leave_one_out_score,
         (topics, *(_given(draw.prior(shapes)) for shapes in ([(K,)], [(_features(X),)]))),
         X.given,
         documents=documents,
@@ -162,27 +189,31 @@ def estimates(draw, session):
 def evidence(draw, session):
     X = draw_counts(draw)
     K = draw.pick([1, 2, 3, 5, 17])
-    method = draw.option("guided_ais", "guided_ais", "ais", *EVIDENCE)
+    function, method = metrics.log_evidence, draw.option("guided_ais", "guided_ais", "ais")
+    of_method = {"n_temperatures": draw.option(2, 3, 10)}
+    if draw.chance(0.3):
+        function = log_evidence_by_sweeps
+        method = draw.option("cgs_transition", "chib", "harmonic_mean_z", "harmonic_mean_psi")
+        of_method = {"n_inner": draw.option(2, 5)}
     n_runs, n_chains = draw.option(1, 2), draw.option(1, 2)
     found = session.call(
-        metrics.log_evidence,
+        function,
         X.given,
         draw.mostly([K], [0, -1, 1.5, None, True]),
         doc_topic_prior=draw.prior([(K,)]),
         topic_word_prior=draw.prior([(_features(X),), (K, _features(X))]),
         method=method,
-        n_temperatures=draw.option(2, 3, 10),
         n_runs=n_runs,
         n_chains=n_chains,
-        n_inner=draw.option(2, 5),
         init=draw.option(None, *INITS[:-1]),
         random_state=draw.seed(),
         n_jobs=draw.jobs(),
+        **of_method,
         refuse=_wrong(X),
     )
     if found is not None:
         session.finite(found[0], "the evidence")
-        if method in EVIDENCE[:3]:
+        if method in ("guided_ais", "ais", "cgs_transition"):
             session.require(found[0] <= ESTIMATED, f"the evidence is that of a probability, got {found}")
         session.require(n_runs == n_chains == 1 or not np.isnan(found[1]), f"its error is a number, got {found}")
 
@@ -465,6 +496,7 @@ CASES = {
     "texts and results": texts_and_results,
     "consensus of fits": consensus,
     "held_out_log_likelihood": held_out,
+    "held-out estimators of papers": of_papers,
     "compare_topic_models": compare,
     "held_out_curve": curve,
     "leave_one_out_score": leave_one_out,

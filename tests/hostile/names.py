@@ -15,6 +15,7 @@ from sklda import (
     inspection,
     metrics,
 )
+from sklda.papers.held_out import held_out_curve, leave_one_out_score
 
 
 def column_names(draw, session):
@@ -49,7 +50,7 @@ def _fitted(draw, session, frame):
         lambda: CollapsedVariationalLDA(K, max_iter=2, random_state=0),
         lambda: CompoundLDA(K, max_iter=2, random_state=0),
         lambda: CovariateLDA(K, max_iter=2, random_state=0),
-        lambda: EmpiricalBayesLDA(K, method="gibbs_em", max_iter=2, random_state=0),
+        lambda: EmpiricalBayesLDA(K, max_iter=4, random_state=0),
         lambda: LabeledLDA(n_chains=1, burn_in=1, n_draws=1, n_shared=1, random_state=0),
         lambda: LatentDirichletAllocation(K, max_iter=2, random_state=0),
     ]
@@ -106,10 +107,8 @@ def _questions(draw, model, frame):
     }
     if isinstance(model, GibbsLDA):
         options = {"n_temperatures": 2, "random_state": 0}
-        found["curve"] = lambda X: metrics.held_out_curve([wrapped], X, **options).score
-        found["left out"] = lambda X: (
-            metrics.leave_one_out_score(wrapped, X, n_draws=10, documents=[0], **options).score
-        )
+        found["curve"] = lambda X: held_out_curve([wrapped], X, **options).score
+        found["left out"] = lambda X: leave_one_out_score(wrapped, X, n_draws=10, documents=[0], **options).score
         found["initial state"] = lambda X: (
             GibbsLDA(len(model.components_), init=model, max_iter=1, random_state=0).fit(X).components_
         )

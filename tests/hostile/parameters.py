@@ -74,7 +74,6 @@ def _compound(draw, K, V):
         "n_components": lambda: draw.pick([K, K, K + 1]),
         "collection_topic_prior": lambda: draw.pick([1.0, 0.5, (1.0, 1.0), [1.0, 1.0]]),
         "doc_concentration": lambda: draw.pick([None, 1.0, 5.0]),
-        "method": lambda: draw.pick(["augmented", "augmented", "langevin", "variational"]),
         "learn_priors": lambda: draw.pick([False, "asymmetric"]),
         "max_iter": lambda: draw.pick([1, 3, 8]),
         "burn_in": lambda: draw.pick([None, 0, 2]),

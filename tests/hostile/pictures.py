@@ -20,6 +20,8 @@ from sklda import (
     TopicCountLDA,
     inspection,
 )
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
+from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, PosteriorExpectationDisplay
 
 
 def fitted(draw, session):
@@ -32,25 +34,34 @@ def fitted(draw, session):
             (GibbsLDA, {"n_components": K, "max_iter": draw.pick([1, 3, 60]), "n_chains": draw.pick([1, 2])}),
             (GibbsLDA, {"n_components": K, "max_iter": 2, "learn_priors": False, "point_estimate": "cgs"}),
             (CollapsedVariationalLDA, {"n_components": K, "max_iter": draw.pick([1, 12])}),
-            (CompoundLDA, {"n_components": K, "max_iter": 3, "method": draw.pick(["augmented", "langevin"])}),
-            (CompoundLDA, {"n_components": K, "max_iter": 3, "method": "variational"}),
+            (draw.pick([CompoundLDA, LangevinCompoundLDA]), {"n_components": K, "max_iter": 3}),
+            (VariationalCompoundLDA, {"n_components": K, "max_iter": 3}),
             (HDPLDA, {"n_components": K + 20, "max_iter": 3}),
             (CovariateLDA, {"n_components": K, "max_iter": draw.pick([3, 12])}),
+            (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 8}),
             (
-                EmpiricalBayesLDA,
-                {"n_components": min(K, 3), "max_iter": 3, "n_tuning": 2, "tempering": {"grid_shape": (2, 2)}},
+                FullBayesLDA,
+                {
+                    "n_components": min(K, 3),
+                    "max_iter": 3,
+                    "n_tuning": 2,
+                    "tempering": {"grid_shape": (2, 2)},
+                    "functionals": {"share": largest_share},
+                },
             ),
-            (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 5, "method": "gibbs_em"}),
+            (GibbsEMLDA, {"n_components": min(K, 3), "max_iter": 5}),
             (
                 TopicCountLDA,
-                {"min_components": 1, "max_components": 2, "max_iter": 300, "evidence_params": {"n_temperatures": 2}},
+                {"min_components": 1, "max_components": 2, "max_iter": 2000},
             ),
             (LabeledLDA, {"n_draws": 1, "max_iter": 2, "n_shared": draw.pick([0, 1])}),
         ]
     )
-    if kind is EmpiricalBayesLDA and "method" not in options:
-        options["functionals"] = {"share": largest_share}
-    arguments = {"collections": draw.rng.integers(0, 3, D)} if kind in (CompoundLDA, HDPLDA) else {}
+    arguments = (
+        {"collections": draw.rng.integers(0, 3, D)}
+        if issubclass(kind, (CompoundLDA, HDPLDA, VariationalCompoundLDA))
+        else {}
+    )
     if kind is CovariateLDA:
         arguments = {"covariates": draw.rng.standard_normal((D, draw.pick([0, 1, 3])) or None)}
     if kind is LabeledLDA:
@@ -122,7 +133,8 @@ def pictures(draw, session):
     }
     own = {
         CompoundLDA: ["CollectionTopicsDisplay"],
-        EmpiricalBayesLDA: ["MarginalLikelihoodDisplay", "PosteriorExpectationDisplay"],
+        EmpiricalBayesLDA: ["MarginalLikelihoodDisplay"],
+        FullBayesLDA: ["PosteriorExpectationDisplay"],
         TopicCountLDA: ["TopicCountDisplay"],
         LabeledLDA: ["DocumentLabelsDisplay"],
     }
@@ -133,7 +145,7 @@ def pictures(draw, session):
     else:
         name = draw.pick([each for each in calls if not draw.careful or each not in others])
     args, options = calls[name]
-    display = getattr(inspection, name)
+    display = PosteriorExpectationDisplay if name == "PosteriorExpectationDisplay" else getattr(inspection, name)
     if name != "TopicFlowDisplay" or draw.chance(0.5):
         model = session.call(inspection.describe, model, feature_names=names)
     found = session.call(display.from_estimator, model, *args, **options)

@@ -37,6 +37,7 @@ from sklda.inspection import (
 )
 from sklda.inspection._parameters import described
 from sklda.metrics import make_coherence_scorer, match_topics, topic_coherence, word_association
+from sklda.papers import held_out
 
 plt = pytest.importorskip("matplotlib.pyplot")
 X = np.random.default_rng(0).poisson(1, (20, 12)) + np.eye(20, 12, dtype=int)
@@ -46,7 +47,7 @@ NO_WORDS = "fitted to a matrix without names of columns, so words are column num
 
 PUBLIC = {
     f"{name}{'.' * bool(method)}{method}": getattr(getattr(module, name), method) if method else getattr(module, name)
-    for module in (inspection, metrics)
+    for module in (inspection, metrics, held_out)
     for name in module.__all__
     for method in (("from_estimator", "from_models") if inspect.isclass(getattr(module, name)) else ("",))
     if (not method or hasattr(getattr(module, name), method)) and "_scorer" not in name
@@ -58,6 +59,7 @@ FIRST = {
     "match_topics": ["a", "b"],
     "predictive_perplexity": ["estimator", "X_seen", "X_hidden"],
     "held_out_curve": ["models", "X"],
+    "ratio_ais": ["a", "b", "X"],
     "topic_flows": ["models", "X"],
     "TopicFlowDisplay.from_models": ["models", "X"],
 }
@@ -69,7 +71,6 @@ MORE = {
     "TopicEffectsDisplay.from_estimator": ["covariates"],
     "topics_over_time": ["dates"],
     "TopicsOverTimeDisplay.from_estimator": ["dates"],
-    "PosteriorExpectationDisplay.from_estimator": ["name"],
     "word_association": ["cue"],
 }
 # Documents that are needed even if a description has some: a fit, a likelihood or a coherence of others is of use.
@@ -85,7 +86,7 @@ def test_the_model_comes_first_then_documents_then_keywords(name):
     assert all(each.kind is each.KEYWORD_ONLY for each in parameters.values() if each.name not in positional)
     if "X" in parameters:
         is_needed = parameters["X"].default is inspect.Parameter.empty
-        assert is_needed == (name in NEEDED or PUBLIC[name].__module__.startswith("sklda.metrics"))
+        assert is_needed == (name in NEEDED or PUBLIC[name].__module__.startswith(("sklda.metrics", "sklda.papers")))
 
 
 @pytest.mark.parametrize("name", inspection.__all__)

@@ -12,6 +12,7 @@ from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, Gibbs
 from sklda._core.diagnostics import effective_draws, r_hat
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import ConvergenceDisplay, to_arviz
+from sklda.papers.compound import VariationalCompoundLDA
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -95,8 +96,8 @@ def test_too_few_draws(n_sweeps, n_burn_in):
 CORPUS = make_lda_corpus(40, 20, 2, doc_length=30, random_state=0).data
 ESTIMATORS = [
     GibbsLDA(2, max_iter=21, n_chains=2, random_state=0),
-    EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=5, max_iter=20, n_chains=2, random_state=0),
-    TopicCountLDA(2, 3, evidence_params={"n_temperatures": 20}, max_iter=600, random_state=0),
+    EmpiricalBayesLDA(2, max_iter=20, n_chains=2, random_state=0),
+    TopicCountLDA(2, 3, max_iter=3000, random_state=0),
     CompoundLDA(2, max_iter=20, burn_in=15, n_chains=2, random_state=0),
 ]
 
@@ -124,8 +125,8 @@ def test_every_estimator_has_traces(estimator):
 def test_bad_input(fitted, call):
     with pytest.raises(NotFittedError):
         call(Fitted())
-    variational = CompoundLDA(2, method="variational", max_iter=2, random_state=0).fit(CORPUS)
-    with pytest.raises(TypeError, match="CompoundLDA has no chains here: give a fitted estimator that samples topics"):
+    variational = VariationalCompoundLDA(2, max_iter=2, random_state=0).fit(CORPUS)
+    with pytest.raises(TypeError, match="VariationalCompoundLDA has no chains here: give a fitted estimator"):
         call(variational)
     with pytest.raises(TypeError, match="CollapsedVariationalLDA has no chains here"):
         call(CollapsedVariationalLDA(2, max_iter=2).fit(CORPUS))

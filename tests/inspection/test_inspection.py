@@ -9,17 +9,17 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from workers import run_program
 
-from sklda import EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda import GibbsLDA, TopicCountLDA
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import (
     MarginalLikelihoodDisplay,
-    PosteriorExpectationDisplay,
     TopicCountDisplay,
     document_table,
     token_topics,
     topic_table,
 )
-from sklda.metrics import leave_one_out_score
+from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, PosteriorExpectationDisplay
+from sklda.papers.held_out import leave_one_out_score
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -127,8 +127,8 @@ def test_slices(fitted, axis, kind):
 def test_models_without_a_curve(draw):
     """Gibbs-EM finds the maximum alone; other models have none."""
     X = make_lda_corpus(10, 8, 2, doc_length=10, random_state=0).data
-    with pytest.raises(ValueError, match=r"does not estimate the marginal likelihood .* method='skeleton'"):
-        draw(EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=2, max_iter=2, n_chains=1, random_state=0).fit(X))
+    with pytest.raises(ValueError, match=r"GibbsEMLDA does not estimate the marginal likelihood"):
+        draw(GibbsEMLDA(2, n_tuning=2, max_iter=2, n_chains=1, random_state=0).fit(X))
     with pytest.raises(TypeError, match="GibbsLDA has no marginal likelihood: give a fitted EmpiricalBayesLDA"):
         draw(GibbsLDA(2, max_iter=1).fit(X))
     with pytest.raises(TypeError, match="GibbsLDA has no topic_counts_: give a fitted TopicCountLDA"):
@@ -171,11 +171,11 @@ def test_posterior_expectations(fitted, axis, along):
 
 def test_a_real_estimator():
     X = make_lda_corpus(40, 20, 2, doc_length=40, topic_word_prior=0.5, doc_topic_prior=0.3, random_state=0).data
-    options = {"method": "full_bayes", "n_tuning": 50, "max_iter": 150, "n_chains": 2, "random_state": 0}
+    options = {"n_tuning": 50, "max_iter": 150, "n_chains": 2, "random_state": 0}
     functionals = {"distance": lambda doc_topic, topic_word: np.linalg.norm(doc_topic[0] - doc_topic[1])}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        lda = EmpiricalBayesLDA(2, functionals=functionals, **options).fit(X)
+        lda = FullBayesLDA(2, functionals=functionals, **options).fit(X)
     display = MarginalLikelihoodDisplay.from_estimator(lda, n_points=10)
     assert np.max(display.log_marginal_likelihood) == pytest.approx(0, abs=0.5)
     assert len(display.ellipses_) == 2
@@ -210,7 +210,7 @@ def test_matplotlib_is_imported_late(tmp_path):
         "import sys, sklda\n"
         "assert 'matplotlib' not in sys.modules\n"
         "sys.modules['matplotlib'] = None\n"
-        "from sklda.inspection import PosteriorExpectationDisplay as Display\n"
+        "from sklda.papers.empirical_bayes import PosteriorExpectationDisplay as Display\n"
         "d = Display(name='g', along='doc_topic_prior', priors=[1], fixed=[], value=[], low=[], high=[])\n"
         "try:\n    d.plot()\nexcept ImportError as error:\n    print(error)"
     )
@@ -290,9 +290,7 @@ def test_topic_counts_on_given_axes_and_without_errors():
 
 def test_topic_counts_of_a_fit():
     X = make_lda_corpus(40, 20, 2, topic_word_prior=0.2, random_state=0).data
-    lda = TopicCountLDA(
-        1, 4, doc_topic_prior=0.1, topic_word_prior=0.2, evidence_params={"n_temperatures": 40}, random_state=0
-    ).fit(X)
+    lda = TopicCountLDA(1, 4, doc_topic_prior=0.1, topic_word_prior=0.2, random_state=0).fit(X)
     display = TopicCountDisplay.from_estimator(lda)
     np.testing.assert_array_equal(display.posterior, lda.topic_count_posterior_)
     value = lda.log_evidence_

@@ -121,14 +121,10 @@ def arguments(call, model, counts, with_documents):
         "n_samples": 20,
         "n_draws": 4,
         "n_sweeps": 6,
-        "evidence_params": {"n_runs": 2},
         "least_tokens": 1,
         "random_state": 0,
     }
     parameters = inspect.signature(call).parameters
-    if call is metrics.leave_one_out_score:
-        # Numbers of those that are left out one at a time.
-        values["documents"] = [0, 5]
     return {name: values[name] for name in parameters if name in values}
 
 

@@ -8,11 +8,13 @@ from scipy.special import expit
 from scipy.stats import binomtest
 from sklearn.linear_model import LinearRegression
 
-from sklda import HDPLDA, CompoundLDA, ConsensusTopics, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, merge_topics
+from sklda import HDPLDA, CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, merge_topics
 from sklda._core.composition import LinearModels
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import describe, outcome_effects
 from sklda.inspection._share_moments import LearntPrior, ShareMoments
+from sklda.papers.compound import VariationalCompoundLDA
+from sklda.papers.empirical_bayes import GibbsEMLDA
 
 K, V, D = 3, 30, 200
 CORPUS = make_lda_corpus(D, V, K, doc_length=25, doc_topic_prior=[0.8, 0.4, 0.3], topic_word_prior=0.2, random_state=0)
@@ -105,8 +107,8 @@ def test_every_kind_of_model():
         "given priors": GibbsLDA(K, max_iter=100, doc_topic_prior=0.5, topic_word_prior=0.2, random_state=0).fit(X),
         "symmetric": GibbsLDA(K, max_iter=100, learn_priors="symmetric", random_state=0).fit(X),
         "compound": CompoundLDA(K, max_iter=100, random_state=0).fit(X, collections=groups),
-        "variational": CompoundLDA(K, method="variational", max_iter=20, random_state=0).fit(X, collections=groups),
-        "EM": EmpiricalBayesLDA(K, method="gibbs_em", max_iter=100, random_state=0).fit(X),
+        "variational": VariationalCompoundLDA(K, max_iter=20, random_state=0).fit(X, collections=groups),
+        "EM": GibbsEMLDA(K, max_iter=100, random_state=0).fit(X),
         "consensus": ConsensusTopics(GibbsLDA(K, max_iter=100), n_fits=3, random_state=0).fit(X),
     }
     for name, lda in fits.items():

@@ -11,10 +11,12 @@ from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, point_estimates
+from sklda import CollapsedVariationalLDA, CompoundLDA, GibbsLDA, TopicCountLDA, point_estimates
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import describe, token_topics
+from sklda.papers.compound import VariationalCompoundLDA
+from sklda.papers.empirical_bayes import GibbsEMLDA
 
 ALARM = 1e-6
 TEXTS = ["banana apple banana cherry", "cherry banana", "engine car wheel", "wheel car engine car"]
@@ -123,7 +125,7 @@ def test_full_conditionals_of_other_estimators():
     lda.fit(corpus.data, collections=corpus.collections)
     alpha = lda.document_prior(corpus.collections)
     check_conditionals(lda, corpus.data, alpha, np.full((3, 6), 0.3))
-    options = {"evidence_params": {"n_temperatures": 5}, "max_iter": 400, "random_state": 0}
+    options = {"max_iter": 3000, "random_state": 0}
     lda = TopicCountLDA(2, 3, doc_topic_prior=0.2, topic_word_prior=0.3, **options)
     lda.fit(SMALL)
     K = lda.n_components_
@@ -132,8 +134,7 @@ def test_full_conditionals_of_other_estimators():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_full_conditionals_with_learnt_priors():
-    options = {"method": "gibbs_em", "n_tuning": 3, "max_iter": 3, "n_chains": 1, "random_state": 0}
-    lda = EmpiricalBayesLDA(3, **options).fit(SMALL)
+    lda = GibbsEMLDA(3, n_tuning=3, max_iter=3, n_chains=1, random_state=0).fit(SMALL)
     eta = np.full((3, 5), lda.topic_word_prior_)
     check_conditionals(lda, SMALL, np.full((6, 3), lda.doc_topic_prior_), eta)
 
@@ -197,8 +198,7 @@ def test_new_documents():
 
 def test_a_fit_without_assignments_is_folded_in():
     corpus = make_compound_lda_corpus([10, 10], 20, 2, random_state=0)
-    options = {"method": "variational", "max_iter": 10, "random_state": 0}
-    lda = CompoundLDA(2, **options).fit(corpus.data, collections=corpus.collections)
+    lda = VariationalCompoundLDA(2, max_iter=10, random_state=0).fit(corpus.data, collections=corpus.collections)
     own = token_topics(lda, corpus.data, document=3)
     z, v = own["topic"].to_numpy(), own["word"].astype(int).to_numpy()
     prior = lda.document_prior([corpus.collections[3]])[0]

@@ -18,6 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, SplineTransformer
 from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, LabeledLDA
 from sklda.inspection import TopicEffectsDisplay, topic_effects
 from sklda.inspection._effects import TopicSums
+from sklda.papers.compound import VariationalCompoundLDA
 
 matplotlib.use("agg")
 
@@ -280,7 +281,7 @@ def test_other_models(model):
 
 
 def test_a_variational_approximation_has_draws():
-    lda = CompoundLDA(2, max_iter=30, method="variational", random_state=0).fit(COUNTS)
+    lda = VariationalCompoundLDA(2, max_iter=30, random_state=0).fit(COUNTS)
     slopes = np.array(column(topic_effects(lda, COUNTS, X_NUMBER, n_draws=5), "estimate"))[1::2]
     assert_allclose(slopes.sum(), 0, atol=1e-6)
 

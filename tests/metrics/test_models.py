@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklda import CompoundLDA, GibbsLDA, metrics
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import describe
+from sklda.papers.held_out import held_out_curve, leave_one_out_score
 
 VOCABULARY = [f"w{v:02d}" for v in range(40)]
 FEW = {"n_temperatures": 5, "random_state": 0}
@@ -49,14 +50,14 @@ SCORES = {
         model, *map(as_input, halves(X)), random_state=0
     ),
     "compare_topic_models": lambda X, model, as_input: (
-        metrics.compare_topic_models(model, model, as_input(X), path="difference", **FEW).std
+        metrics.compare_topic_models(model, model, as_input(X), **FEW).std
     ),
     "topic_coherence": lambda X, model, as_input: metrics.topic_coherence(model, as_input(X)),
     "topic_diversity": lambda X, model, as_input: metrics.topic_diversity(model, n_words=5),
     "word_association": lambda X, model, as_input: metrics.word_association(model, cue=[0, 1]),
-    "held_out_curve": lambda X, model, as_input: metrics.held_out_curve([model, model], as_input(X), **FEW).score,
+    "held_out_curve": lambda X, model, as_input: held_out_curve([model, model], as_input(X), **FEW).score,
     "leave_one_out_score": lambda X, model, as_input: (
-        metrics.leave_one_out_score(model, as_input(X), n_draws=10, documents=[0], **FEW).score
+        leave_one_out_score(model, as_input(X), n_draws=10, documents=[0], **FEW).score
     ),
     "scorer": lambda X, model, as_input: metrics.neg_ais_perplexity_scorer(model, as_input(X)),
 }

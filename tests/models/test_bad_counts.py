@@ -27,6 +27,7 @@ from sklda._core import corpus as corpus_module
 from sklda._core.corpus import Corpus
 from sklda.datasets import _counts as counts_module
 from sklda.datasets import save_counts
+from sklda.papers.held_out import chib, held_out_curve, leave_one_out_score, ratio_ais
 
 pytestmark = pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
 
@@ -116,8 +117,8 @@ def fitted(cls):
 ENTRIES = {
     "GibbsLDA.fit": lambda X: GibbsLDA(2, max_iter=2).fit(X),
     "GibbsLDA.fit_transform": lambda X: GibbsLDA(2, max_iter=2).fit_transform(X),
-    "EmpiricalBayesLDA.fit": lambda X: EmpiricalBayesLDA(2, method="gibbs_em", n_tuning=2, max_iter=2).fit(X),
-    "TopicCountLDA.fit": lambda X: TopicCountLDA(1, 1, evidence_params={"n_temperatures": 2}, max_iter=50).fit(X),
+    "EmpiricalBayesLDA.fit": lambda X: EmpiricalBayesLDA(2, max_iter=4).fit(X),
+    "TopicCountLDA.fit": lambda X: TopicCountLDA(1, 1, max_iter=200).fit(X),
     "CollapsedVariationalLDA.fit": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(X),
     "CollapsedVariationalLDA.transform": lambda X: fitted(CollapsedVariationalLDA).transform(X),
     "CompoundLDA.fit": lambda X: CompoundLDA(2, max_iter=2).fit(X),
@@ -141,9 +142,11 @@ ENTRIES = {
     },
     "point_estimates": lambda X: point_estimates(X, np.zeros(7, int)),
     "compare_topic_models": lambda X: metrics.compare_topic_models((PHI, ALPHA), (PHI[::-1], ALPHA), X),
-    "held_out_curve": lambda X: metrics.held_out_curve([(PHI, ALPHA), (PHI[::-1], ALPHA)], X),
+    "ratio_ais": lambda X: ratio_ais((PHI, ALPHA), (PHI[::-1], ALPHA), X),
+    "chib": lambda X: chib((PHI, ALPHA), X),
+    "held_out_curve": lambda X: held_out_curve([(PHI, ALPHA), (PHI[::-1], ALPHA)], X),
     "held_out_log_likelihood": lambda X: metrics.held_out_log_likelihood((PHI, ALPHA), X),
-    "leave_one_out_score": lambda X: metrics.leave_one_out_score((np.zeros(7, int), 1.0, 1.0), X, n_draws=10),
+    "leave_one_out_score": lambda X: leave_one_out_score((np.zeros(7, int), 1.0, 1.0), X, n_draws=10),
     "log_evidence": lambda X: metrics.log_evidence(X, 2, n_temperatures=2, n_chains=1),
     "predictive_perplexity, seen": lambda X: metrics.predictive_perplexity(FITTED, X, GOOD),
     "predictive_perplexity, hidden": lambda X: metrics.predictive_perplexity(FITTED, GOOD, X),

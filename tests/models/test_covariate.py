@@ -23,6 +23,7 @@ from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, metrics
 from sklda._core.design import Design
 from sklda.inspection import describe, document_table, token_topics, topic_effects
 from sklda.metrics import held_out_log_likelihood
+from sklda.papers.held_out import leave_one_out_score
 
 D, V, K = 150, 40, 3
 RNG = np.random.default_rng(0)
@@ -486,7 +487,7 @@ def test_scores_take_the_covariates_or_refuse(fitted):
         with pytest.raises(TypeError, match=r"alpha of a document depends on its covariates: give the pair"):
             call()
     with pytest.raises(TypeError, match="CovariateLDA has covariates of documents, which this score does not know"):
-        metrics.leave_one_out_score(fitted, X, n_draws=10)
+        leave_one_out_score(fitted, X, n_draws=10)
 
 
 @pytest.mark.filterwarnings("ignore:the term .* is a combination of other terms")

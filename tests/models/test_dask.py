@@ -10,12 +10,12 @@ from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCou
 from sklda._sampling.choice import SAMPLERS
 from sklda.metrics import (
     compare_topic_models,
-    held_out_curve,
     held_out_log_likelihood,
-    leave_one_out_score,
     log_evidence,
     predictive_perplexity,
 )
+from sklda.papers.held_out import held_out_curve, leave_one_out_score, particle_filter, ratio_ais
+from sklda.papers.topic_count import log_evidence_by_sweeps
 
 # joblib 1.5 warns of its own Dask backend.
 pytestmark = pytest.mark.filterwarnings("ignore:.apply_async. is deprecated:DeprecationWarning")
@@ -71,19 +71,20 @@ def test_metrics(on_dask, fitted, counts):
     few = {"n_temperatures": 5, "random_state": 0}
     for score in (
         lambda: held_out_log_likelihood((phi, alpha), counts, n_runs=2, return_std=True, **few),
-        lambda: held_out_log_likelihood((phi, alpha), counts, method="particle_filter", random_state=0),
+        lambda: particle_filter((phi, alpha), counts, random_state=0)[0],
         lambda: predictive_perplexity(fitted, counts, counts, n_sweeps=5, random_state=0),
         lambda: dict(compare_topic_models(fitted, (phi[::-1].copy(), alpha), half, **few)),
+        lambda: dict(ratio_ais(fitted, (phi[::-1].copy(), alpha), half, **few)),
         lambda: dict(held_out_curve([fitted, fitted], half, **few)),
         lambda: dict(leave_one_out_score(fitted, counts, documents=[1, 30, 80], n_draws=10, **few)),
     ):
         assert on_dask(score)
 
 
-@pytest.mark.parametrize("method", ["guided_ais", "cgs_transition"])
-def test_evidence(on_dask, counts, method):
-    few = {"n_temperatures": 10, "n_runs": 2, "n_inner": 3, "init": "random", "random_state": 0}
-    assert on_dask(lambda: log_evidence(counts, 3, method=method, **few))
+def test_evidence(on_dask, counts):
+    few = {"n_runs": 2, "init": "random", "random_state": 0}
+    assert on_dask(lambda: log_evidence(counts, 3, n_temperatures=10, **few))
+    assert on_dask(lambda: log_evidence_by_sweeps(counts, 3, n_inner=3, **few))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -91,8 +92,8 @@ def test_evidence(on_dask, counts, method):
     "lda",
     [
         CompoundLDA(3, n_chains=2, max_iter=6, random_state=0),
-        EmpiricalBayesLDA(3, n_chains=2, n_tuning=20, max_iter=20, tempering={"grid_shape": (5, 5)}, random_state=0),
-        TopicCountLDA(2, 3, evidence_params={"n_temperatures": 10, "n_runs": 2}, random_state=0),
+        EmpiricalBayesLDA(3, n_chains=2, max_iter=20, random_state=0),
+        TopicCountLDA(2, 3, random_state=0),
     ],
     ids=lambda lda: type(lda).__name__,
 )

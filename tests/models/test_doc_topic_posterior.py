@@ -20,6 +20,7 @@ from sklda import (
     merge_topics,
 )
 from sklda.datasets import make_lda_corpus
+from sklda.papers.compound import VariationalCompoundLDA
 
 CORPUS = make_lda_corpus(60, 40, 3, doc_length=30, doc_topic_prior=0.4, random_state=0)
 X = CORPUS.data.toarray()
@@ -31,13 +32,13 @@ FITTED = {
     "CollapsedVariationalLDA": (CollapsedVariationalLDA(3, max_iter=20, random_state=0).fit(X), {}),
     "CompoundLDA": (CompoundLDA(3, max_iter=40, random_state=0).fit(X, collections=GROUPS), {"collections": GROUPS}),
     "variational": (
-        CompoundLDA(3, method="variational", max_iter=10, random_state=0).fit(X, collections=GROUPS),
+        VariationalCompoundLDA(3, max_iter=10, random_state=0).fit(X, collections=GROUPS),
         {"collections": GROUPS},
     ),
     "HDPLDA": (HDPLDA(20, max_iter=40, random_state=0).fit(X, collections=GROUPS), {"collections": GROUPS}),
     "CovariateLDA": (CovariateLDA(3, max_iter=40, random_state=0).fit(X, covariates=GROUPS), {"covariates": GROUPS}),
     "LabeledLDA": (LabeledLDA(max_iter=10, n_draws=3, random_state=0).fit(X, Y), {}),
-    "EmpiricalBayesLDA": (EmpiricalBayesLDA(3, method="gibbs_em", max_iter=60, random_state=0).fit(X), {}),
+    "EmpiricalBayesLDA": (EmpiricalBayesLDA(3, max_iter=60, random_state=0).fit(X), {}),
     "TopicCountLDA": (TopicCountLDA(2, 4, random_state=0).fit(X), {}),
     "merged": (merge_topics(LDA, [[0, 1]]), {}),
 }

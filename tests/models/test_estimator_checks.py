@@ -20,6 +20,7 @@ from sklda import (
     LabeledLDA,
     TopicCountLDA,
 )
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 
 ESTIMATORS = [
     GibbsLDA(max_iter=20),
@@ -29,15 +30,15 @@ ESTIMATORS = [
     HDPLDA(20, max_iter=20, n_chains=1),
     CovariateLDA(max_iter=20),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2),
-    TopicCountLDA(1, 2, evidence_params={"n_temperatures": 2, "n_runs": 2}, max_iter=60),
+    TopicCountLDA(1, 2, max_iter=2000),
     LabeledLDA(max_iter=10, n_draws=2, fold_in_iter=5),
 ]
 # Other parameters of estimators that are above.
 MORE = [
     GibbsLDA(2, max_iter=5, n_chains=2, n_jobs=2, point_estimate="cgs"),
-    CompoundLDA(2, max_iter=5, method="variational", learn_priors="asymmetric"),
+    VariationalCompoundLDA(2, max_iter=5, learn_priors="asymmetric"),
     GibbsLDA(3, max_iter=5, doc_topic_prior=0.1, topic_word_prior=2),
-    CompoundLDA(2, max_iter=5, method="langevin", learn_priors="asymmetric", collection_topic_prior=(1, 1)),
+    LangevinCompoundLDA(2, max_iter=5, learn_priors="asymmetric", collection_topic_prior=(1, 1)),
     CovariateLDA(2, max_iter=5, n_chains=2, n_jobs=2, coef_scale=1.0, learn_priors=False),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=3, resample="bootstrap", min_prevalence=0.3),
     LabeledLDA(
@@ -57,7 +58,7 @@ def checks(estimators, *marks):
 
 # Some checks give a y, which no estimator uses. None give covariates.
 @pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
-@pytest.mark.filterwarnings("ignore:(CompoundLDA|HDPLDA) does not use y:UserWarning")
+@pytest.mark.filterwarnings("ignore:(Langevin|Variational)?(CompoundLDA|HDPLDA) does not use y:UserWarning")
 @pytest.mark.filterwarnings("ignore:The draws use up to:UserWarning")
 @pytest.mark.filterwarnings("ignore:The number of topics in use has not settled")
 # The documents of the checks are noise, without topics.

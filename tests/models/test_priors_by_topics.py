@@ -9,10 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from sklda import CollapsedVariationalLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
+from sklda import CollapsedVariationalLDA, CovariateLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda.callbacks import Checkpoint
 from sklda.datasets import make_lda_corpus
 from sklda.metrics import compare_topic_counts
+from sklda.papers.empirical_bayes import GibbsEMLDA
 
 X = make_lda_corpus(40, 30, 3, doc_length=30, random_state=0).data
 LABELS = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]] * 10)
@@ -37,7 +38,7 @@ CASES = [
     (CollapsedVariationalLDA(4, max_iter=5, random_state=0), None, 4),
     (CollapsedVariationalLDA(4, learning_method="online", max_iter=2, random_state=0), None, 4),
     (CovariateLDA(4, max_iter=10, random_state=0), None, 4),
-    (EmpiricalBayesLDA(4, method="gibbs_em", max_iter=20, n_chains=2, random_state=0), None, 4),
+    (GibbsEMLDA(4, max_iter=20, n_chains=2, random_state=0), None, 4),
     (LabeledLDA(n_shared=2, max_iter=5, random_state=0), LABELS, 5),
 ]
 IDS = [f"{type(lda).__name__} {i}" for i, (lda, *_) in enumerate(CASES)]

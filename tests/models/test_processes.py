@@ -21,6 +21,16 @@ from sklda import (
 from sklda._core.parallel import in_parallel
 from sklda._sampling.choice import SAMPLERS
 from sklda.inspection import TopicFlowDisplay
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
+from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
+from sklda.papers.held_out import (
+    chib,
+    held_out_curve,
+    leave_one_out_score,
+    left_to_right,
+    particle_filter,
+    ratio_ais,
+)
 
 # joblib maps arrays with more bytes than this into memory, read-only.
 SMALLEST = {"max_nbytes": 1}
@@ -44,9 +54,9 @@ def fits(sampler, **parameters):
     return work
 
 
-def empirical_bayes(**parameters):
-    options = {"n_tuning": 4, "max_iter": 10, "n_chains": 2, "random_state": 0, **parameters}
-    return lambda X: EmpiricalBayesLDA(2, **options).fit(X[:30, :20]).components_
+def empirical_bayes(kind=EmpiricalBayesLDA, **parameters):
+    options = {"max_iter": 10, "n_chains": 2, "random_state": 0, **parameters}
+    return lambda X: kind(2, **options).fit(X[:30, :20]).components_
 
 
 def labelled(**parameters):
@@ -60,14 +70,6 @@ def scored(score):
         return score(lda, X)
 
     return work
-
-
-def held_out(method):
-    return scored(
-        lambda lda, X: metrics.held_out_log_likelihood(
-            (lda.topic_word_, 0.5), X, method=method, n_temperatures=5, random_state=0
-        )
-    )
 
 
 PATHS = {
@@ -88,12 +90,12 @@ PATHS = {
         for method in ("batch", "online")
     },
     **{
-        f"CompoundLDA {method}": lambda X, method=method: (
-            CompoundLDA(3, method=method, n_chains=2, max_iter=5, learn_priors="asymmetric", random_state=0)
+        kind.__name__: lambda X, kind=kind: (
+            kind(3, n_chains=2, max_iter=5, learn_priors="asymmetric", random_state=0)
             .fit(X, collections=np.arange(70) % 3)
             .components_
         )
-        for method in ("augmented", "langevin", "variational")
+        for kind in (CompoundLDA, LangevinCompoundLDA, VariationalCompoundLDA)
     },
     "CovariateLDA": lambda X: (
         CovariateLDA(3, n_chains=2, max_iter=8, random_state=0).fit(X, covariates=np.arange(70) % 3).coef_draws_
@@ -101,14 +103,22 @@ PATHS = {
     "LabeledLDA": labelled(),
     "LabeledLDA, dependency": labelled(label_prior="dependency", dependency_sampler="gibbs"),
     "EmpiricalBayesLDA": empirical_bayes(),
-    "EmpiricalBayesLDA, paper": empirical_bayes(tempering="paper", method="serial_tempering"),
-    "EmpiricalBayesLDA full_bayes": empirical_bayes(method="full_bayes"),
-    "EmpiricalBayesLDA gibbs_em": empirical_bayes(method="gibbs_em", doc_topic_prior=[1, 1]),
-    "EmpiricalBayesLDA variational_em": empirical_bayes(method="variational_em", max_iter=2, error_ratio=10.0),
-    "TopicCountLDA": lambda X: (
-        TopicCountLDA(1, 2, max_iter=300, evidence_params={"n_temperatures": 3}, n_chains=2, **GIVEN).fit(X).components_
+    "SerialTemperingLDA": empirical_bayes(SerialTemperingLDA, tempering="paper", n_tuning=4),
+    "FullBayesLDA": empirical_bayes(FullBayesLDA, n_tuning=4),
+    "GibbsEMLDA": empirical_bayes(GibbsEMLDA, doc_topic_prior=[1, 1], n_tuning=4),
+    "VariationalEMLDA": empirical_bayes(VariationalEMLDA, max_iter=2, n_tuning=4),
+    "TopicCountLDA": lambda X: TopicCountLDA(1, 2, max_iter=2000, n_chains=2, **GIVEN).fit(X).components_,
+    "held out ais": scored(
+        lambda lda, X: metrics.held_out_log_likelihood(
+            (lda.topic_word_, 0.5), X, method="ais", n_temperatures=5, random_state=0
+        )
     ),
-    **{f"held out {method}": held_out(method) for method in ("ais", "left_to_right", "particle_filter", "chib")},
+    **{
+        estimate.__name__: scored(
+            lambda lda, X, estimate=estimate: estimate((lda.topic_word_, 0.5), X, random_state=0)[0]
+        )
+        for estimate in (left_to_right, particle_filter, chib)
+    },
     "score": scored(lambda lda, X: [lda.transform(X), lda.score_samples(X), lda.perplexity(X)]),
     "compare_topic_models": scored(
         lambda lda, X: (
@@ -117,8 +127,13 @@ PATHS = {
             ).log_ratio
         )
     ),
-    "held_out_curve": scored(lambda lda, X: metrics.held_out_curve([lda, lda], X, n_temperatures=2, random_state=0)),
-    "leave_one_out_score": lambda X: metrics.leave_one_out_score(
+    "ratio_ais": scored(
+        lambda lda, X: (
+            ratio_ais(lda, (lda.topic_word_[::-1].copy(), 0.5), X, n_temperatures=5, random_state=0).log_ratio
+        )
+    ),
+    "held_out_curve": scored(lambda lda, X: held_out_curve([lda, lda], X, n_temperatures=2, random_state=0)),
+    "leave_one_out_score": lambda X: leave_one_out_score(
         GibbsLDA(3, max_iter=3, **GIVEN).fit(X[:6]), X[:6], n_temperatures=3, random_state=0
     ),
     "log_evidence": lambda X: metrics.log_evidence(X, 3, n_temperatures=5, n_chains=2, random_state=0),
@@ -140,7 +155,7 @@ def test_results_are_those_of_threads(X, path, same):
         ("GibbsLDA, 300 topics", "multiprocessing"),
         *(
             pytest.param(path, backend, marks=() if backend == "loky" else LONG)
-            for path in ("CollapsedVariationalLDA batch", "CompoundLDA augmented", "LabeledLDA")
+            for path in ("CollapsedVariationalLDA batch", "CompoundLDA", "LabeledLDA")
             for backend in ("loky", "multiprocessing")
         ),
     ],
@@ -168,7 +183,7 @@ def test_what_cannot_be_pickled_is_found():
         in_parallel(lambda stop: None, [()] * 2)
 
 
-@pytest.mark.parametrize("path", ["GibbsLDA, 300 topics", "CompoundLDA augmented", "LabeledLDA"])
+@pytest.mark.parametrize("path", ["GibbsLDA, 300 topics", "CompoundLDA", "LabeledLDA"])
 def test_processes_get_no_counts(X, path, same, tmp_path):
     """joblib cannot send a memory map without the name of its file. Only callbacks need X."""
     expected = PATHS[path](X)

@@ -10,6 +10,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
+from sklda.papers.empirical_bayes import FullBayesLDA
+from sklda.papers.topic_count import PMMHTopicCountLDA
 
 
 def make(**parameters):
@@ -54,8 +57,8 @@ def test_nothing_of_an_earlier_fit_stays(counts, same_fit):
 
 
 BOX = ((0.05, 5), (0.05, 5))
-EB = EmpiricalBayesLDA(2, n_tuning=2, max_iter=2, n_chains=1, random_state=0, tempering={"grid_shape": (2, 2)})
-COUNT = TopicCountLDA(1, 2, evidence_params={"n_temperatures": 2, "n_runs": 1}, max_iter=300, random_state=0)
+EB = EmpiricalBayesLDA(2, max_iter=8, n_chains=1, random_state=0)
+COUNT = TopicCountLDA(1, 2, max_iter=2000, random_state=0)
 COMPOUND = CompoundLDA(3, max_iter=6, random_state=0)
 WAYS = {
     "GibbsLDA": (
@@ -65,18 +68,24 @@ WAYS = {
     "EmpiricalBayesLDA": (
         EB,
         [
-            {"method": "full_bayes", "functionals": {"first": lambda theta, phi: theta[0, 0]}, "region": BOX},
-            {"method": "gibbs_em"},
-            {"method": "variational_em"},
+            {"error_ratio": 0.0},
+            {"n_chains": 2},
         ],
+    ),
+    "FullBayesLDA": (
+        FullBayesLDA(2, n_tuning=2, max_iter=2, n_chains=1, random_state=0, tempering={"grid_shape": (2, 2)}),
+        [{"functionals": {"first": lambda theta, phi: theta[0, 0]}, "region": BOX}, {"n_chains": 2}],
     ),
     "TopicCountLDA": (
         COUNT,
         [
-            {"method": "pmmh", "doc_topic_prior": 0.1, "topic_word_prior": 0.1},
             {"topic_word_prior": 0.2},
             {"min_components": 2},
         ],
+    ),
+    "PMMHTopicCountLDA": (
+        PMMHTopicCountLDA(1, 2, n_proposals=5, n_inner=2, random_state=0),
+        [{"evidence": "guided_ais", "n_temperatures": 2}, {"doc_topic_prior": 0.1}],
     ),
     "CollapsedVariationalLDA": (
         CollapsedVariationalLDA(3, max_iter=3, random_state=0),
@@ -86,11 +95,17 @@ WAYS = {
         COMPOUND,
         [
             {"draw_every": 1, "warm_start": True},
-            {"method": "langevin"},
-            {"method": "variational"},
             {"learn_priors": "asymmetric"},
             {"collection_topic_prior": (1.0, 1.0)},
         ],
+    ),
+    "LangevinCompoundLDA": (
+        LangevinCompoundLDA(3, max_iter=3, random_state=0),
+        [{"draw_every": 1, "warm_start": True}, {"learn_priors": "asymmetric"}],
+    ),
+    "VariationalCompoundLDA": (
+        VariationalCompoundLDA(3, max_iter=3, random_state=0),
+        [{"warm_start": True}, {"learn_priors": "asymmetric"}],
     ),
     "CovariateLDA": (
         CovariateLDA(3, max_iter=6, random_state=0),
@@ -120,22 +135,14 @@ def test_nothing_of_an_earlier_fit_stays_after_any_other(counts, same_fit, name)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_an_empirical_bayes_fit_does_not_answer_for_another(counts):
-    lda = clone(EB).set_params(method="full_bayes", region=BOX, functionals={"first": lambda *_: 0.5})
+def test_a_band_is_infinite_where_no_draws_reach(counts):
+    """Without any spread, too."""
+    lda = FullBayesLDA(2, region=BOX, functionals={"first": lambda *_: 0.5}, n_tuning=2, max_iter=2, random_state=0)
     lda.fit(counts[5:12])
-    # Without any spread, too, a band is infinite where no draws reach.
     assert [each.tolist() for each in lda.posterior_expectation("first", [1e12, 1e-12], 1e12)[1:]] == [
         [-np.inf] * 2,
         [np.inf] * 2,
     ]
-    lda.set_params(method="gibbs_em").fit(counts[30:60])
-    for ask in (
-        lambda: lda.log_marginal_likelihood(1.0, 1.0),
-        lda.confidence_region,
-        lambda: lda.posterior_expectation("first", 1.0, 1.0),
-    ):
-        with pytest.raises(ValueError, match="does not estimate the marginal likelihood"):
-            ask()
 
 
 def test_a_fit_without_warm_start_may_be_gone_on_with(counts, same_fit):

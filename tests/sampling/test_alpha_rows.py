@@ -11,7 +11,6 @@ from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._likelihood.evidence.annealing import Guide
-from sklda._likelihood.evidence.without_annealing import log_transition
 from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.covariates.coefficients import chain_with_coefficients
 from sklda._sampling.blocked import GroupedChain, ThreadedChain
@@ -24,6 +23,7 @@ from sklda._sampling.prior_path import PriorPath
 from sklda._sampling.steps import advance
 from sklda._sampling.word_major import WordMajorChain
 from sklda.datasets import make_compound_lda_corpus
+from sklda.papers.topic_count._estimators import log_transition
 
 K = 4
 KINDS = [GibbsChain, GroupedChain, PartiallyCollapsedChain, PartitionedChain, WordMajorChain]

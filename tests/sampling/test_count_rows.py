@@ -7,7 +7,6 @@ from enumeration import make_corpus
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._kernels import _collapsed
-from sklda._models.empirical_bayes.serial_tempering import Grid, continue_on_grid
 from sklda._sampling import count_rows
 from sklda._sampling.blocked import GroupedChain
 from sklda._sampling.collapsed import GibbsChain
@@ -17,6 +16,7 @@ from sklda._sampling.partitioned import PartitionedChain
 from sklda._sampling.prior_path import PriorPath
 from sklda._sampling.steps import advance
 from sklda._sampling.word_major_partitioned import WordMajorPartitionedChain
+from sklda.papers.empirical_bayes._grid import Grid, continue_on_grid
 
 V = 40
 CHAINS = [GibbsChain, PartitionedChain, WordMajorPartitionedChain, GroupedChain, PartiallyCollapsedChain]

@@ -31,6 +31,8 @@ from sklda._sampling.point_estimates import point_estimates
 from sklda._sampling.run_chains import Run, Schedule
 from sklda._sampling.steps import Draw
 from sklda.datasets import make_lda_corpus
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
+from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, VariationalEMLDA
 
 # A normal number is more standard deviations than this from its mean with a probability of 6e-7.
 MOST_SD = 5.0
@@ -226,13 +228,13 @@ def test_samples_use_draws_at_equal_distances(gibbs, n_samples):
 
 OTHERS = {
     "augmented": CompoundLDA(3, max_iter=10, random_state=0),
-    "langevin": CompoundLDA(3, method="langevin", max_iter=10, random_state=0),
+    "langevin": LangevinCompoundLDA(3, max_iter=10, random_state=0),
     "cvb0": CollapsedVariationalLDA(3, max_iter=10, random_state=0),
     "scvb0": CollapsedVariationalLDA(3, learning_method="online", max_iter=3, random_state=0),
-    "variational": CompoundLDA(3, method="variational", max_iter=10, random_state=0),
-    "gibbs_em": EmpiricalBayesLDA(3, method="gibbs_em", n_tuning=2, max_iter=20, random_state=0),
-    "variational_em": EmpiricalBayesLDA(3, method="variational_em", max_iter=20, random_state=0),
-    "full_bayes": EmpiricalBayesLDA(3, method="full_bayes", max_iter=20, n_tuning=2, n_chains=2, random_state=0),
+    "variational": VariationalCompoundLDA(3, max_iter=10, random_state=0),
+    "gibbs_em": GibbsEMLDA(3, n_tuning=2, max_iter=20, random_state=0),
+    "variational_em": VariationalEMLDA(3, max_iter=20, random_state=0),
+    "full_bayes": FullBayesLDA(3, max_iter=20, n_tuning=2, n_chains=2, random_state=0),
 }
 
 
@@ -256,7 +258,7 @@ def test_samples_of_other_estimators(corpus, name):
 
 @pytest.mark.parametrize(
     "kind",
-    [CompoundLDA(3, method="variational", max_iter=30, random_state=0), CollapsedVariationalLDA(3, random_state=0)],
+    [VariationalCompoundLDA(3, max_iter=30, random_state=0), CollapsedVariationalLDA(3, random_state=0)],
 )
 def test_samples_of_variational_topics_have_their_moments(corpus, kind):
     lda = kind.fit(corpus)

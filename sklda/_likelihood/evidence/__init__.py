@@ -2,8 +2,7 @@
 
 - ``annealing``: guided annealed importance sampling, and annealing from the prior.
 - ``topic_labels``: the mean over the permutations of the guide's topics, by a permanent.
-- ``without_annealing``: the estimators that annealing is compared with.
 - ``bennett``: annealing runs of one chain in both directions.
-- ``estimates``: any of these methods, from several chains and in several runs from each.
+- ``estimates``: annealing from several chains, in several runs from each.
 - ``combining``: log p(w | K) of one or several K by the runs of all chains, and its standard error.
 """

@@ -84,9 +84,6 @@ def check_memory_of_runs(corpus, n_components, method):
     elif method == "ais":
         # Runs begin with a draw of theta and phi.
         check_memory_of_topics(K, 8 * (2 * D + V))
-    elif method == "chib":
-        # The topics of every token are counted.
-        check_memory_of_topics(K, 2 * corpus.n_tokens)
 
 
 @dataclass(frozen=True, eq=False)

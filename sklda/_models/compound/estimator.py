@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from sklda._core import random
 from sklda._core.labels import encode, warn_of_many_collections
@@ -15,15 +15,14 @@ from sklda._core.priors import Priors
 from sklda._core.types import Counts, Seed
 from sklda._models.compound.base import NEVER_SYMMETRIC, CollectionsLDA
 from sklda._models.compound.chains import continued_chains, first_chains
-from sklda._models.compound.model import METHODS, CompoundModel
+from sklda._models.compound.mixtures import Mixtures
+from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.results import (
-    AscentResults,
     check_same_collections,
     corpus_attributes,
     mixture_attributes,
     record_of_mixtures,
 )
-from sklda._models.compound.variational import maximise_bounds
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
 from sklda._models.parameters import shared
 from sklda._models.progress import with_callbacks
@@ -48,51 +47,41 @@ class CompoundLDA(CollectionsLDA):
         Number of topics, K.
     collection_topic_prior : float or tuple (shape, rate), default=1.0
         alpha, the Dirichlet parameter per topic of a collection's mixture. With a pair, alpha is drawn in every
-        sweep, with a Gamma prior of this shape and rate that is cut off at 1e-6 and 1e6 (not with
-        ``method="variational"``).
+        sweep, with a Gamma prior of this shape and rate that is cut off at 1e-6 and 1e6.
     doc_concentration : float, default=None
         gamma, between 1e-6 and 1e12. With a larger value, documents are closer to the mixture of their collection. It
         is the sum over topics of the Dirichlet parameter of theta. None: 1.0, the first value if it is learnt.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
         eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, the first value if it is learnt.
-    method : {"augmented", "langevin", "variational"}, default="augmented"
-        - ``"augmented"``: Gibbs sampling with auxiliary counts (section 3.1.1 of the paper).
-        - ``"langevin"``: after every sweep, a Metropolis-adjusted Langevin step for each mixture (section 3.1.2, but in
-          the coordinates log phi). It mixes more slowly, and is meant for comparison.
-        - ``"variational"``: maximises a lower bound of log p(w) (appendix E); the posterior is approximated.
     learn_priors : {"asymmetric"} or False, default="asymmetric"
-        Whether `doc_concentration` and `topic_word_prior` are learnt if they are None: by Gibbs-EM in the burn-in, or
-        in every variational iteration. gamma stays between 1e-6 and 1e6, eta between 1e-5 and 1e4. A value that is
-        given stays fixed. The prior of theta, gamma pi_j, differs between topics, so there is no ``"symmetric"``. If X
-        has fewer than 1,000 tokens, nothing is learnt: eta and
-        gamma / `n_components` are 0.1 if they are None.
+        Whether `doc_concentration` and `topic_word_prior` are learnt if they are None, by Gibbs-EM in the burn-in.
+        gamma stays between 1e-6 and 1e6, eta between 1e-5 and 1e4. A value that is given stays fixed. The prior of
+        theta, gamma pi_j, differs between topics, so there is no ``"symmetric"``. If X has fewer than 1,000 tokens,
+        nothing is learnt: eta and gamma / `n_components` are 0.1 if they are None.
     max_iter : int, default=500
-        Sweeps over the corpus of each chain. With ``"variational"``, the largest number of iterations. With
-        `warm_start`, the number of further ones.
+        Sweeps over the corpus of each chain. With `warm_start`, the number of further ones.
     burn_in : int, default=None
-        Number of sweeps before the draws. gamma, eta and the size of Langevin steps change only in these. None: the
-        annealed sweeps at the start, as in `GibbsLDA`, and half of the others. Not used by ``"variational"``.
+        Number of sweeps before the draws. gamma and eta are learnt only in these. None: the annealed sweeps at the
+        start, as in `GibbsLDA`, and half of the others.
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. A chain takes one
-        byte for each token and draw, two bytes with more than 256 topics. Not used by ``"variational"``.
+        byte for each token and draw, two bytes with more than 256 topics.
         With ``"cgs_p"``, at most one draw is averaged for every ``n_components / 12`` sweeps: with many topics, the
         averages of a short fit would take longer than a tenth of it.
     draw_every : int, default=10
         Number of sweeps between two draws.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
         Estimate of topics and topic proportions from each draw. ``"cgs_p"``: expected counts under the full conditional
-        of each token (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: the counts of the draw. With
-        ``method="variational"`` they are the means of the approximation.
+        of each token (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: the counts of the draw.
     n_chains : int, default=1
-        Number of independent chains. The topics are those of the chain with the highest mean log joint (or bound) over
+        Number of independent chains. The topics are those of the chain with the highest mean log joint over
         the last half of its sweeps. `chains_` has the results of all chains.
     fold_in_iter : int, default=6
         Sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, on the same X and collections. The results are
-        then those of one longer fit with the burn-in of the first: step sizes and learnt priors stay, and further
-        sweeps are averaged together with the earlier ones. A variational ascent that has converged makes one more
-        iteration. Parameters that the chains depend on must not change; `draw_every` may change.
+        then those of one longer fit with the burn-in of the first: learnt priors stay, and further sweeps are averaged
+        together with the earlier ones. Parameters that the chains depend on must not change; `draw_every` may change.
     n_jobs : int, default=None
         Chains, or blocks of 64 documents in `transform`, that run at the same time. Results do not depend on it.
     verbose : int, default=0
@@ -112,7 +101,7 @@ class CompoundLDA(CollectionsLDA):
         chains. That of one chain is within its mode, and often too small.
     collection_topic_draws_ : ndarray of shape (n_draws, n_collections, n_components)
         Draws of the mixtures after the burn-in, `draw_every` sweeps apart, chain by chain. The topics of all chains
-        have the order of `collection_topic_`. Not with ``"variational"``. Quantiles of a few draws are too narrow: from
+        have the order of `collection_topic_`. Quantiles of a few draws are too narrow: from
         15 independent draws, those of an interval of 95 % contain 85 % of the posterior, and 93 % from 100.
         `collection_topic_std_` does not have this error.
     corpus_topic_ : ndarray of shape (n_components,)
@@ -134,7 +123,7 @@ class CompoundLDA(CollectionsLDA):
         Topic proportions of the training documents, means over draws.
     doc_topic_std_ : ndarray of shape (n_documents, n_components), float32
         Posterior standard deviations of the proportions, within the chain. This and the next attributes up to
-        `topic_assignments_` are those of `GibbsLDA`. Not with ``"variational"``, which has only `topic_share_`.
+        `topic_assignments_` are those of `GibbsLDA`.
     topic_share_, topic_share_std_ : ndarray of shape (n_components,)
         Share of the tokens in each topic, and its posterior standard deviation.
     n_draws_ : int
@@ -152,19 +141,17 @@ class CompoundLDA(CollectionsLDA):
     sampler_ : str
         ``"dense"``: tokens are drawn document by document.
     topic_assignments_ : ndarray of shape (n_tokens,), int32
-        Topic of every token in the last draw. Not with ``"variational"``.
+        Topic of every token in the last draw.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
-        log p(w, z | pi, gamma, eta) after every sweep, in nats; with ``"variational"`` the lower bound of log p(w).
+        log p(w, z | pi, gamma, eta) after every sweep, in nats.
         NaN after the last sweep of a chain that ended early.
     prior_trace_ : ndarray of shape (n_chains, n_iter_, 2)
         doc_concentration and topic_word_prior in every sweep; for a `topic_word_prior` given as an array, its mean. NaN
         after the last sweep of a chain that ended early. Only if priors are learnt.
-    acceptance_rate_ : float
-        Share of Langevin steps accepted after the burn-in. Only with ``"langevin"``.
     n_iter_ : int
-        Sweeps, or iterations, of the longest chain, those of earlier fits with `warm_start` included.
+        Sweeps of the longest chain, those of earlier fits with `warm_start` included.
     n_burn_in_ : int
-        Number of sweeps of the burn-in. Not with ``"variational"``.
+        Number of sweeps of the burn-in.
     best_chain_ : int
         Index of the chain from which the topics come, a row of `log_joint_trace_`.
     n_features_in_ : int
@@ -204,7 +191,6 @@ class CompoundLDA(CollectionsLDA):
         "collection_topic_prior",
         "doc_concentration",
         "topic_word_prior",
-        "method",
         "learn_priors",
         "burn_in",
         "n_chains",
@@ -228,8 +214,9 @@ class CompoundLDA(CollectionsLDA):
         ),
         "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple],
         "doc_concentration": [None, Interval(Real, 0, None, closed="neither")],
-        "method": [StrOptions(set(METHODS))],
     }
+    # The step that draws the mixtures after every sweep.
+    _mixtures = Mixtures
 
     def __init__(
         self,
@@ -238,7 +225,6 @@ class CompoundLDA(CollectionsLDA):
         collection_topic_prior: float | tuple[float, float] = 1.0,
         doc_concentration: float | None = None,
         topic_word_prior: ArrayLike | None = None,
-        method: Literal["augmented", "langevin", "variational"] = "augmented",
         learn_priors: Literal["asymmetric", False] = "asymmetric",
         max_iter: int = 500,
         burn_in: int | None = None,
@@ -256,7 +242,6 @@ class CompoundLDA(CollectionsLDA):
         self.collection_topic_prior = collection_topic_prior
         self.doc_concentration = doc_concentration
         self.topic_word_prior = topic_word_prior
-        self.method = method
         self.learn_priors = learn_priors
         self.max_iter = max_iter
         self.burn_in = burn_in
@@ -312,7 +297,6 @@ class CompoundLDA(CollectionsLDA):
             model = CompoundModel.make(
                 collection_of,
                 len(labels),
-                self.method,
                 n_components=self.n_components,
                 collection_topic_prior=self.collection_topic_prior,
                 doc_concentration=self.doc_concentration,
@@ -327,9 +311,6 @@ class CompoundLDA(CollectionsLDA):
             priors = Priors.make(1.0, model.eta, self.n_components, corpus.n_features)
             # alpha has a row for each collection, twice while it changes.
             n_rows = (self.n_chains + 1) * len(labels)
-            if self.method == "variational":
-                # An ascent and its state have the proportions, and an iteration three more arrays of their size.
-                n_rows = (2 * self.n_chains + 3) * corpus.n_documents
             check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws, n_rows)
 
             known = {
@@ -349,24 +330,18 @@ class CompoundLDA(CollectionsLDA):
                 chains = continued_chains(corpus, priors, model, run.former.states)
             else:
                 seed = random.child(run.seed, 0)
-                chains = first_chains(corpus, priors, model, self.n_chains, seed)
-            if self.method == "variational":
-                chains = maximise_bounds(chains, self.max_iter, n_jobs=self.n_jobs, progress=run.progress)
-            else:
-                schedule = Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in)
-                chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
+                chains = first_chains(corpus, priors, model, self.n_chains, seed, self._mixtures)
+            schedule = Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in)
+            chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
             run.progress.end(chains)
 
             results = self._results_of(chains)
             del chains  # They have arrays for sweeps.
-            if self.method != "variational":
-                results.warn_of_modes()
-                results.warn_of_disagreement()
+            results.warn_of_modes()
+            results.warn_of_disagreement()
             return run.take(self._attributes_of(results, known))
 
     def _results_of(self, chains):
-        if self.method == "variational":
-            return AscentResults(chains)
         results = ChainResults(chains)
         results.records = []
         for chain, draws in zip(chains, results.draws, strict=True):
@@ -379,9 +354,7 @@ class CompoundLDA(CollectionsLDA):
     def _attributes_of(self, results, known):
         """The fitted attributes, a dict. The means are computed here, which takes the time of some sweeps."""
         results.estimate(self.point_estimate, self.n_jobs)
-        found = known | results.attributes()
-        if self.method != "variational":
-            found |= mixture_attributes(results)
+        found = known | results.attributes() | mixture_attributes(results)
         return found | corpus_attributes(found, results)
 
     def _fitted_attributes(self, known, chains):

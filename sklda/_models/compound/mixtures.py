@@ -1,7 +1,7 @@
 """The step of compound LDA: one topic mixture pi_j for each collection, and alpha.
 
 George, Xia & Michailidis (2019), section 3.1. A sweep draws z given pi, with the prior gamma pi_j for the documents of
-collection j. Then the step draws pi given z, by augmented Gibbs sampling or by a Langevin step, and alpha given pi.
+collection j. Then the step draws pi given z, by augmented Gibbs sampling, and alpha given pi.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +14,6 @@ from sklda._core.count_histograms import CountHistograms
 from sklda._core.gibbs_em import BOUNDS
 from sklda._core.newton import newton_on_log
 from sklda._kernels import _compound
-from sklda._models.compound import mmala
 from sklda._models.compound.model import LEARNT_GAMMA, document_prior, draw_alpha
 from sklda._sampling.steps import Step
 from sklda._sampling.tables import draw_document_tables
@@ -105,7 +104,7 @@ class Mixtures(Step):
     """Draws the mixtures of the collections, so that a chain has the target p(z, pi | w, alpha, gamma, eta).
 
     alpha of a document is max(gamma pi, 1e-12), so that it stays in the range of the kernels. The target is the
-    posterior of the model with this bound: the auxiliary counts and the Langevin density use the bounded value too. A
+    posterior of the model with this bound: the auxiliary counts use the bounded value too. A
     topic without tokens does not depend on it, and one with a token has so small a share with a probability of order
     1e-12^(1 + alpha) / alpha.
 
@@ -122,12 +121,8 @@ class Mixtures(Step):
     ----------
     log_pi : ndarray of shape (n_collections, n_components)
         The same mixture for every collection at first.
-    log_step : ndarray of shape (n_collections,)
-        Logarithm of the Langevin step size.
     n_averaged : int
         Sweeps after the burn-in.
-    accepted : float
-        Sum over these sweeps of the share of Langevin steps that were accepted.
     moments : ndarray of shape (2, n_collections, n_components)
         Sums of pi and of its square over these sweeps.
     alphas : list of float
@@ -139,9 +134,9 @@ class Mixtures(Step):
     def __init__(self, model, seed, n_components, alpha, gamma):
         J, K = model.n_collections, n_components
         self.model, self.seed = model, seed
-        self.log_pi, self.log_step = np.full((J, K), -np.log(K)), mmala.first_log_step(J, K)
+        self.log_pi = np.full((J, K), -np.log(K))
         self.alpha, self.gamma = alpha, gamma
-        self.n_averaged, self.accepted, self.moments = 0, 0.0, np.zeros((2, J, K))
+        self.n_averaged, self.moments = 0, np.zeros((2, J, K))
         self.alphas, self.prior_trace = [], []
 
     def begin(self, chain):
@@ -186,22 +181,9 @@ class Mixtures(Step):
         """Mean of alpha after the burn-in, if it is drawn; otherwise alpha."""
         return float(np.mean(self.alphas[-max(self.n_averaged, 1) :])) if self.alphas else self.alpha
 
-    def acceptance_rate(self):
-        """Share of Langevin steps accepted after the burn-in."""
-        return self.accepted / max(self.n_averaged, 1)
-
     def move(self, chain, rng):
         """Draw the mixtures given z."""
-        if self.model.method == "augmented":
-            self.log_pi = draw_mixtures(rng, self.alpha, self.draw_tables(chain))
-            return
-        self.log_pi, accepted = mmala.move_mixtures(
-            rng, self.log_pi, self.log_step, self.tails(chain), self.alpha, self.gamma
-        )
-        if chain.n_sweeps <= chain.n_burn_in:
-            self.log_step = mmala.adapted(self.log_step, accepted, chain.n_sweeps)
-        else:
-            self.accepted += accepted.mean()
+        self.log_pi = draw_mixtures(rng, self.alpha, self.draw_tables(chain))
 
     def draw_tables(self, chain):
         """Auxiliary counts of the present draw, int64 (n_collections, n_components)."""

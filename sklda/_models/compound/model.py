@@ -237,12 +237,11 @@ def _log_gamma_density(x, prior):
     return shape * x - rate * np.exp(x)
 
 
-# --- The settings of a fit of compound LDA: collections, algorithm, burn-in and which hyperparameters are learnt ------
+# --- The settings of a fit of compound LDA: collections, burn-in and which hyperparameters are learnt ------
 
 
 # The share of the burn-in with merges. The last M-step for eta uses draws after them.
 _MERGING = 0.4
-METHODS = ("augmented", "langevin", "variational")
 
 
 def _earlier_burn_in(model, states, max_iter):
@@ -253,22 +252,21 @@ def _earlier_burn_in(model, states, max_iter):
 
 @dataclass(frozen=True, eq=False)
 class CompoundModel(Aligned):
-    """The settings and first values of compound LDA, which do not change along a chain or an ascent.
+    """The settings and first values of compound LDA, which do not change along a chain.
 
     Attributes
     ----------
     collections : ndarray of shape (n_documents,), int64
         The collection of every document.
     n_collections : int
-    method : {"augmented", "langevin", "variational"}
     alpha, gamma, eta : float
         The first values. eta may be an array.
     alpha_prior : tuple of (shape, rate) or None
         Gamma prior of alpha; None: alpha is fixed.
     learn_gamma, learn_eta : bool
-        Whether gamma and eta are learnt: by Gibbs-EM in the burn-in, or in every variational iteration.
+        Whether gamma and eta are learnt by Gibbs-EM in the burn-in.
     burn_in : int
-        Sweeps before the averages begin. Step sizes, gamma and eta change only in these sweeps.
+        Sweeps before the averages begin. gamma and eta are learnt only in these sweeps.
     annealing : Annealing
         The first sweeps of the tokens, which have larger priors.
     concentrations : Concentrations or None
@@ -279,7 +277,6 @@ class CompoundModel(Aligned):
 
     collections: np.ndarray
     n_collections: int
-    method: str = "augmented"
     alpha: float = 1.0
     gamma: float = 1.0
     eta: float | np.ndarray = 1.0
@@ -296,7 +293,6 @@ class CompoundModel(Aligned):
         cls,
         collections,
         n_collections,
-        method,
         *,
         n_components,
         collection_topic_prior,
@@ -315,22 +311,17 @@ class CompoundModel(Aligned):
         Raises
         ------
         ValueError, TypeError
-            If a value is out of range, the method cannot do what is asked, or the burn-in does not fit the number of
-            sweeps.
+            If a value is out of range, or the burn-in does not fit the number of sweeps.
         """
         hyperparameters = first_hyperparameters(
             n_components, collection_topic_prior, doc_concentration, topic_word_prior, learn_priors, n_tokens
         )
-        if method == "variational":
-            if hyperparameters["alpha_prior"] is not None:
-                raise ValueError("method='variational' does not draw alpha: give collection_topic_prior as a float.")
-            annealing, burn_in = NOT_ANNEALED, 0
-        elif earlier is not None:
+        if earlier is not None:
             annealing, burn_in = _earlier_burn_in(*earlier, max_iter)
         else:
             annealing = Annealing.within(max_iter, burn_in)
             burn_in = burn_in_of(burn_in, max_iter, annealing.n_sweeps)
-        return cls(collections, n_collections, method, **hyperparameters, burn_in=burn_in, annealing=annealing)
+        return cls(collections, n_collections, **hyperparameters, burn_in=burn_in, annealing=annealing)
 
     @classmethod
     def of_hdp(

@@ -3,16 +3,13 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sklda._core import random
 from sklda._core.diagnostics import std_of_proportions
 from sklda._core.names import listed, read_labels
 from sklda._core.warn import warn
 from sklda._models.compound.hdp import RECORDED, shown_draws, shown_mixtures
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import SMALLEST_HDP_ETA, document_prior
-from sklda._models.results import FitResults, total_variance
-from sklda._sampling.draws import draw_dirichlets
-from sklda._sampling.run_chains import best_chain, in_rows
+from sklda._models.results import total_variance
 
 # R-hat of the number of topics from which a fit gets a warning. Default fits whose intervals contain the truth have a
 # median of 1.25. With fewer sweeps R-hat is unreliable.
@@ -32,7 +29,7 @@ def record_of_mixtures(chain):
     }
     if step.model.changes_priors:
         record["prior_trace_"] = np.reshape(step.prior_trace, (-1, 2))
-    return record | ({"acceptance_rate_": step.acceptance_rate()} if step.model.method == "langevin" else {})
+    return record
 
 
 def corpus_attributes(found, results):
@@ -80,63 +77,6 @@ def mixtures_of(fitted, collections):
                 f"{listed(fitted.collections_.tolist())}. Give None for a document of unknown collection."
             )
     return mixtures[[index[label] for label in labels]]
-
-
-class AscentResults(FitResults):
-    """The results of variational ascents."""
-
-    def __init__(self, ascents):
-        self.corpus, self.states = ascents[0].corpus, [each.state() for each in ascents]
-        self.best, self.mixtures = best_chain(self.states), [each.mixtures() for each in ascents]
-
-    def estimate(self, method, n_jobs):
-        """The state of an ascent has its means."""
-
-    def attributes(self):
-        best, traces = self.states[self.best], in_rows([each.trace for each in self.states])
-        theta = best.doc_topic / best.doc_topic.sum(axis=1, keepdims=True)
-        mean, std = self.mixtures[self.best]
-        found = {
-            "log_joint_trace_": traces,
-            "n_iter_": traces.shape[1],
-            "best_chain_": self.best,
-            "components_": best.topic_word_parameter.copy(),
-            "doc_topic_": theta,
-            "topic_share_": self.corpus.lengths @ theta / self.corpus.n_tokens,
-            "doc_concentration_": best.gamma,
-            "collection_topic_": mean,
-            "collection_topic_std_": std,
-            "collection_topic_prior_": best.alpha,
-            "_fingerprint_": self.corpus.fingerprint,
-            "_used_tokens_": self.corpus.lengths,
-            "_results_": self,
-        }
-        if best.eta is not None:
-            found["topic_word_prior_"] = best.eta
-        if best.prior_trace:
-            found["prior_trace_"] = in_rows([np.reshape(each.prior_trace, (-1, 2)) for each in self.states])
-        return found
-
-    def sample(self, n_samples, seed):
-        """theta and phi of `n_samples` draws."""
-        state = self.states[self.best]
-        parameters = state.doc_topic, state.topic_word_parameter
-        return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
-
-    def draw_topic_word(self, n_draws, seed):
-        """Iterate over draws of phi."""
-        for i in range(n_draws):
-            parameters = (self.states[self.best].topic_word_parameter,)
-            yield draw_dirichlets(parameters, 1, np.random.default_rng(random.child(seed, i)))[0][0]
-
-    def draw_doc_topic(self, n_draws, seed, topic_word):
-        """Iterate over draws of theta."""
-        for i in range(n_draws):
-            yield self.sample(1, random.child(seed, i))[0][0]
-
-    def has_topics(self, topic_word):
-        """Which topics every chain of `draw_doc_topic` has, (n_chains, n_components): all of them."""
-        return np.ones((1, len(topic_word)), bool)
 
 
 def _recorded(results, name):

@@ -10,7 +10,6 @@ from sklda._core.corpus import Corpus
 from sklda._core.gibbs_em import MStep
 from sklda._core.priors import Priors
 from sklda._models.empirical_bayes.prior_steps import trace_of, with_step
-from sklda._models.empirical_bayes.serial_tempering import Grid, continue_on_grid
 from sklda._models.empirical_bayes.settings import Settings
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
@@ -97,55 +96,10 @@ class ChainPool:
             if c in self.run.progress.ended or chain.n_sweeps - length < n_sweeps:
                 self.ended.add(c)
 
-    def continue_on_grid(self, grid: Grid, stage: int, gain: float | None = None) -> None:
-        """Continue the chains as chains on (h, z) over a grid, without observations so far.
-
-        Each stage, by its number, has random streams of its own. For `gain` see `GridPoints`.
-        """
-        for c, chain in enumerate(self.chains):
-            continue_on_grid(
-                chain,
-                grid,
-                np.random.default_rng(random.child(self.seed, 1, stage, c)),
-                index=self.settings.tempering.index,
-                augmented=self.settings.tempering.augmented,
-                functionals=self.settings.functionals,
-                gain=gain,
-            )
-
-    def new_grid(self, region, refinement=1):
-        """A grid over a region, with `refinement` steps for each step of `grid_shape`; one point for "simple"."""
-        K = self.priors.n_components
-        if self.settings.tempering.estimator == "simple":
-            alphas, etas = np.sqrt([[low * high] for low, high in region])
-            return Grid(self.corpus, K, alphas, etas)
-        shape = [(n - 1) * refinement + 1 for n in self.settings.tempering.grid_shape]
-        return Grid.over(self.corpus, K, region, shape)
-
-    @property
-    def grid(self):
-        """The grid of the chains."""
-        return self.steps[0].grid
-
     @property
     def steps(self):
         """What moves h of each chain."""
         return [chain.steps[0] for chain in self.chains]
-
-    @property
-    def search_region(self):
-        """The box in which the maximum is searched."""
-        return self.settings.search_region(self.grid.region)
-
-    @property
-    def observed(self):
-        """The chains that have draws on the grid."""
-        return [chain for chain in self.chains if chain.steps[0].observations]
-
-    @property
-    def observations(self):
-        """Those of all chains, one chain after the other."""
-        return [each for step in self.steps for each in step.observations]
 
     @property
     def all_ended(self):

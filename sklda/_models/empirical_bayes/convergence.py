@@ -39,7 +39,7 @@ def warn_of_edges(maximum, region):
             f"The marginal likelihood with {name} at the {side} edge of the region searched, {bound:.3g}, is not "
             f"distinguishable from its largest value. {name}_ = {maximum.h[axis]:.3g}, and its errors are infinite. "
             "The corpus has too little information on this prior, or chains are far from their posterior distribution: "
-            "give a `region` to keep it within bounds, or longer chains (max_iter).",
+            "make chains longer (max_iter), or give the prior to GibbsLDA.",
             ConvergenceWarning,
         )
 
@@ -52,22 +52,6 @@ def warn_of_disagreement(r_hat):
     warn(
         f"The chains disagree about the priors by more than their errors (R-hat of log doc_topic_prior {alpha:.2f}, of "
         f"log topic_word_prior {eta:.2f}): they mix slowly, or stay in different modes of the topic assignments. The "
-        "errors contain the spread between chains. Longer chains (max_iter), more chains (n_chains) or longer tuning "
-        "(n_tuning) may help.",
-        ConvergenceWarning,
-    )
-
-
-def warn_of_unvisited_points(occupancy, grid):
-    """Warn of grid points with less than a twentieth of their expected visits by serial tempering."""
-    missed = occupancy * occupancy.size < 0.05
-    if not missed.any():
-        return
-    alphas = grid.alphas[missed.any(axis=1)]
-    etas = grid.etas[missed.any(axis=0)]
-    warn(
-        f"Serial tempering did not visit {missed.sum()} of {missed.size} grid points (doc_topic_prior from "
-        f"{alphas[0]:.3g} to {alphas[-1]:.3g}, topic_word_prior from {etas[0]:.3g} to {etas[-1]:.3g}): the marginal "
-        "likelihood there is extrapolated. Raise n_tuning, or give a smaller region.",
+        "errors contain the spread between chains. Longer chains (max_iter) or more chains (n_chains) may help.",
         ConvergenceWarning,
     )

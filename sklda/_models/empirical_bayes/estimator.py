@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import partial
 from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
-from sklda._core.arguments import real_numbers
-from sklda._core.priors import LARGEST, SMALLEST, Priors
+from sklda._core.priors import Priors
 from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._models.base import BaseLDA
 from sklda._models.empirical_bayes.chain_pool import ChainPool, with_a_record
-from sklda._models.empirical_bayes.expectation_maximisation import expectation_maximisation
-from sklda._models.empirical_bayes.methods import estimate
+from sklda._models.empirical_bayes.estimate import estimate
 from sklda._models.empirical_bayes.prior_steps import trace_of
 from sklda._models.empirical_bayes.results import MarginalLikelihoodMixin, attributes_of
-from sklda._models.empirical_bayes.settings import (
-    EM_METHODS,
-    METHODS,
-    NAMES,
-    WIDEST,
-    Settings,
-    Tempering,
-    run_lengths,
-)
+from sklda._models.empirical_bayes.settings import NAMES, Settings, run_lengths
 from sklda._models.fit_run import FitRun, all_or_nothing
 from sklda._models.parameters import POSITIVE, shared
 from sklda._models.progress import with_callbacks
@@ -42,7 +31,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation whose priors maximise the marginal likelihood of the corpus, with error bars.
 
     Both priors are symmetric: h = (alpha, eta) = (doc_topic_prior, topic_word_prior). m(h) is the probability of the
-    corpus given h. The algorithm, ``method="skeleton"``:
+    corpus given h. The algorithm:
 
     1. Chains start annealed and learn h by Gibbs-EM. With more than 60,000 tokens, Gibbs-EM is longer, and ends when h
        moves by less than one percent while its sweeps double. How far h has moved is part of the Monte Carlo errors.
@@ -65,54 +54,24 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     ----------
     n_components : int, default=10
         Number of topics, K.
-    method : {"skeleton", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"}, default="skeleton"
-        ``"serial_tempering"`` visits all points of a grid of h equally often (George & Doss 2018, section 2.3, with
-        theta and phi integrated out); ``"full_bayes"`` visits them in proportion to their posterior (section 6). Both
-        begin with a short skeleton, which places the grid. ``"gibbs_em"`` and ``"variational_em"`` give no m(h), and
-        no theory ensures that they find the maximum.
-    n_tuning : int, default=None
-        Sweeps of each chain at the maximum at the end, and to tune serial tempering. At most a quarter of `max_iter`,
-        except with the EM methods, whose `max_iter` does not count them.
-        None: 67,000 divided by the square root of the number of tokens, between 40 and 200; for a skeleton with more
-        than 60,000 tokens, 34,000.
     max_iter : int, default=None
         Largest number of sweeps of each chain, the last ones included. Those of searches and weighing count too,
-        divided by the number of chains. A sweep of annealing counts as one. For Gibbs-EM, the number of sweeps that
-        learn h; for variational EM, the largest number of M-steps. None: 3e8 divided by the number of tokens, or 6e7
-        with more than 60,000, between 500 and 24,000; 1000 with more than a million tokens. On a grid it is between 400
-        and 5000, for the EM methods between 30 and 1000.
+        divided by the number of chains. A sweep of annealing counts as one. None: 3e8 divided by the number of tokens,
+        or 6e7 with more than 60,000, between 500 and 24,000; 1000 with more than a million tokens.
     error_ratio : float, default=0.25
-        A skeleton ends when the Monte Carlo standard errors of log h are below this share of the statistical ones, or
+        The search ends when the Monte Carlo standard errors of log h are below this share of the statistical ones, or
         below 0.01, which is one percent of a prior. It also ends if more sweeps cannot help, because the chains are in
         different modes of the topic assignments, or the corpus has no topics to find. 0: it ends after `max_iter`
         sweeps; those that no longer help to find the maximum are made there.
-    region : ((float, float), (float, float)), default=None
-        ((alpha_low, alpha_high), (eta_low, eta_high)): the bounds of the priors, and the region of a grid. None:
-        between 1e-5 and 1e4; a grid lies around the maximum.
-    functionals : dict of {str: callable}, default=None
-        Functions of (doc_topic, topic_word), arrays of shapes (n_documents, n_components) and (n_components,
-        n_features), that return a number. Their posterior expectations are estimated for every h. With a skeleton, by
-        full Bayes around the maximum, in up to a third of `max_iter` sweeps.
-    tempering : dict or "paper", default=None
-        Options of serial tempering. The first value of each is the default; ``"paper"`` takes the second value of the
-        first three.
-
-        - ``"ratio"``: "collapsed" or "augmented" (theta and phi drawn, equation 2.2)
-        - ``"index"``: "full_conditional" or "neighbours" (equation 2.8)
-        - ``"tuning"``: "stochastic_approximation" or "restarts" (equation 2.16)
-        - ``"estimator"``: "mixture" (equation 2.10), "component" (2.17) or "simple" (2.1, from one h)
-        - ``"grid_shape"``: the numbers of values of alpha and of eta on the grid, (11, 11). The grid of full Bayes is
-          wider, and has three more values between neighbours.
     doc_topic_prior, topic_word_prior : float, default=None
         The first alpha and eta of the search. None: ``1 / n_components``. `doc_topic_prior` may be a text such as
-        ``"5/K"`` or a function of the number of topics. With ``method="gibbs_em"``, it may be an array of shape
-        (n_components,); an alpha is then learnt for every topic. The paper warns that a corpus contains too little
-        information about so many priors.
+        ``"5/K"`` or a function of the number of topics.
     n_chains : int, default=None
-        Independent chains. None: 4, or 2 for a skeleton with more than 120,000 tokens, where a few long chains get
-        farther than many short ones.
+        Independent chains. None: 4, or 2 with more than 120,000 tokens, where a few long chains get farther than many
+        short ones.
     n_draws : int, default=15
         Draws over which topics and proportions are averaged. They come from the last half of the sweeps at the maximum.
+        There are between 40 and 200 of these sweeps, fewer for large corpora, but at most a quarter of `max_iter`.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
         How topics and proportions are computed from a draw. ``"cgs_p"``: from expected counts under each token's full
         conditional (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: from the counts of the draw.
@@ -129,22 +88,16 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     Attributes
     ----------
     doc_topic_prior_, topic_word_prior_ : float
-        alpha and eta at the maximum of m(h). With an alpha for every topic, `doc_topic_prior_` is an ndarray of shape
-        (n_components,).
-    method_ : str
-        The method used.
+        alpha and eta at the maximum of m(h).
     grid_ : (ndarray of shape (n_alphas,), ndarray of shape (n_etas,))
         Values of alpha and of eta at which the chains were swept.
     occupancy_ : ndarray of shape (n_alphas, n_etas)
-        Share of the draws at each pair of these values. With serial tempering they are about equal.
-    acceptance_rate_ : float
-        Share of the sweeps in which h changed.
+        Share of the draws at each pair of these values.
     prior_trace_ : ndarray of shape (n_chains, n_sweeps, 2)
-        alpha and eta in every sweep since the start; with an alpha for every topic, their mean. NaN after the last
-        sweep of shorter chains.
+        alpha and eta in every sweep since the start. NaN after the last sweep of shorter chains.
     r_hat_, n_effective_ : ndarray of shape (2,)
         Split R-hat and effective number of draws. They are those of the derivatives of log p(w, z | h) with respect to
-        log alpha and log eta at the maximum. On a grid they are those of the means of log alpha and log eta given z.
+        log alpha and log eta at the maximum.
     mode_log_evidence_ : ndarray of shape (n_modes,)
         log p(w | h) of the modes that searches and chains found, the best first, in nats. Each is at the h
         learnt in the mode. It is the mean logarithm of annealed runs, somewhat too low for all modes. Empty if there
@@ -186,9 +139,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If a prior's maximum lies at an edge of the region, where its errors are infinite, or away from the points of
-        the last round. If chains disagree about h, only one search found the best mode, or a part of the grid was not
-        visited.
+        If a prior's maximum lies at an edge of the region searched, where its errors are infinite, or away from the
+        points of the last round. If chains disagree about h, or only one search found the best mode.
 
     References
     ----------
@@ -208,7 +160,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     >>> from sklda import EmpiricalBayesLDA
     >>> from sklda.datasets import make_lda_corpus
     >>> X = make_lda_corpus(60, 20, 2, doc_length=50, topic_word_prior=0.5, doc_topic_prior=0.3, random_state=0).data
-    >>> lda = EmpiricalBayesLDA(2, n_tuning=100, max_iter=1000, random_state=0).fit(X)
+    >>> lda = EmpiricalBayesLDA(2, max_iter=1000, random_state=0).fit(X)
     >>> bool(lda.confidence_region(0.999, "statistical").contains(0.3, 0.5))
     True
     """
@@ -225,13 +177,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
             "verbose",
             "random_state",
         ),
-        "method": [StrOptions({*METHODS, *EM_METHODS})],
-        "n_tuning": [None, POSITIVE],
         "max_iter": [None, POSITIVE],
         "error_ratio": [Interval(Real, 0, None, closed="left")],
-        "region": [None, "array-like"],
-        "functionals": [None, Mapping],
-        "tempering": [None, StrOptions({"paper"}), dict],
         "n_chains": [POSITIVE, None],
     }
 
@@ -239,13 +186,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         self,
         n_components: int = 10,
         *,
-        method: Literal["skeleton", "serial_tempering", "full_bayes", "gibbs_em", "variational_em"] = "skeleton",
-        n_tuning: int | None = None,
         max_iter: int | None = None,
         error_ratio: float = 0.25,
-        region: ArrayLike | None = None,
-        functionals: dict[str, Callable[..., float]] | None = None,
-        tempering: dict[str, Any] | Literal["paper"] | None = None,
         doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
         n_chains: int | None = None,
@@ -257,13 +199,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         random_state: Seed = None,
     ) -> None:
         self.n_components = n_components
-        self.method = method
-        self.n_tuning = n_tuning
         self.max_iter = max_iter
         self.error_ratio = error_ratio
-        self.region = region
-        self.functionals = functionals
-        self.tempering = tempering
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.n_chains = n_chains
@@ -302,39 +239,18 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         self._validate_params()
         corpus = self._training_corpus(X)
         with FitRun(self, corpus, X, y) as run:
-            per_topic = self._checked_per_topic()
+            self._check_symmetric()
             priors = Priors.make(self._alpha, self.topic_word_prior, self.n_components, corpus.n_features)
-            functionals = self._checked_functionals()
-            region = self._checked_region()
-            n_tuning, max_iter, n_chains = run_lengths(
-                self.method, corpus.n_tokens, self.n_tuning, self.max_iter, self.n_chains
-            )
-            settings = Settings(
-                n_tuning=n_tuning,
-                max_iter=max_iter,
-                n_draws=self.n_draws,
-                error_ratio=self.error_ratio,
-                region=WIDEST if region is None else region,
-                grid_is_region=region is not None,
-                tempering=Tempering.make(self.tempering),
-                functionals=tuple(functionals.values()),
-            )
-            # A variational ascent has its parameters, counts, expected logarithms, and the terms of its bound.
-            n_rows = 8 * (corpus.n_documents + corpus.n_features) if self.method == "variational_em" else 0
-            check_memory_of_results(corpus, self.n_components, n_chains, self.n_draws, n_rows)
+            n_last, max_iter, n_chains = run_lengths(corpus.n_tokens, self.max_iter, self.n_chains)
+            settings = Settings(n_last, max_iter, self.n_draws, self.error_ratio)
+            check_memory_of_results(corpus, self.n_components, n_chains, self.n_draws)
 
             known = {"_fold_in_seed_": run.fold_in_seed}
-            n_sweeps = settings.most_sweeps(self.method)
-            run.begin(partial(self._fitted_attributes, known), n_chains=n_chains, n_sweeps=n_sweeps)
+            run.begin(partial(self._fitted_attributes, known), n_chains=n_chains, n_sweeps=max_iter)
             seed = random.child(run.seed, 0)
             pool = ChainPool(corpus, priors, settings, seed, n_chains=n_chains, n_jobs=self.n_jobs, run=run)
             # The callbacks of the end see what is known then.
-            if self.method in EM_METHODS:
-                expectation_maximisation(pool, self.method, per_topic)
-                known["method_"] = self.method
-            else:
-                known.update(attributes_of(estimate(pool, self.method)))
-                known["_functional_names_"] = tuple(functionals)
+            known.update(attributes_of(estimate(pool)))
             run.progress.end(pool.chains)
             return run.take(self._fitted_attributes(known, pool.chains))
 
@@ -347,7 +263,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
             alpha = priors.doc[0]
             results.records.append(
                 {
-                    # A float unless topics have different ones.
+                    # A float unless topics have different ones, as with Gibbs-EM.
                     "doc_topic_prior_": alpha.copy() if np.ndim(self._alpha) else float(alpha[0]),
                     "topic_word_prior_": float(priors.word[0]),
                     "prior_trace_": np.reshape(trace_of(chain).path, (-1, 2)),
@@ -356,39 +272,11 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         results.estimate(self.point_estimate, self.n_jobs)
         return known | results.attributes()
 
-    def _checked_per_topic(self):
-        """Whether an alpha is learnt for every topic; refuse other arrays."""
-        if np.ndim(self.topic_word_prior) > 0:
-            raise ValueError("topic_word_prior must be one number: the search is over symmetric priors.")
-        per_topic = np.ndim(self._alpha) > 0
-        if per_topic and self.method != "gibbs_em":
-            raise ValueError(
-                "doc_topic_prior must be one number, because both priors are symmetric. "
-                "An alpha for every topic needs method='gibbs_em'."
-            )
-        return per_topic
-
-    def _checked_functionals(self):
-        functionals = dict(self.functionals or {})
-        for name, function in functionals.items():
-            if not callable(function):
-                raise TypeError(
-                    f"functionals[{name!r}] must be a function of (doc_topic, topic_word), got {function!r}."
-                )
-        return functionals
-
-    def _checked_region(self):
-        if self.region is None:
-            return None
-        region = real_numbers(self.region, "region")
-        if region.shape != (2, 2) or not ((region >= SMALLEST) & (region <= LARGEST)).all():
-            raise ValueError(
-                "region must be ((alpha_low, alpha_high), (eta_low, eta_high)) between "
-                f"{SMALLEST:g} and {LARGEST:g}, got {self.region!r}."
-            )
-        if (region[:, 0] >= region[:, 1]).any():
-            raise ValueError(f"region must have low < high for both priors, got {self.region!r}.")
-        return tuple((float(low), float(high)) for low, high in region)
+    def _check_symmetric(self):
+        """Refuse priors that are arrays."""
+        for name, given in (("doc_topic_prior", self._alpha), ("topic_word_prior", self.topic_word_prior)):
+            if np.ndim(given) > 0:
+                raise ValueError(f"{name} must be one number: the search is over symmetric priors.")
 
     def summary(self) -> str:
         """The priors that were found, with their intervals, in a sentence.
@@ -396,7 +284,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         Returns
         -------
         str
-            For `method` of EM, without intervals.
+            Each interval is that of 95 %.
 
         Raises
         ------
@@ -408,14 +296,11 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         >>> from sklda import EmpiricalBayesLDA
         >>> from sklda.datasets import make_lda_corpus
         >>> X = make_lda_corpus(60, 40, 3, random_state=0).data
-        >>> lda = EmpiricalBayesLDA(3, method="gibbs_em", max_iter=40, random_state=0).fit(X)
+        >>> lda = EmpiricalBayesLDA(3, max_iter=400, random_state=0).fit(X)
         >>> lda.summary()[:16]
         'doc_topic_prior '
         """
         check_is_fitted(self)
-        if not hasattr(self, "_estimate_"):
-            alpha = np.array2string(np.asarray(self.doc_topic_prior_), precision=3)
-            return f"doc_topic_prior {alpha}, topic_word_prior {self.topic_word_prior_:.3g} by {self.method_}."
         region = self.confidence_region(0.95, "total")
         parts = []
         for name, value, (low, high) in zip(NAMES, region.center, region.intervals, strict=True):

@@ -1,9 +1,9 @@
-"""m(h), the marginal likelihood of h = (alpha, eta) up to one constant, from draws of chains on (h, z) or at one h.
+"""m(h), the marginal likelihood of h = (alpha, eta) up to one constant, from draws of chains at a few points h.
 
 Every estimate is a mean over draws of exp(log p(w, z | h) - d), where d is the log density of the distribution of the
-draws. Equations 2.1, 2.10 and 2.17 of George & Doss (2018) differ in d alone. Draws at a few fixed points have d of
-equation 2.10 too, with zeta at its fixed point on the same draws (reverse logistic regression, Geyer 1994). All values
-are kept as logarithms, and derivatives are with respect to (log alpha, log eta).
+draws. Draws at a few fixed points have d of equation 2.10 of George & Doss (2018), with zeta at its fixed point on the
+same draws (reverse logistic regression, Geyer 1994). All values are kept as logarithms, and derivatives are with
+respect to (log alpha, log eta).
 """
 
 import numpy as np
@@ -12,8 +12,7 @@ from scipy.special import logsumexp
 
 from sklda._core.count_histograms import CountHistograms
 from sklda._models.empirical_bayes.batch_means import Batches, at_most
-from sklda._models.empirical_bayes.denominators import ReverseLogisticRegression
-from sklda._models.empirical_bayes.observations import DirichletDraws
+from sklda._models.empirical_bayes.reverse_logistic_regression import ReverseLogisticRegression
 
 # With fewer effective draws, the error of an estimate is not known.
 FEWEST_EFFECTIVE = 10.0
@@ -50,7 +49,7 @@ class Curve(_Surface):
 
     def __init__(
         self,
-        draws: CountHistograms | DirichletDraws,
+        draws: CountHistograms,
         log_denominators: np.ndarray,
         batches: Batches,
         regression: ReverseLogisticRegression | None = None,
@@ -82,7 +81,7 @@ class Curve(_Surface):
     def log_values(self, alpha, eta):
         """log of the estimate, (n_priors,)."""
         alpha, eta = np.broadcast_arrays(np.atleast_1d(alpha), np.atleast_1d(eta))
-        parts = [logsumexp(self.log_terms(alpha[part], eta[part]), axis=0) for part in self._slices(len(alpha))]
+        parts = [logsumexp(self.log_terms(alpha[part], eta[part]), axis=0) for part in self.slices(len(alpha))]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def surface(self, alphas, etas):
@@ -113,9 +112,9 @@ class Curve(_Surface):
         base = self.weights(*np.atleast_2d(reference).T)
         value = self.log_values(alpha, eta) - self.log_values(*np.atleast_2d(reference).T)
         std = np.empty(len(alpha))
-        for part in self._slices(len(alpha)):
+        for part in self.slices(len(alpha)):
             weights = self.weights(alpha[part], eta[part])
-            std[part] = self._errors(weights - base, weights)
+            std[part] = self.errors(weights - base, weights)
         return value, std
 
     def derivatives(self, log_h):
@@ -150,26 +149,12 @@ class Curve(_Surface):
         """Effective number of the weights of the draws at one h, without autocorrelation."""
         return 1 / (self.weights(*np.exp(log_h)) ** 2).sum()
 
-    def expectations(self, values, alpha, eta):
-        """Posterior expectations of a functional and their Monte Carlo standard errors by batch means; (n_priors,).
-
-        `values` has the functional at every draw. Equation 2.14. The error is infinite if h has fewer than ten
-        effective draws.
-        """
-        mean = np.empty(len(eta))
-        std = np.empty(len(eta))
-        for part in self._slices(len(eta)):
-            weights = self.weights(alpha[part], eta[part])
-            mean[part] = values @ weights
-            std[part] = self._errors(weights * (values[:, None] - mean[part]), weights)
-        return mean, std
-
-    def _errors(self, terms, weights):
+    def errors(self, terms, weights):
         """Standard errors of the sums of `terms`, infinite with too few effective draws."""
         reached = 1 / (weights**2).sum(axis=0) >= FEWEST_EFFECTIVE
         return np.where(reached, np.sqrt(self.batches.variance(self.influences_of(terms))), np.inf)
 
-    def _slices(self, n):
+    def slices(self, n):
         """Parts of n values of h, so that arrays over the draws are not too large."""
         step = max(AT_A_TIME // max(len(self.draws), 1), 1)
         return [slice(start, start + step) for start in range(0, n, step)]
@@ -218,43 +203,3 @@ class AveragedCurve(_Surface):
 
     def _mean(self, values):
         return np.tensordot(self.shares, np.array(values), axes=1)
-
-
-def region_of(curve: Curve | AveragedCurve, within: tuple, n_points: int = 41) -> tuple:
-    """The box, within another, around all h that are less than 3.5 standard deviations from the maximum, by log m."""
-    axes = [np.geomspace(low, high, n_points) for low, high in within]
-    values = curve.surface(*axes)
-    inside = values > values.max() - 3.5**2 / 2
-    region = []
-    for axis in range(2):
-        found = np.flatnonzero(inside.any(axis=1 - axis))
-        low = axes[axis][max(found[0] - 1, 0)]
-        high = axes[axis][min(found[-1] + 1, n_points - 1)]
-        region.append((float(low), float(high)))
-    return tuple(region)
-
-
-def global_band(
-    curve: Curve, values: np.ndarray, region: tuple, level: float, n_points: int = 15, n_replicates: int = 2000
-) -> float:
-    """Half the width of a band that covers a posterior expectation for all h of a region, by its standard errors.
-
-    The errors at different h have a joint normal distribution with the covariance of the batch sums. Each is divided by
-    its standard error, whose degrees of freedom are those of the batches; the result is a quantile of the largest
-    ratio. Without the division this is equation 2.19 of George & Doss (2018), whose band has the same width for h with
-    many and with few effective draws. Only h with at least ten effective draws count; errors are taken at `n_points`
-    values of each prior.
-    """
-    alpha, eta = (x.ravel() for x in np.meshgrid(*(np.geomspace(low, high, n_points) for low, high in region)))
-    parts = []
-    for part in curve._slices(len(eta)):
-        weights = curve.weights(alpha[part], eta[part])
-        terms = weights * (values[:, None] - values @ weights)
-        parts.append(curve.batches.sums(terms[:, 1 / (weights**2).sum(axis=0) >= FEWEST_EFFECTIVE]))
-    sums = np.concatenate(parts, axis=1)
-    scale = np.sqrt((sums**2).sum(axis=0))
-    sums = sums[:, scale > 0] / scale[scale > 0]
-    freedom = curve.batches.freedom
-    rng = np.random.default_rng(0)
-    errors = np.abs(rng.standard_normal((n_replicates, len(sums))) @ sums).max(axis=1, initial=0)
-    return float(np.quantile(errors * np.sqrt(freedom / rng.chisquare(freedom, n_replicates)), level))

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._core.arguments import check_choice, real_numbers
 from sklda._core.priors import LARGEST, SMALLEST
 from sklda._models.empirical_bayes.ellipse import Ellipse
-from sklda._models.empirical_bayes.marginal_likelihood import global_band
-from sklda._models.empirical_bayes.methods import MarginalLikelihoodEstimate
+from sklda._models.empirical_bayes.estimate import MarginalLikelihoodEstimate
 
 KINDS = ("monte_carlo", "statistical", "total")
 
@@ -21,10 +20,8 @@ KINDS = ("monte_carlo", "statistical", "total")
 def attributes_of(found: MarginalLikelihoodEstimate) -> dict[str, Any]:
     """Fitted attributes from an estimate of m(h)."""
     return {
-        "method_": found.method,
         "grid_": (found.alphas, found.etas),
         "occupancy_": found.occupancy,
-        "acceptance_rate_": found.acceptance_rate,
         "r_hat_": found.r_hat,
         "n_effective_": found.n_effective,
         "mode_log_evidence_": found.beginning.log_evidence,
@@ -36,16 +33,10 @@ def attributes_of(found: MarginalLikelihoodEstimate) -> dict[str, Any]:
 class MarginalLikelihoodMixin:
     """Methods of a fitted estimator for m(h), where h = (alpha, eta) = (doc_topic_prior, topic_word_prior)."""
 
-    method_: str
-    _functional_names_: tuple[str, ...]
+    _estimate_: MarginalLikelihoodEstimate
 
     def _found(self) -> MarginalLikelihoodEstimate:
         check_is_fitted(self)
-        if not hasattr(self, "_estimate_"):
-            raise ValueError(
-                f"method={self.method_!r} does not estimate the marginal likelihood of the priors. "
-                "Fit with method='skeleton', 'serial_tempering' or 'full_bayes'."
-            )
         return self._estimate_
 
     def log_marginal_likelihood(
@@ -56,7 +47,8 @@ class MarginalLikelihoodMixin:
         Parameters
         ----------
         doc_topic_prior, topic_word_prior : float or array-like
-            alpha and eta, of shapes that broadcast. Outside the grid there are soon too few draws for an estimate.
+            alpha and eta, of shapes that broadcast. Away from the points of the chains there are soon too few draws for
+            an estimate.
         return_std : bool, default=False
             Whether to return the Monte Carlo standard error as well.
 
@@ -69,7 +61,7 @@ class MarginalLikelihoodMixin:
             draws. Only with `return_std`.
         """
         found = self._found()
-        alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
+        alpha, eta = pairs_of(doc_topic_prior, topic_word_prior)
         value, std = found.curve.log_ratio(alpha.ravel(), eta.ravel(), found.maximum.h)
         value = value.reshape(eta.shape)[()]
         std = std.reshape(eta.shape)[()]
@@ -114,51 +106,8 @@ class MarginalLikelihoodMixin:
             region=found.region,
         )
 
-    def posterior_expectation(
-        self, name: str, doc_topic_prior: ArrayLike, topic_word_prior: ArrayLike, *, level: float = 0.95
-    ) -> tuple[Any, Any, Any]:
-        """Posterior expectation of a functional for given priors, with a band that holds for all priors at once.
 
-        Parameters
-        ----------
-        name : str
-            One of `functionals`.
-        doc_topic_prior, topic_word_prior : float or array-like
-            alpha and eta, of shapes that broadcast, on the grid's region.
-        level : float, default=0.95
-            Confidence that the band contains the whole function on the grid's region, except for h with fewer than ten
-            effective draws.
-
-        Returns
-        -------
-        value, low, high : float or ndarray
-            Equation 2.14 of George & Doss (2018), and a band like that of equation 2.19, but wider for h with fewer
-            effective draws, and infinite for h with fewer than ten.
-
-        Raises
-        ------
-        ValueError
-            If there is no functional of that name, or `level` does not lie between 0 and 1.
-        """
-        found = self._found()
-        if name not in self._functional_names_:
-            raise ValueError(f"there is no functional {name!r}; the fit had {list(self._functional_names_)}.")
-        if not (isinstance(level, Real) and 0 < level < 1):
-            raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
-        drawn = found.functionals
-        if drawn is None:
-            raise ValueError("the fit ended before it had draws for functionals: make max_iter larger.")
-        values = drawn.values[:, self._functional_names_.index(name)]
-        alpha, eta = _pairs(doc_topic_prior, topic_word_prior)
-        mean, std = drawn.curve.expectations(values, alpha.ravel(), eta.ravel())
-        band = global_band(drawn.curve, values, drawn.region, level)
-        # Infinite for h with too few draws, even if the functional is constant over the draws.
-        half = band * std if band else np.where(np.isinf(std), np.inf, 0.0)
-        value, low, high = (each.reshape(eta.shape)[()] for each in (mean, mean - half, mean + half))
-        return value, low, high
-
-
-def _pairs(doc_topic_prior: ArrayLike, topic_word_prior: ArrayLike) -> tuple[np.ndarray, ...]:
+def pairs_of(doc_topic_prior: ArrayLike, topic_word_prior: ArrayLike) -> tuple[np.ndarray, ...]:
     """alpha and eta as arrays of one shape."""
     given = {"doc_topic_prior": doc_topic_prior, "topic_word_prior": topic_word_prior}
     pairs = np.broadcast_arrays(*(real_numbers(values, name) for name, values in given.items()))

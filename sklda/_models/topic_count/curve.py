@@ -17,7 +17,7 @@ class Curves:
     before or after. Beyond the last value it is not above that through two values before.
 
     A draw has a normal error at each value. Between two values it has one bend, at a T and a height that are uniform
-    within the bounds; beyond the last value it is at its upper bound.
+    within the bounds. Beyond the last value it follows its upper bound up to a T that is uniform, and then it falls.
 
     All three arrays are in nats and have the shape (n_draws, n_counts). They are the same at numbers of topics with
     values.
@@ -51,7 +51,7 @@ class Curves:
         if len(corner) > 1:
             beyond = slice(at_corners[-1] + 1, None)
             upper[:, beyond] = found.continued(counts[beyond], len(corner) - 1, -1)
-            drawn[:, beyond] = upper[:, beyond]
+            drawn[:, beyond] = found.turned(counts[beyond], upper[:, beyond], rng)
             lower[:, beyond] = -np.inf
         for each in (lower, upper, drawn):
             np.maximum(each, least, out=each)
@@ -131,6 +131,17 @@ class _Corners:
             # With two corners there is no bound. The distance of their values stands for it.
             upper = lower + np.abs(self.drawn[:, 1:] - self.drawn[:, :1])
         return lower, np.maximum(lower, upper)
+
+    def turned(self, T, upper, rng):
+        """Draws beyond the last corner: at the upper bound up to a T that is uniform, then down; (n_draws, n_counts).
+
+        Nothing is known of where the log evidence turns. Then it falls as fast as it rose, or goes on falling.
+        """
+        if not len(T):
+            return upper
+        turn = rng.integers(len(T), size=(len(upper), 1))
+        height = np.take_along_axis(upper, turn, axis=1)
+        return np.where(T <= T[turn], upper, np.minimum(upper, 2 * height - upper))
 
     def bent(self, T, i, lower, upper, rng):
         """Draws between the corners i and i + 1, with one bend within the bounds; (n_draws, n_counts)."""

@@ -10,48 +10,44 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_scalar
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
-from sklda._core.arguments import check_int
 from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._core.warn import warn
 from sklda._core.word_information import dependence_on_documents
-from sklda._likelihood.evidence.estimates import METHODS, UNBIASED, EvidenceSettings
+from sklda._likelihood.evidence.estimates import EvidenceSettings
 from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, all_or_nothing
 from sklda._models.parameters import POSITIVE, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults, prior_attributes
 from sklda._models.topic_count.count_prior import LARGEST, CountPrior
-from sklda._models.topic_count.pmmh import PMMH
 from sklda._models.topic_count.posterior import LAST_SWEEPS, sample_models
 from sklda._models.topic_count.runs import PriorRule
 from sklda._models.topic_count.scan import Scan
 from sklda._sampling.point_estimates import check_memory_of_results
 from sklda._sampling.run_chains import best_chain
-from sklda.metrics._evidence import COMPARATOR
 
-# Runs of an estimate of ``method="pmmh"``, and its proposals.
-_PMMH_RUNS, _PROPOSALS = 2, 1000
+# Sweeps of the first annealing runs.
+_TEMPERATURES = 100
 # The fit warns of a posterior probability whose standard error is larger than this, and of one at the end of the range
 # that is itself larger.
 _LARGE = 0.1
 # It warns if words depend on documents by more standard deviations than this. Under the model, one corpus in 30,000
 # does.
 _DEVIATES = 4
-# It warns of a chain of ``method="pmmh"`` that stays for more proposals than this, and for more than this share of
-# them.
-_LONG_STAY = 50
-_LONG_STAY_SHARE = 1 / 5
+# The summary says that shares are unequal if they vary by more than this many times the variance that alpha allows. On
+# simulated corpora with equal alpha it is .3 to 1.6, and 11 to 95 with shares that fall geometrically or a giant topic.
+_UNEQUAL = 10
 
 
 class TopicCountLDA(ChainAttributes, BaseLDA):
     """Latent Dirichlet allocation with a posterior over the number of topics, and topics at its mode.
 
     The evidence p(w | T) is that of the number of topics alone: assignments, proportions, topics and, by default, the
-    priors h = (alpha, eta) are integrated out. By default (``method="scan"``):
+    priors h = (alpha, eta) are integrated out:
 
     1. Chains at T: in the first round `n_chains` new chains begin with twice as many topics and merge pairs of them; in
        the second one new chains are annealed, and so on in turn. Each then draws h and z in turn, until h has settled.
@@ -71,8 +67,11 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
        variance most. They are twice as long as the last ones at T if these vary by more than 2 nats squared, and by
        more than chains at all T do.
     7. This ends when each p(T | w) is known to 0.05, and the T beside the best one and beside the ends of the interval
-       have runs. If only a mean of T above ten is known to 20 %, and its error is more than two topics, the bounds
-       at T without runs suffice. It also ends when `max_iter` is spent.
+       have runs. If T has a standard deviation of more than two topics, it also ends when the errors of the values
+       make up at most a quarter of its variance, so that they hardly widen the interval, and the T beside the best one
+       have runs. And it ends when `max_iter` is spent. If log
+       p(w | T) then still rises at the largest T with runs, each larger T is as likely to be where it turns, and the
+       interval reaches from the T with runs to the end of the range.
 
     The topics are those of chains at the most likely T.
 
@@ -89,16 +88,6 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
     topic_count_prior : array-like of shape (max_components - min_components + 1,), scipy.stats distribution or None, \
 default=None
         p(T), up to a factor. None: uniform.
-    method : {"scan", "pmmh"}, default="scan"
-        ``"scan"``: as above. ``"pmmh"``: pseudo-marginal Metropolis-Hastings over T, which proposes neighbours (Chen &
-        Doss 2018). Without `max_components` its range ends at 20.
-    evidence : str, default="guided_ais"
-        How log p(w | T) is estimated, see `sklda.metrics.log_evidence`. ``"guided_ais"`` anneals between the posterior
-        and independent tokens near a mode, ``"ais"`` between the posterior and the prior. ``"cgs_transition"`` is the
-        estimator of Chen & Doss. It is unbiased for p, but its logarithm is too low by hundreds of nats, and by more
-        with more topics. So it favours few topics. ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` are
-        worse. They are meant for comparisons, with a warning. ``method="pmmh"`` needs unbiased estimates and refuses
-        them.
     doc_topic_prior : float, str or callable, default=None
         alpha, the Dirichlet parameter per topic of a document's proportions, the same for all topics. None: it is
         unknown, with a weak prior: log alpha is normal around log 0.1 with a standard deviation of 2, so that 95 % of
@@ -107,23 +96,16 @@ default=None
     topic_word_prior : float, str or array-like of shape (n_features,), default=None
         eta, the Dirichlet parameter per word of a topic. None: it is unknown, with the same prior as alpha. ``"1/T"``
         is that of Chen & Doss.
-    evidence_params : dict, default=None
-        Options of the estimates of log p(w | T), as in `sklda.metrics.log_evidence`:
-
-        - ``"n_temperatures"``: sweeps of the first annealing runs, 100; fewer if these would take more than a fifteenth
-          of `max_iter`. Before them a chain has as many sweeps as a run, and at least 1.5 times this number, to find a
-          mode, and as many with draws of h. Then it has as many as a run: their mean counts are the guide of the runs.
-          A scan makes longer runs as above.
-        - ``"n_runs"``: annealing runs from each chain, in either direction: 1, or 2 with ``method="pmmh"``.
-        - ``"n_inner"``: sweeps of one estimate, for kinds of `evidence` that do not anneal, 50.
     n_chains : int, default=2
         New chains at a number of topics before each of its runs; at least 2, because their spread is the error.
     max_iter : int, default=None
         The largest number of sweeps over the corpus in a scan, all chains together: those of initialisation, of
         annealing in both directions, and the last ones. If it does not allow the next runs, the fit ends with the
-        results so far and a warning. None: 1.2e7 divided by the root of the number of tokens, or by 100 if that is
-        more: 120,000 for 10,000 tokens, 12,000 for a million. With ``method="pmmh"``, the number of proposals; None:
-        1000.
+        results so far and a warning. None: 120,000 for 10,000 tokens, and half of it for four times as many or a
+        quarter of them, but at least 12,000: so for a million tokens, and for a hundred. The first annealing runs have
+        100 sweeps; fewer if these would take more than a fifteenth of `max_iter`. Before them a chain has as many
+        sweeps as a run, and at least 150, to find a mode, and as many with draws of h. Then it has as many as a run:
+        their mean counts are the guide of the runs.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
         How topics and proportions are computed from the last draw. ``"cgs_p"``: from every token's full conditional
         given the others (Papanikolaou et al. 2017). ``"cgs"``: from the topics drawn.
@@ -141,33 +123,22 @@ default=None
     topic_counts_ : ndarray of shape (n_counts,), int
         The numbers of topics, ascending. Numbers above 200 are left out if they are larger than all that had runs.
     topic_count_posterior_ : ndarray of shape (n_counts,)
-        p(T | w). With the scan, the mean over draws, also at T without runs; with ``method="pmmh"``, the
-        share of its steps.
+        p(T | w), the mean over draws, also at T without runs.
     topic_count_posterior_std_ : ndarray of shape (n_counts,)
-        Its Monte Carlo standard error. With the scan, an interval of two of them on both sides contains 95 % of the
-        draws.
+        Its Monte Carlo standard error. An interval of two of them on both sides contains 95 % of the draws.
     topic_count_interval_ : tuple of (int, int)
-        Smallest and largest T of a credible interval of 0.95 that contains the Monte Carlo error.
+        Smallest and largest T of a credible interval of 0.95 that contains the Monte Carlo error, and `n_components_`.
     n_components_ : int
         The most likely number of topics that had runs.
     log_evidence_ : ndarray of shape (n_counts,)
-        log p(w | T) by the runs at T, in nats; NaN without runs. With the scan, as above; if chains are in different
-        modes, from the better half of them; and not below the evidence of fewer topics with empty ones beside them.
-        With other kinds of `evidence`, the logarithm of the mean of their estimates.
+        log p(w | T) by the runs at T, in nats; NaN without runs. If chains are in different modes, it comes from the
+        better half of them. It is not below the evidence of fewer topics with empty ones beside them.
     log_evidence_std_ : ndarray of shape (n_counts,)
         Its standard error, from the spread between runs and between chains. Part of it is common to all T: the middle
         between forward and backward runs is not exactly the value. Most of this part cancels in p(T | w).
     evidence_trace_ : ndarray of shape (n_estimates,)
         All estimates, with fields ``n_components``, ``chain``, ``n_sweeps``, ``log_evidence`` (forward) and
-        ``log_evidence_backward`` (NaN with pmmh).
-    topic_count_trace_ : ndarray of shape (max_iter + 1,), int
-        The chain of ``method="pmmh"``. This and the next three attributes exist only with ``method="pmmh"``.
-    topic_count_posterior_recycled_ : ndarray of shape (n_counts,)
-        p(T | w) from all estimates that were made, those of rejected proposals included.
-    acceptance_rate_ : float
-        Share of proposals accepted; NaN without any.
-    longest_stay_ : int
-        The most proposals in a row that were rejected.
+        ``log_evidence_backward``.
     components_, topic_word_, doc_topic_, doc_topic_std_, topic_share_, topic_share_std_, topic_assignments_
         Topics and proportions at the mode, as in `GibbsLDA`: means over draws of a chain, and its last draw.
     chains_, topic_stability_, n_draws_, traces_, diagnostics_, n_burn_in_, log_joint_trace_, best_chain_, sampler_
@@ -220,11 +191,8 @@ default=None
         "min_components": [POSITIVE],
         "max_components": [None, POSITIVE],
         "topic_count_prior": [None, "array-like", HasMethods("pmf")],
-        "method": [StrOptions({"scan", "pmmh"})],
-        "evidence": [StrOptions(set(METHODS))],
         "doc_topic_prior": [None, Interval(Real, 0, None, closed="neither"), str, callable],
         "topic_word_prior": [None, Interval(Real, 0, None, closed="neither"), str, "array-like"],
-        "evidence_params": [None, dict],
         "n_chains": [Interval(Integral, 2, None, closed="left")],
         "max_iter": [None, POSITIVE],
     }
@@ -235,11 +203,8 @@ default=None
         max_components: int | None = None,
         *,
         topic_count_prior: ArrayLike | Any | None = None,
-        method: Literal["scan", "pmmh"] = "scan",
-        evidence: str = "guided_ais",
         doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | str | None = None,
-        evidence_params: dict[str, int] | None = None,
         n_chains: int = 2,
         max_iter: int | None = None,
         point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
@@ -251,11 +216,8 @@ default=None
         self.min_components = min_components
         self.max_components = max_components
         self.topic_count_prior = topic_count_prior
-        self.method = method
-        self.evidence = evidence
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
-        self.evidence_params = evidence_params
         self.n_chains = n_chains
         self.max_iter = max_iter
         self.point_estimate = point_estimate
@@ -295,14 +257,6 @@ default=None
         with FitRun(self, corpus, X, y) as run:
             prior = CountPrior(self.topic_count_prior, self.min_components, self.max_components)
             rule = self._prior_rule(corpus)
-            if self.evidence not in UNBIASED:
-                if self.method == "pmmh":
-                    raise ValueError(
-                        f"method='pmmh' needs unbiased estimates, and evidence={self.evidence!r} is not: "
-                        f"give one of {', '.join(map(repr, UNBIASED))}."
-                    )
-                warn(f"evidence={COMPARATOR.format(self.evidence)}")
-            settings = self._evidence_settings()
             # Results of the fewest topics: more are possible, and do not have to be fitted.
             fewest = min(prior.up_to(LARGEST))
             check_memory_of_results(corpus, fewest, self.n_chains, LAST_SWEEPS // 10)
@@ -310,56 +264,51 @@ default=None
             known = {"_fold_in_seed_": run.fold_in_seed}
             run.begin(partial(self._fitted_attributes, known))
             seed = random.child(run.seed, 0)
-            if self.method == "scan":
-                scan = Scan(
-                    corpus,
-                    rule,
-                    prior,
-                    settings,
-                    n_chains=self.n_chains,
-                    max_sweeps=self.max_iter,
-                    seed=seed,
-                    n_jobs=self.n_jobs,
-                    run=run,
-                )
-                posterior = scan.estimate()
-            else:
-                n_proposals = self.max_iter or _PROPOSALS
-                pmmh = PMMH(
-                    corpus, rule, prior, settings, n_proposals=n_proposals, seed=seed, n_jobs=self.n_jobs, run=run
-                )
-                posterior = pmmh.estimate()
-                known.update(self._pmmh_attributes(pmmh))
-            try:
-                chains = posterior.chains(corpus, posterior.last_sweeps, self.n_jobs, run)
-            except KeyboardInterrupt:
-                # The estimates so far are kept. Topics need one sweep.
-                run.leaves_the_plan()
-                chains = posterior.chains(corpus, 1, self.n_jobs, run)
-            check = dependence_on_documents(corpus, chains[best_chain(chains)].topics, posterior.mode, run.seed)
-            self._warn(posterior, prior, check)
-            known.update(
-                {
-                    "topic_counts_": posterior.counts,
-                    "topic_count_posterior_": posterior.probability,
-                    "topic_count_posterior_std_": posterior.std,
-                    "topic_count_interval_": posterior.interval,
-                    "n_components_": posterior.mode,
-                    "log_evidence_": posterior.log_evidence,
-                    "log_evidence_std_": posterior.log_evidence_std,
-                    "evidence_trace_": posterior.estimates,
-                    "model_check_z_": check,
-                    "n_iter_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
-                    "_draws_": posterior.draws,
-                }
+            scan = Scan(
+                corpus,
+                rule,
+                prior,
+                EvidenceSettings("guided_ais", n_sweeps=_TEMPERATURES, n_runs=1),
+                n_chains=self.n_chains,
+                max_sweeps=self.max_iter,
+                seed=seed,
+                n_jobs=self.n_jobs,
+                run=run,
             )
-            run.progress.end(chains)
+            return self._take(run, corpus, prior, scan.estimate(), known)
 
-            results = self._results_of(chains)
-            del chains  # They have arrays for sweeps.
-            results.warn_of_disagreement()
-            results.estimate(self.point_estimate, self.n_jobs)
-            return run.take(results.attributes() | known)
+    def _take(self, run, corpus, prior, posterior, known):
+        """Make the last sweeps at the mode of a posterior, warn of its faults, and set the fitted attributes."""
+        try:
+            chains = posterior.chains(corpus, posterior.last_sweeps, self.n_jobs, run)
+        except KeyboardInterrupt:
+            # The estimates so far are kept. Topics need one sweep.
+            run.leaves_the_plan()
+            chains = posterior.chains(corpus, 1, self.n_jobs, run)
+        check = dependence_on_documents(corpus, chains[best_chain(chains)].topics, posterior.mode, run.seed)
+        self._warn(posterior, prior, check)
+        known.update(
+            {
+                "topic_counts_": posterior.counts,
+                "topic_count_posterior_": posterior.probability,
+                "topic_count_posterior_std_": posterior.std,
+                "topic_count_interval_": posterior.interval,
+                "n_components_": posterior.mode,
+                "log_evidence_": posterior.log_evidence,
+                "log_evidence_std_": posterior.log_evidence_std,
+                "evidence_trace_": posterior.estimates,
+                "model_check_z_": check,
+                "n_iter_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
+                "_draws_": posterior.draws,
+            }
+        )
+        run.progress.end(chains)
+
+        results = self._results_of(chains)
+        del chains  # They have arrays for sweeps.
+        results.warn_of_disagreement()
+        results.estimate(self.point_estimate, self.n_jobs)
+        return run.take(results.attributes() | known)
 
     def _results_of(self, chains):
         results = ChainResults(chains)
@@ -372,48 +321,12 @@ default=None
         results.estimate(self.point_estimate, self.n_jobs)
         return results.attributes() | known
 
-    def _evidence_settings(self):
-        """`evidence_params` with its defaults, checked."""
-        settings = {"n_temperatures": 100, "n_runs": 1 if self.method == "scan" else _PMMH_RUNS, "n_inner": 50}
-        for name, value in (self.evidence_params or {}).items():
-            if name not in settings:
-                raise ValueError(f"evidence_params has no option {name!r}; its options are {', '.join(settings)}.")
-            settings[name] = check_int(value, f"evidence_params[{name!r}]", 1 if name == "n_runs" else 2)
-        return EvidenceSettings(
-            method=self.evidence,
-            n_sweeps=settings["n_temperatures"],
-            n_runs=settings["n_runs"],
-            n_inner=settings["n_inner"],
-        )
-
     def _prior_rule(self, corpus):
         rule = PriorRule(self.doc_topic_prior, self.topic_word_prior, corpus.n_features)
-        if self.method == "pmmh" and rule.unknown:
-            raise ValueError(
-                "method='pmmh' needs estimates that are unbiased, and those at unknown priors are not: give "
-                "doc_topic_prior and topic_word_prior, for instance '1/T' for both, as Chen & Doss (2018) do."
-            )
         # Checks shapes and ranges before anything is sampled.
         if not rule.at(self.min_components).exchangeable:
             raise ValueError("doc_topic_prior must give one number, because all topics have the same prior.")
         return rule
-
-    def _pmmh_attributes(self, pmmh):
-        trace = pmmh.trace
-        n_proposals = len(trace.accepted)
-        if trace.longest_stay > max(_LONG_STAY, int(_LONG_STAY_SHARE * n_proposals)):
-            warn(
-                f"the chain over the number of topics rejected {trace.longest_stay} of {n_proposals} "
-                "proposals in a row: its estimates of the evidence vary too much. Use method='scan', or larger "
-                "numbers in evidence_params.",
-                ConvergenceWarning,
-            )
-        return {
-            "topic_count_trace_": trace.counts,
-            "topic_count_posterior_recycled_": pmmh.recycled,
-            "acceptance_rate_": float(trace.accepted.mean()) if n_proposals else np.nan,
-            "longest_stay_": trace.longest_stay,
-        }
 
     def _warn(self, posterior, prior, check):
         """Warn of estimates that ended early or are imprecise, of a small range, and of a model that does not fit."""
@@ -528,4 +441,22 @@ default=None
                 f" Words depend on documents by {self.model_check_z_:.0f} standard deviations more than the model "
                 "allows, so it may be too large."
             )
+        if self._variation_of_shares() > _UNEQUAL:
+            smallest, largest = 100 * self.topic_share_.min(), 100 * self.topic_share_.max()
+            found += (
+                f" The shares of the topics, from {smallest:.2g} % to {largest:.2g} %, differ by more than the model "
+                "allows, whose topics have one alpha. Small topics may be missing, and the number may be too small."
+            )
         return found
+
+    def _variation_of_shares(self) -> float:
+        """The variance of the shares of the topics over that which an alpha that they have in common allows."""
+        corpus = self._results_.corpus
+        share = self.topic_share_
+        T = len(share)
+        if T == 1:
+            return 0.0
+        n_documents = np.count_nonzero(corpus.lengths)
+        # Shares of one document vary as those of T alpha + 1 draws, and tokens vary in addition.
+        expected = 1 / ((T * self.doc_topic_prior_ + 1) * n_documents) + 1 / corpus.n_tokens
+        return float(T * ((share - 1 / T) ** 2).sum() / ((T - 1) * expected))

@@ -27,12 +27,10 @@ from sklda._sampling.run_chains import NO_RUN, Run
 _FIRST_SHARE = 1 / 15
 # The scan ends when no posterior probability has a larger standard error than this.
 _LARGEST_ERROR = 0.05
-# Where many T are possible and single probabilities stay uncertain, it also ends when the standard error of the mean of
-# T is below this share of the mean.
-_LARGEST_SHARE = 0.2
-# This share must be at least so many topics. If the error is more topics than this as well, single T do not matter, and
-# bounds suffice for T without runs, also beside the best T.
-_FEW_TOPICS = 2
+# Where T has a larger standard deviation than the second number, single probabilities do not matter. There it also ends
+# when the errors of the values make up at most this share of the variance of T: the interval is then about as wide as
+# the data leave it.
+_LARGEST_SHARE, _FEW_TOPICS = 0.25, 2
 # A probability below exp(this) of the largest one does not count. In nats.
 _NOTHING = -7.0
 # Rounds of chains at a number of topics whose value is too low.
@@ -181,23 +179,23 @@ class Scan:
         has_runs = np.searchsorted(counts, table.counts)
         best = has_runs[np.argmax(table.value + drawn.log_prior[has_runs])]
 
-        # Is the posterior precise, as probabilities of single T, or at least in its mean?
+        # The end is near if each probability is known, or if many T are possible and errors hardly widen the interval.
+        probability = drawn.probability.mean(axis=0)
         precise = drawn.probability.std(axis=0).max() <= _LARGEST_ERROR
         mean = drawn.probability @ counts
-        error_of_mean = mean.std()
-        allowed = _LARGEST_SHARE * mean.mean()
-        if precise and drawn.probability.mean(axis=0).max() <= _LARGEST_ERROR:
-            # The probability is spread over so many T that none of them matters.
-            return {}
-        if precise or error_of_mean <= _FEW_TOPICS <= allowed:
-            # What is reported needs runs of its own: the best T, the ends of the interval, and their neighbours.
-            ends = np.searchsorted(counts, credible_interval(counts, drawn.probability.mean(axis=0)))
-            near = np.clip([[i - 1, i, i + 1] for i in (best, *ends)], 0, len(counts) - 1)
+        variance = probability @ (counts - mean.mean()) ** 2
+        if precise or (variance > _FEW_TOPICS**2 and mean.var() <= _LARGEST_SHARE * variance):
+            if probability.max() <= _LARGEST_ERROR:
+                # The probability is spread over so many T that none of them matters.
+                return {}
+            # What is reported needs runs of its own: the best T, and the ends of an interval that is known, and their
+            # neighbours.
+            ends = np.searchsorted(counts, credible_interval(counts, probability))
+            reported = (best, *ends) if precise else (best,)
+            near = np.clip([[i - 1, i, i + 1] for i in reported], 0, len(counts) - 1)
             return self._lengths(np.setdiff1d(counts[near], table.counts), table)
-        if _FEW_TOPICS < error_of_mean <= allowed:
-            return {}
 
-        # It is not: more runs where they reduce its variance most.
+        # More runs where they reduce the variance of the posterior most.
         informative = self._most_informative(drawn.curves.drawn[:, has_runs], drawn.probability, table)
         return self._lengths(table.counts[[source[informative]]], table)
 
@@ -270,7 +268,7 @@ class Scan:
         # More runs reduce `std`, and only longer ones the common error.
         little = max(LITTLE, table.by_chains.mean())
         too_short = table.by_runs[here] > little or table.common[here] > table.std[here]
-        return 2 * known.n_sweeps if self.settings.annealed and too_short else known.n_sweeps
+        return 2 * known.n_sweeps if too_short else known.n_sweeps
 
     def _nearest(self, T):
         return min(self.by_count, key=lambda known: abs(np.log(known / T)))
@@ -388,12 +386,14 @@ class Scan:
         known = probability[has_runs] if probability[has_runs].any() else table.value + self._log_prior(table.counts)
         mode = int(table.counts[np.argmax(known)])
         best = sorted(np.argsort(-self.by_count[mode].values, kind="stable")[: self.n_chains])
+        # The interval contains the number of topics of the model also then: there is one answer.
+        low, high = credible_interval(counts, probability)
         likely = {mode, *counts[probability > 1 / _DRAWS].tolist()}
         return Posterior(
             counts=counts,
             probability=probability,
             std=errors,
-            interval=credible_interval(counts, probability),
+            interval=(min(low, mode), max(high, mode)),
             mode=mode,
             log_evidence=value,
             log_evidence_std=std,

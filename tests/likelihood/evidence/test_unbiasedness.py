@@ -16,9 +16,10 @@ from scipy.special import gammaln, logsumexp, softmax
 from sklda._core import random
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
-from sklda._likelihood.evidence import annealing, topic_labels, without_annealing
-from sklda._likelihood.evidence.estimates import ANNEALED, UNBIASED
+from sklda._likelihood.evidence import annealing, topic_labels
 from sklda._sampling.collapsed import GibbsChain
+from sklda.papers.topic_count import _estimators
+from sklda.papers.topic_count._forward_runs import ANNEALED, UNBIASED
 
 # Many draws of the same shapes.
 pytestmark = pytest.mark.slow
@@ -51,7 +52,7 @@ def log_weights(method, corpus, priors, n_runs, *, n_temperatures=30, n_inner=15
         elif method == "ais":
             run = annealing.prior_run(corpus, priors, n_temperatures, random.child(own, 1))
         else:
-            values = without_annealing.cgs_transition(chain, n_inner)
+            values = _estimators.cgs_transition(chain, n_inner)
             run = annealing.AnnealedRun(logsumexp(values) - np.log(n_inner), chain.state())
         found.append(run.log_weight)
         ends.append(run.state.topics)
@@ -258,10 +259,10 @@ def test_labels_are_drawn_on_the_way_back(monkeypatch):
 
 
 def test_the_transition_back_is_not_the_transition(monkeypatch):
-    log_transition = without_annealing.log_transition
+    log_transition = _estimators.log_transition
 
     def back(chain, before, stop):
         return log_transition(make_chain(chain.corpus, chain.priors, before), chain.topics, stop)
 
-    monkeypatch.setattr(without_annealing, "log_transition", back)
+    monkeypatch.setattr(_estimators, "log_transition", back)
     assert abs(score("cgs_transition", FLAT, 3, n_runs=2000, n_inner=3)) > LIMIT

@@ -3,31 +3,15 @@
 import numpy as np
 import pytest
 from enumeration import make_corpus
+from held_out_cases import EXACT, PHI, THREE
 from scipy.special import logsumexp
 from scipy.stats import norm
 
 from sklda._likelihood.held_out.log_likelihoods import log_likelihoods
 from sklda.metrics import held_out_log_likelihood
 
-PHI = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6], [0.25, 0.25, 0.25, 0.25]])
-TWO, THREE = np.array([0.5, 0.5]), np.array([0.2, 0.5, 1.0])
-MIXED = [0, 1, 2, 3, 3, 0, 0, 3, 3, 3]
 ALARM = 1e-6
-
-# log p(w | phi, alpha), exact to 20 digits by dynamic programming over topic counts in rational arithmetic.
-EXACT = {
-    "one word": ([0], TWO, -1.203972804325935992622),
-    "three": ([0, 1, 3], TWO, -4.150914913710494982992),
-    "eight": ([3, 3, 3, 0, 0, 1, 2, 3], TWO, -10.54095356001277840486),
-    "twenty": ([0, 3] * 10, TWO, -23.85342235756564946966),
-    "fifty": (MIXED * 5, TWO, -62.33500358998904280266),
-    "one word, asymmetric": ([0], THREE, -1.446918982936325461415),
-    "three, asymmetric": ([0, 1, 3], THREE, -4.190094690405845250233),
-    "eight, asymmetric": ([3, 3, 3, 0, 0, 1, 2, 3], THREE, -10.54298081578380695431),
-    "twenty, asymmetric": ([0, 3] * 10, THREE, -25.61369339282640067697),
-    "thirty, asymmetric": (MIXED * 3, THREE, -38.81873398472065646975),
-}
-UNBIASED = ["guided_ais", "ais", "left_to_right", "particle_filter", "chib"]
+UNBIASED = ["guided_ais", "ais"]
 
 
 def counts(docs):
@@ -84,9 +68,8 @@ def p_value(words, alpha, log_p, *, n_runs=1000, wrong_alpha=None, **options):
     """Two-sided p of the mean of p-hat over independent runs, with its own standard error."""
     phi = PHI[: len(alpha)]
     used = (alpha if wrong_alpha is None else wrong_alpha)[None]
-    runs = log_likelihoods(
-        make_corpus([words], 4), phi, used, seed=np.random.SeedSequence(0), n_runs=n_runs, **options
-    )[:, 0]
+    corpus = make_corpus([words], 4)
+    runs = log_likelihoods(corpus, phi, used, seed=np.random.SeedSequence(0), n_runs=n_runs, **options)[:, 0]
     relative = np.exp(runs - log_p)
     # topics are in single precision: relative errors of 1e-6 are its own
     error = relative.std(ddof=1) / np.sqrt(n_runs) + 1e-6
@@ -99,30 +82,29 @@ def p_value(words, alpha, log_p, *, n_runs=1000, wrong_alpha=None, **options):
 @pytest.mark.parametrize("words, alpha, log_p", [EXACT[k] for k in EXACT if not k.startswith(("fifty", "thirty"))])
 def test_p_hat_is_unbiased(method, words, alpha, log_p):
     # short paths on purpose: with few temperatures a wrong weight shows
-    assert p_value(words, alpha, log_p, method=method, n_temperatures=8, n_particles=4) > ALARM
+    assert p_value(words, alpha, log_p, method=method, n_temperatures=8) > ALARM
 
 
 @pytest.mark.mutation("test_a_wrong_prior_is_found")
 @pytest.mark.parametrize("method", UNBIASED)
 @pytest.mark.parametrize("case", ["fifty", "thirty, asymmetric"])
 def test_p_hat_is_unbiased_on_longer_documents(method, case):
-    assert p_value(*EXACT[case], method=method, n_temperatures=60, n_particles=20) > ALARM
+    assert p_value(*EXACT[case], method=method, n_temperatures=60) > ALARM
 
 
 @pytest.mark.mutation("test_a_wrong_prior_is_found")
-def test_a_repeated_word_and_the_quadratic_schedule():
+def test_a_repeated_word():
     words, alpha = [3] * 6, THREE
     log_p = exact_by_sum(np.array(words), PHI, alpha)
     for method in UNBIASED:
-        assert p_value(words, alpha, log_p, method=method, n_temperatures=8, n_particles=4) > ALARM
-    assert p_value(words, alpha, log_p, method="ais", n_temperatures=8, schedule="quadratic") > ALARM
+        assert p_value(words, alpha, log_p, method=method, n_temperatures=8) > ALARM
 
 
 @pytest.mark.parametrize("method", UNBIASED)
 def test_a_wrong_prior_is_found(method):
     words, alpha, log_p = EXACT["eight, asymmetric"]
     wrong = np.array([2.0, 0.2, 0.1])
-    assert p_value(words, alpha, log_p, method=method, n_temperatures=8, n_particles=4, wrong_alpha=wrong) < ALARM
+    assert p_value(words, alpha, log_p, method=method, n_temperatures=8, wrong_alpha=wrong) < ALARM
 
 
 @pytest.mark.parametrize("method", UNBIASED)

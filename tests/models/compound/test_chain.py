@@ -16,19 +16,20 @@ from sklda._core.priors import Priors
 from sklda._models.compound import model as compound_model
 from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.compound.mixtures import Mixtures
-from sklda._models.compound.mmala import LangevinPoint
 from sklda._models.compound.model import CompoundModel
 from sklda._sampling.steps import advance
+from sklda.papers.compound._langevin import LangevinMixtures, LangevinPoint
 
 ALARM = 1e-5
-SAMPLERS = ["augmented", "langevin"]
+SAMPLERS = {"augmented": Mixtures, "langevin": LangevinMixtures}
 
 
 def make_chain(corpus, labels, K, setting, method, seed=0, burn_in=0, n_collections=None, **options):
     alpha, gamma, eta = setting
     priors = Priors.make(1.0, eta, K, corpus.n_features)
-    model = CompoundModel(labels, n_collections or int(labels.max()) + 1, method, burn_in=burn_in, **options)
-    chain = chain_with_mixtures(corpus, priors, random.child(random.seed_sequence(seed)), model, alpha, gamma)
+    model = CompoundModel(labels, n_collections or int(labels.max()) + 1, burn_in=burn_in, **options)
+    first = random.child(random.seed_sequence(seed))
+    chain = chain_with_mixtures(corpus, priors, first, model, alpha, gamma, SAMPLERS[method])
     chain.n_burn_in = burn_in
     return chain
 

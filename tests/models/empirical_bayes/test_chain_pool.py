@@ -1,4 +1,4 @@
-"""A pool of chains: who is swept, who has ended, and which streams the chains on (h, z) get."""
+"""A pool of chains: who is swept, and who has ended."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,8 @@ from enumeration import DOCS, make_corpus
 from sklda._core.priors import Priors
 from sklda._core.progress import SILENT, Progress
 from sklda._models.empirical_bayes.chain_pool import ChainPool
-from sklda._models.empirical_bayes.prior_steps import trace_of
-from sklda._models.empirical_bayes.serial_tempering import continue_on_grid
-from sklda._models.empirical_bayes.settings import Settings, Tempering, wider
+from sklda._models.empirical_bayes.settings import Settings
 from sklda._sampling.run_chains import Run
-
-REGION = ((0.1, 10.0), (0.05, 5.0))
 
 
 class EndAt(Progress):
@@ -30,13 +26,11 @@ class EndAt(Progress):
         return index in self.ended
 
 
-def make_pool(progress=SILENT, n_chains=3, grid_is_region=False, **tempering):
-    tempering = Tempering.make({"grid_shape": (3, 4), **tempering})
-    settings = Settings(n_tuning=5, max_iter=10, region=REGION, grid_is_region=grid_is_region, tempering=tempering)
+def make_pool(progress=SILENT, n_chains=3):
     pool = ChainPool(
         make_corpus(DOCS, 4),
         Priors.make(0.5, 0.5, 2, 4),
-        settings,
+        Settings(n_last=5, max_iter=10),
         np.random.SeedSequence(0),
         n_chains=n_chains,
         run=Run(progress),
@@ -54,7 +48,6 @@ def test_a_chain_that_a_callback_ends_is_not_swept_again(monkeypatch, noted):
     pool = make_pool(progress)
     pool.sweep(4)
     assert pool.ended == {1} and not pool.all_ended
-    pool.continue_on_grid(pool.new_grid(REGION), 0)
     pool.sweep(2)
     assert [chain.n_sweeps for chain in pool.chains] == [4 + 2, 3, 4 + 2]
     assert [progress.heard.count(c) for c in range(3)] == [6, 3, 6]
@@ -68,27 +61,3 @@ def test_a_request_at_the_last_sweep_of_a_stage_counts():
     pool = make_pool(EndAt({2: 4}))
     pool.sweep(4)
     assert pool.ended == {2}
-
-
-def test_stages_have_streams_of_their_own(same):
-    paths = []
-    for stage in (0, 1, 1):
-        other = make_pool()
-        other.continue_on_grid(other.new_grid(REGION), stage)
-        for chain, step in zip(other.chains, other.steps, strict=True):
-            continue_on_grid(chain, step.grid, step.rng)
-        other.sweep(30)
-        paths.append([trace_of(chain).path for chain in other.chains])
-    assert paths[0] != paths[1] == paths[2]
-    assert len({str(path) for path in paths[0]}) == 3
-
-
-def test_grids():
-    pool = make_pool()
-    assert pool.new_grid(REGION).shape == (3, 4)
-    assert pool.new_grid(REGION, 4).shape == (9, 13)
-    one = make_pool(estimator="simple").new_grid(REGION)
-    np.testing.assert_allclose(one.points, [[1.0, 0.5]])
-    inner = ((0.5, 2.0), (0.2, 1.0))
-    assert pool.settings.search_region(inner) == wider(inner, REGION)
-    assert make_pool(grid_is_region=True).settings.search_region(inner) == REGION

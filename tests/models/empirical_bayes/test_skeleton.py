@@ -17,10 +17,10 @@ from sklda._mode_search.search import Mode
 from sklda._models.empirical_bayes import modes
 from sklda._models.empirical_bayes.batch_means import Batches, at_most
 from sklda._models.empirical_bayes.chain_pool import ChainPool
-from sklda._models.empirical_bayes.denominators import ReverseLogisticRegression
+from sklda._models.empirical_bayes.estimate import estimate
 from sklda._models.empirical_bayes.marginal_likelihood import Curve
-from sklda._models.empirical_bayes.methods import estimate
 from sklda._models.empirical_bayes.modes import Beginning, begin, differing, probabilities, resolve
+from sklda._models.empirical_bayes.reverse_logistic_regression import ReverseLogisticRegression
 from sklda._models.empirical_bayes.settings import Settings
 from sklda._models.empirical_bayes.skeleton import Visits, find_maximum
 from sklda._sampling.chain import ChainState
@@ -100,7 +100,7 @@ def alone_in(chain):
 
 def make_pool(max_iter, error_ratio=0.2, n_chains=4):
     corpus, _ = three_kinds()
-    settings = Settings(n_tuning=20, max_iter=max_iter, error_ratio=error_ratio)
+    settings = Settings(n_last=20, max_iter=max_iter, error_ratio=error_ratio)
     return ChainPool(corpus, Priors.make(0.5, 0.5, 2, 12), settings, SEED, n_chains=n_chains)
 
 
@@ -276,8 +276,8 @@ def test_errors_contain_the_distance_that_priors_still_move(monkeypatch):
         pool = make_pool(1500)
         pool.chains = [in_mode(0, c) for c in range(4)]
         beginning = Beginning(log_h=np.log([0.1, 0.5]), moved=moved)
-        monkeypatch.setattr("sklda._models.empirical_bayes.methods.begin", lambda pool, seed, own=beginning: own)
-        found[name] = estimate(pool, "skeleton").maximum
+        monkeypatch.setattr("sklda._models.empirical_bayes.estimate.begin", lambda pool, seed, own=beginning: own)
+        found[name] = estimate(pool).maximum
     inside = found["settled"].interior
     added = np.where(inside, [-0.3, 0.2], 0)
     assert inside.any()
@@ -405,15 +405,13 @@ class EndsAll(Progress):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
-    ("method", "n_sweeps"), [("full_bayes", 102), *(("skeleton", n_sweeps) for n_sweeps in (1, 102, 507, 520))]
-)
-def test_a_callback_may_end_the_chains_at_any_sweep(method, n_sweeps):
+@pytest.mark.parametrize("n_sweeps", [1, 102, 507, 520])
+def test_a_callback_may_end_the_chains_at_any_sweep(n_sweeps):
     """In learning, in the first visit, and at the beginning of the second round."""
     corpus, _ = three_kinds()
-    settings = Settings(n_tuning=20, max_iter=3000, error_ratio=0.01, functionals=(lambda theta, phi: 0.5,))
     progress = EndsAll(n_sweeps)
+    settings = Settings(n_last=20, max_iter=3000, error_ratio=0.01)
     pool = ChainPool(corpus, Priors.make(0.5, 0.5, 2, 12), settings, SEED, n_chains=2, run=Run(progress))
-    found = estimate(pool, method)
+    found = estimate(pool)
     assert np.isfinite(found.maximum.log_h).all()
     assert max(progress.made.values()) == n_sweeps

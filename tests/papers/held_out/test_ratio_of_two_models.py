@@ -1,0 +1,65 @@
+"""Ratio-AIS of two models against exact ratios; when it says that it has not converged."""
+
+import numpy as np
+import pytest
+from enumeration import make_corpus
+
+from sklda.datasets import make_lda_corpus
+from sklda.metrics import held_out_log_likelihood
+from sklda.papers.held_out import ratio_ais
+
+A = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6], [0.25, 0.25, 0.25, 0.25]])
+B = np.array([[0.4, 0.4, 0.15, 0.05], [0.05, 0.15, 0.3, 0.5], [0.1, 0.2, 0.3, 0.4]])
+ALPHA_A, ALPHA_B = np.array([0.2, 0.5, 1.0]), np.array([0.6, 0.4, 0.3])
+DOCS = [[0], [0, 1, 3], [3, 3, 3, 0, 0, 1, 2, 3], [0, 3] * 6, []]
+
+
+def exact(phi, alpha, docs):
+    return held_out_log_likelihood((phi, alpha), make_corpus(docs, 4).to_counts(), method="exact")
+
+
+@pytest.mark.parametrize("path", ["convex", "geometric"])
+def test_it_finds_the_ratio(path):
+    # distinct documents, for equal ones share their stream and so their error
+    rng = np.random.default_rng(0)
+    docs = [rng.choice(4, size=n, p=[0.4, 0.2, 0.1, 0.3]) for n in range(30)]
+    X = make_corpus(docs, 4).to_counts()
+    permuted = B[[2, 0, 1]], ALPHA_B[[2, 0, 1]]
+    found = ratio_ais((A, ALPHA_A), permuted, X, path=path, n_runs=10, random_state=0)
+    truth = exact(A, ALPHA_A, docs) - exact(B, ALPHA_B, docs)
+    z = (found.log_ratio - truth) / (found.std + 1e-6)
+    assert np.abs(z).max() < 6
+    assert found.alignment.tolist() == [1, 2, 0]
+    assert found.converged
+    np.testing.assert_allclose(found.log_ratio, (found.forward + found.reverse) / 2)
+
+
+def test_too_few_temperatures_do_not_converge_and_say_so():
+    data = make_lda_corpus(80, 60, 4, doc_length=80, topic_word_prior=0.05, random_state=0)
+    rng = np.random.default_rng(0)
+    other = rng.dirichlet(np.full(60, 0.05), size=4) + 1e-6
+    other /= other.sum(axis=1, keepdims=True)
+    mine = data.topic_word + 1e-6
+    mine /= mine.sum(axis=1, keepdims=True)
+    assert not ratio_ais((mine, 0.1), (other, 0.1), data.data, n_temperatures=2, random_state=0).converged
+
+
+def test_models_without_a_path():
+    X = make_corpus(DOCS, 4).to_counts()
+    with pytest.raises(ValueError, match="the models have 3 and 2 topics"):
+        ratio_ais((A, ALPHA_A), (B[:2], 0.5), X)
+    hollow = np.array([[0.5, 0.5, 0, 0], [0.5, 0, 0, 0.5], [1, 0, 0, 0]])
+    with pytest.raises(ValueError, match="probability zero in a topic"):
+        ratio_ais((A, ALPHA_A), (hollow, 0.5), X, path="geometric")
+    with pytest.raises(ValueError, match="path must be"):
+        ratio_ais((A, 0.5), (B, 0.5), X, path="straight")
+    with pytest.raises(ValueError, match="n_runs must be at least 2, got 1"):
+        ratio_ais((A, 0.5), (B, 0.5), X, n_runs=1)
+
+
+def test_jobs_change_nothing():
+    data = make_lda_corpus(150, 30, 3, doc_length=(0, 30), random_state=0)
+    near = (data.topic_word + 0.01) / (1 + 0.01 * 30)
+    models = (data.topic_word, 0.1), (near, 0.2)
+    two = [ratio_ais(*models, data.data, n_temperatures=10, random_state=0, n_jobs=n_jobs) for n_jobs in (1, 2)]
+    np.testing.assert_array_equal(two[0].log_ratio, two[1].log_ratio)
