@@ -10,8 +10,8 @@ from sklda._core.arguments import check_memory
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
-from sklda._models.topic_count.runs import PriorRule
-from sklda._sampling.annealed_start import anneal
+from sklda._models.topic_count.runs import PriorRule, new_chain
+from sklda._sampling.annealed_start import ANNEAL_SWEEPS, anneal
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
 from sklda._sampling.draws import SWEEPS_BETWEEN, draw_parameters
@@ -45,10 +45,10 @@ class ModelDraws:
         """A draw of z, theta and phi: from an end drawn by its weight, after sweeps and draws of unknown priors."""
         if self.ends:
             end = self.ends[rng.choice(len(self.ends), p=softmax(self.log_weights))]
+            kind = chain_class("collapsed", corpus, self.priors)
+            chain = kind(corpus, self.priors, ChainState(end.topics, random.stream(seed)))
         else:
-            end = anneal(corpus, self.priors, random.child(seed, 0), NEVER_STOP).state()
-        kind = chain_class("collapsed", corpus, self.priors)
-        chain = kind(corpus, self.priors, ChainState(end.topics, random.stream(seed)))
+            chain = new_chain(corpus, self.rule, self.priors, anneal, ANNEAL_SWEEPS, seed, NEVER_STOP)
         # Sweeps, so that draws from the same end differ.
         for _ in range(SWEEPS_BETWEEN):
             chain.sweep()

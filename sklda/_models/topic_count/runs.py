@@ -16,6 +16,7 @@ from sklda._likelihood.evidence.estimates import runs_of_chain
 from sklda._sampling.annealed_start import anneal
 from sklda._sampling.choice import chain_class
 from sklda._sampling.initialisation import prune
+from sklda._sampling.merge_and_split import round_of_moves
 
 # --- alpha and eta of a model whose number of topics varies: given, or unknown with a weak prior of their own ---------
 
@@ -76,6 +77,17 @@ class PriorRule:
         chain.priors = self._with(chain.priors, alpha, eta)
         return counts
 
+    def sweep(self, chain, n_sweeps, rng, stop):
+        """Sweep, and draw what is unknown between sweeps. The result has the histograms at each draw, and log h."""
+        draws = []
+        log_h = []
+        for i in range(n_sweeps):
+            chain.sweep(stop)
+            if self.unknown and i % _EVERY == 0:
+                draws.append(self.draw(chain, rng))
+                log_h.append(np.log([chain.priors.doc[0, 0], chain.priors.word[0]]))
+        return draws, log_h
+
     def settle(self, chain, n_sweeps, rng, stop):
         """Draw what is unknown between sweeps, and give the chain its posterior mean in the second half of them.
 
@@ -84,13 +96,7 @@ class PriorRule:
         """
         if not self.unknown:
             return 0.0
-        draws = []
-        log_h = []
-        for i in range(n_sweeps):
-            chain.sweep(stop)
-            if i % _EVERY == 0:
-                draws.append(self.draw(chain, rng))
-                log_h.append(np.log([chain.priors.doc[0, 0], chain.priors.word[0]]))
+        draws, log_h = self.sweep(chain, n_sweeps, rng, stop)
         kept = slice(len(draws) // 2, None)
         log_alpha, log_eta = np.mean(log_h[kept], axis=0)
         counts = CountHistograms.stack(draws[kept])
@@ -226,6 +232,9 @@ _START_SHARE = 1.5
 # The kinds of new chains at a number of topics, in turn. On simulated corpora with fewer topics than are true, annealed
 # chains end in modes 50 to 1,000 nats below those of pruned ones; on some real corpora pruned ones end lower.
 _STARTS = prune, anneal
+# Moves between modes begin after this share of their stage: before h has begun to settle, they do not know what they
+# gain. A round takes about as long as the first number of sweeps, and the second one comes between two rounds.
+_WAIT, _ROUND_SWEEPS, _BETWEEN = 1 / 3, 20, 10
 # With one topic z is known, and every run is exact.
 _EXACT_SWEEPS = 2
 
@@ -239,20 +248,48 @@ def run_chain(corpus, rule, priors, settings, n_sweeps, kind, seed, stop):
     change = 0.0
     if settings.needs_chain or rule.unknown:
         start = _STARTS[kind % len(_STARTS)]
-        chain = start(corpus, priors, random.child(seed, 0), stop, n_sweeps=n_start)
+        chain = new_chain(corpus, rule, priors, start, n_start, seed, stop)
         change = rule.settle(chain, n_start, np.random.default_rng(random.child(seed, 3)), stop)
         priors = chain.priors
     runs = runs_of_chain(corpus, priors, chain, settings, n_sweeps, seed, stop)
     return replace(runs, forward=runs.forward + change, backward=runs.backward + change)
 
 
+def new_chain(corpus, rule, priors, start, n_sweeps, seed, stop):
+    """A chain after two stages of as many sweeps: its start, and moves between modes."""
+    chain = start(corpus, priors, random.child(seed, 0), stop, n_sweeps=n_sweeps)
+    _move(chain, rule, n_sweeps, random.child(seed, 4), stop)
+    return chain
+
+
+def _move(chain, rule, n_sweeps, seed, stop):
+    """Rounds of merge-and-split moves until one finds none, between sweeps with draws of what is unknown.
+
+    All take as long as `n_sweeps` sweeps: a round is in place of those that it costs.
+    """
+    rng = np.random.default_rng(random.child(seed, 0))
+    all_topics = np.arange(chain.priors.n_components)
+    n_left = n_sweeps
+    n_before = int(_WAIT * n_sweeps)
+    while n_left >= n_before + _ROUND_SWEEPS:
+        rule.sweep(chain, n_before, rng, stop)
+        n_left -= n_before + _ROUND_SWEEPS
+        own = random.child(seed, 1, n_left)
+        topics, moves = round_of_moves(chain.corpus, chain.priors, chain.topics, all_topics, own, stop)
+        if not moves:
+            break
+        chain.move(topics, moves)
+        n_before = _BETWEEN
+    rule.sweep(chain, n_left, rng, stop)
+
+
 def start_sweeps(settings, T, n_sweeps):
-    """Sweeps of a new chain before runs of this length, annealed or with merges; and those at unknown priors."""
+    """Sweeps of each stage of a new chain before runs of this length: its start, moves, and those at unknown priors."""
     return max(n_sweeps, int(_START_SHARE * settings.n_sweeps)) if T > 1 else _EXACT_SWEEPS
 
 
 def sweeps_of_chain(settings, rule, T, n_sweeps):
     """Sweeps of `run_chain`."""
     n_start = start_sweeps(settings, T, n_sweeps)
-    stages = (settings.needs_chain or rule.unknown) + rule.unknown
+    stages = 2 * (settings.needs_chain or rule.unknown) + rule.unknown
     return stages * n_start + settings.sweeps_of_runs(n_sweeps if T > 1 else _EXACT_SWEEPS)
