@@ -332,7 +332,7 @@ def test_what_is_out_of_the_question_is_passed_over(X):
 
 @ignore
 def test_draws_where_there_were_no_runs(X):
-    lda = TopicCountLDA(2, 12, max_iter=800, random_state=0).fit(X)
+    lda = TopicCountLDA(2, 12, max_iter=1200, random_state=0).fit(X)
     without = lda.topic_counts_[np.isnan(lda.log_evidence_)]
     drawn = lda.sample_posterior(20, random_state=0)
     assert np.isin(drawn.n_components, without).any()
