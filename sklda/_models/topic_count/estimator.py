@@ -40,6 +40,7 @@ _LARGE = 0.1
 _DEVIATES = 4
 # The summary says that shares are unequal if they vary by more than this many times the variance that alpha allows. On
 # simulated corpora with equal alpha it is .3 to 1.6, and 11 to 95 with shares that fall geometrically or a giant topic.
+# A corpus with two giant topics had 3.8: the summary does not say that its shares are unequal.
 _UNEQUAL = 10
 
 
@@ -50,7 +51,8 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
     priors h = (alpha, eta) are integrated out:
 
     1. Chains at T: in the first round `n_chains` new chains begin with twice as many topics and merge pairs of them; in
-       the second one new chains are annealed, and so on in turn. Each then draws h and z in turn, until h has settled.
+       the second one new chains are annealed, and so on in turn. Each then draws h and z in turn. When h has begun to
+       settle, rounds of moves merge topics and split others where this raises the joint probability; then h settles.
     2. Runs of each chain, at its posterior mean of h: one goes forward, from independent tokens to the posterior of z,
        and one backward. Bennett's acceptance ratio makes one value of both, log p(w | T, h). The evidence is
        p(w | T, h) p(h) / p(h | w, T), whose last factor comes from the draws of h. Its error comes from the spread
@@ -152,7 +154,7 @@ default=None
         4 there is a warning: the number of topics is that of a model that does not fit. Topics in fewer than ten
         documents do not count. See `inspection.topic_check`.
     n_iter_ : int
-        Sweeps over the corpus of the whole fit, all chains together.
+        Sweeps over the corpus of the whole fit, all chains together. A round of moves counts as 20 sweeps.
     topic_names_ : ndarray of shape (n_components_,)
         Names of the topics. Only after `set_topic_names`.
     n_features_in_, feature_names_in_

@@ -19,6 +19,7 @@ from stub_callbacks import Stop
 
 from sklda import TopicCountLDA
 from sklda._core import random
+from sklda._core.corpus import Corpus
 from sklda._core.count_histograms import CountHistograms
 from sklda._core.gibbs_em import BOUNDS
 from sklda._core.parallel import NEVER_STOP
@@ -26,7 +27,9 @@ from sklda._core.priors import Priors
 from sklda._likelihood.evidence.estimates import EvidenceSettings
 from sklda._likelihood.held_out.averages import log_mean_exp
 from sklda._models.topic_count.posterior import standard_errors
-from sklda._models.topic_count.runs import CENTRE, SPREAD, PriorRule, run_chain
+from sklda._models.topic_count.runs import CENTRE, SPREAD, PriorRule, new_chain, run_chain
+from sklda._sampling.chain import ChainState
+from sklda._sampling.collapsed import GibbsChain
 from sklda.datasets import make_lda_corpus
 
 FLAT = "three words, 1, 1"
@@ -256,7 +259,7 @@ def test_what_is_out_of_the_question_is_passed_over(X):
 
 @ignore
 def test_draws_where_there_were_no_runs(X):
-    lda = TopicCountLDA(2, 12, max_iter=800, random_state=0).fit(X)
+    lda = TopicCountLDA(2, 12, max_iter=1200, random_state=0).fit(X)
     without = lda.topic_counts_[np.isnan(lda.log_evidence_)]
     drawn = lda.sample_posterior(20, random_state=0)
     assert np.isin(drawn.n_components, without).any()
@@ -361,6 +364,26 @@ def test_the_evidence_at_unknown_priors(T):
     found, error = log_mean_exp(np.ravel([each.forward for each in runs]))
     assert abs(found - exact_log_evidence(docs, n_features, T)) < max(4.5 * error, 1e-6)
     assert error < 0.3
+
+
+@pytest.mark.mutation(
+    "sklda._models.topic_count.runs.round_of_moves", lambda corpus, priors, topics, *rest: (topics, [])
+)
+def test_a_new_chain_leaves_a_poor_mode():
+    """The chain begins with a large topic in two parts and two small ones as one. The mutation makes no moves."""
+    shares = np.r_[0.4, np.full(7, 0.4 / 7)]
+    truth = make_lda_corpus(500, 300, 8, doc_length=40, doc_topic_prior=shares, topic_word_prior=0.1, random_state=0)
+    corpus, rule = Corpus.from_counts(truth.data), PriorRule(None, None, 300)
+    topics = truth.topic_assignments.astype(np.int32)
+    topics[topics == 2] = 1
+    topics[np.flatnonzero(topics == 0)[::2]] = 2
+
+    def start(corpus, priors, seed, stop, n_sweeps):
+        return GibbsChain(corpus, priors, ChainState(topics, random.stream(seed)))
+
+    chain = new_chain(corpus, rule, rule.at(8), start, 150, random.seed_sequence(0), NEVER_STOP)
+    # The largest topic has half of the tokens again, and each of its parts had a quarter.
+    assert chain.shares().max() > 0.4
 
 
 @pytest.mark.parametrize("alpha", [0.05, 2.0])
