@@ -64,7 +64,8 @@ def exact(case):
 @pytest.mark.parametrize("case", CASES)
 def test_the_scan_finds_the_exact_posterior(case):
     X, options, log_p = exact(case)
-    lda = TopicCountLDA(1, 4, n_chains=8, **options).fit(X)
+    # Eight chains need more sweeps than the default for so few tokens.
+    lda = TopicCountLDA(1, 4, n_chains=8, max_iter=50_000, **options).fit(X)
     assert lda.topic_counts_.tolist() == [1, 2, 3, 4]
     errors = lda.topic_count_posterior_ - softmax(log_p)
     assert (np.abs(errors) < 4.5 * lda.topic_count_posterior_std_).all()
@@ -298,8 +299,9 @@ def test_errors_of_the_posterior_are_calibrated():
 @ignore
 def test_a_callback_ends_the_fit_early(X):
     pytest.importorskip("sklearn.callback")
-    full = TopicCountLDA(2, 5, **QUICK).fit(X)
-    lda = TopicCountLDA(2, 5, **QUICK).set_callbacks(Stop()).fit(X)
+    longer = QUICK | {"max_iter": 10_000}
+    full = TopicCountLDA(2, 5, **longer).fit(X)
+    lda = TopicCountLDA(2, 5, **longer).set_callbacks(Stop()).fit(X)
     assert lda.n_iter_ < full.n_iter_
     assert lda.components_.shape == (lda.n_components_, 40)
 
