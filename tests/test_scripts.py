@@ -50,3 +50,12 @@ def test_an_unknown_keyword_is_found():
     source = "from sklda import GibbsLDA\nfrom sklda.inspection import TopicWordsDisplay as T\n"
     source += "GibbsLDA(5, max_iter=3, sweeps=3)\nT.from_estimator(lda, n=1)\n"
     assert unknown_keywords(source) == [(3, "sweeps"), (4, "n")]
+
+
+def test_scripts_name_tests_that_exist():
+    wheel = (ROOT / "tests" / "wheel.py").read_text()
+    (fast,) = (node for node in ast.parse(wheel).body if isinstance(node, ast.Assign) and node.targets[0].id == "FAST")
+    ci = (ROOT / ".ci" / "run").read_text().partition('checked="')[2].partition('"')[0].split()
+    named = [*ast.literal_eval(fast.value), *ci]
+    assert len(named) > 20
+    assert [each for each in named if not (ROOT / "tests" / each).exists()] == []

@@ -25,7 +25,7 @@ FAST = (
     "test_annotations.py",
     "test_corpus.py",
     "test_persistence.py",
-    "variational/test_cvb0.py",
+    "models/variational/test_cvb0.py",
 )
 
 
