@@ -5,13 +5,17 @@ of each other, from the topics before the group, and their changes are added in 
 number of threads. A small corpus is one block; then every update uses all updates before it.
 """
 
+from dataclasses import replace
+
 import numpy as np
+import scipy.sparse as sp
 
 from sklda._core import random
 from sklda._core.arguments import check_memory
 from sklda._core.priors import padded
 from sklda._kernels import _collapsed_variational
 from sklda._models.variational.word_blocks import padded_alpha, word_blocks, word_prior_rows
+from sklda._sampling.merge_and_split import exchangeable_topics, round_of_moves
 
 # Entries of a block, and blocks of a group. They change results, so they are constants.
 BLOCK_ENTRIES, GROUP_BLOCKS = 2**14, 4
@@ -76,6 +80,44 @@ class Batch:
         if self.learner is not None and self.n_sweeps >= _LEARN_FROM and self.n_sweeps % _LEARN_EVERY == 0:
             statistics = self._doc_topic, self._lengths, self.word_topic, self.topic_totals
             self.priors = self.learner.maximise(self.learner.statistics(*statistics))
+
+    def merge_and_split(self, stop):
+        """Merge topics that are alike and split others, from topics drawn from the distributions.
+
+        Words of documents whose topics change then have one topic for each token. Returns whether there were any.
+        """
+        K = self.priors.n_components
+        rng = np.random.default_rng(random.child(self.seed, 2, self.n_sweeps))
+        drawn = []
+        for block, own in zip(self.blocks, self.own, strict=True):
+            running = np.cumsum(own[:, :K], axis=1)
+            topics = (rng.random((len(own), 1), np.float32) * running[:, -1:] >= running).sum(axis=1)
+            drawn.append(np.repeat(np.minimum(topics, K - 1).astype(np.int32), block.repeats.astype(np.int64)))
+        before = np.concatenate(drawn)
+        exchangeable = exchangeable_topics(self.priors, learns_alpha=self.learner is not None)
+        seed = random.child(self.seed, 3, self.n_sweeps)
+        shuffled = self.corpus.take(self.order)
+        topics, moves = round_of_moves(shuffled, self.priors, before, exchangeable, seed, stop)
+        if not moves:
+            return False
+        for move in moves:
+            if move.changes(self.priors.doc):
+                self.priors = replace(self.priors, doc=np.exp(move.of_logs(np.log(self.priors.doc))))
+        self.word_topic[:] = 0
+        first = 0
+        for block, own in zip(self.blocks, self.own, strict=True):
+            entries = np.repeat(np.arange(block.n_entries), block.repeats.astype(np.int64))
+            tokens = slice(first, first + len(entries))
+            first += len(entries)
+            moved = np.unique(entries[topics[tokens] != before[tokens]])
+            shape = block.n_entries, own.shape[1]
+            counts = sp.csr_array((np.ones(len(entries), np.float32), (entries, topics[tokens])), shape=shape)
+            own[moved] = counts[moved].toarray() / block.repeats[moved, None]
+            places = block.rows, np.arange(block.n_entries)
+            of_words = sp.csr_array((block.repeats, places), shape=(len(block.words), block.n_entries))
+            self.word_topic[block.words] += of_words @ own
+        self.topic_totals = self.word_topic.sum(axis=0)[:K]
+        return True
 
     def _add(self, group, found):
         for b, (changes, total_changes) in zip(group, found, strict=True):

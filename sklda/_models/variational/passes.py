@@ -6,6 +6,10 @@ from sklda._core import random
 from sklda._core.progress import SILENT
 from sklda._models.variational.fixed_topics import infer, perplexity
 
+# Passes between two rounds of merges and splits, the share of the passes before the first one, by which eta is learnt,
+# and the passes that must follow a round.
+_MOVE_EVERY, _FIRST_MOVES, _PASSES_LEFT = 5, 0.4, 10
+
 
 class OnlinePasses:
     """Passes of a `Stream` over a corpus in chunks, with the interface of `Batch`. The seed is that of the orders."""
@@ -32,6 +36,10 @@ class OnlinePasses:
         for first in range(0, len(order), self.chunk_documents):
             self.stream.step(self.corpus.take(order[first : first + self.chunk_documents]), team)
         self.n_sweeps += 1
+
+    def merge_and_split(self, stop):
+        """Nothing: the documents of a stream have no topics of their own. Returns that there were no moves."""
+        return False
 
     def doc_topic(self, n_jobs=None):
         """Expected counts n_dk given the present topics, (n_documents, n_components)."""
@@ -63,8 +71,12 @@ def make_passes(model, n_passes, team, *, progress=SILENT, evaluate_every=0, tol
     """
     trace = model.trace
     model.initialise(team)
+    # While a round makes moves, another one follows.
+    moves = True
     for n in range(1, n_passes + 1):
         model.sweep(team)
+        if moves and n % _MOVE_EVERY == 0 and _FIRST_MOVES * n_passes <= n <= n_passes - _PASSES_LEFT:
+            moves = model.merge_and_split(team.stop)
         text, converged = f"pass {n} of {n_passes}", False
         if evaluate_every > 0 and n % evaluate_every == 0:
             trace.append(perplexity(model.corpus, proportions(model), topics(model)))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from enumeration import DOCS, PRIORS, Enumeration, K, V, make_corpus
 
+from sklda._core.corpus import Corpus
 from sklda._core.parallel import NEVER_STOP, with_team
 from sklda._core.priors import Priors, padded
 from sklda._models.variational.batch import Batch
@@ -282,3 +283,30 @@ def test_topics_of_rows():
     np.testing.assert_allclose(topics(batch).sum(axis=1), 1)
     np.testing.assert_allclose(proportions(batch).sum(axis=1), 1)
     assert batch.word_topic.shape[1] == padded(3)
+
+
+def test_a_round_of_moves_keeps_the_tokens():
+    """Counts after a round are those of the distributions, whose sums are one; and topics of the truth are found."""
+    alpha = np.r_[0.4, np.full(7, 0.4 / 7)]
+    found = make_lda_corpus(
+        500, 300, 8, doc_length=(10, 70), doc_topic_prior=alpha, topic_word_prior=0.1, random_state=3
+    )
+    corpus = Corpus.from_counts(found.data)
+    batch = Batch(corpus, Priors.make(0.05, 0.1, 8, 300), SEED)
+
+    def work(team):
+        batch.initialise(team)
+        for _ in range(20):
+            batch.sweep(team)
+        while batch.merge_and_split(team.stop):
+            np.testing.assert_allclose(batch.word_topic.sum(axis=1), corpus.word_frequencies, rtol=1e-5)
+            np.testing.assert_allclose(batch.topic_totals.sum(), corpus.n_tokens, rtol=1e-5)
+            for own in batch.own:
+                np.testing.assert_allclose(own.sum(axis=1), 1, rtol=1e-4)
+            for _ in range(5):
+                batch.sweep(team)
+
+    with_team(1, work)
+    topic_word = topics(batch)
+    unit = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in (found.topic_word, topic_word)]
+    assert (unit[0] @ unit[1].T).max(axis=1).min() > 0.9
