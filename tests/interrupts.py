@@ -28,6 +28,7 @@ from importlib.util import find_spec
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from sklda import (
     HDPLDA,
@@ -412,6 +413,7 @@ def child(cases, n_jobs, n_interrupts, seconds, seed):
     """The work of a process; its last line has the results."""
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", "CovariateLDA has no covariates", UserWarning)
+    warnings.filterwarnings("ignore", "Merging some topics and splitting others", ConvergenceWarning)
     latencies, error = [], ""
     with OPEN:
         try:

@@ -151,7 +151,7 @@ class Recorder:
 
 
 def test_m_steps_use_the_last_draws_and_the_last_one_more_of_them():
-    chain = SimpleNamespace(n_sweeps=0, n_burn_in=13, n_annealed=0)
+    chain = SimpleNamespace(n_sweeps=0, n_burn_in=13, n_annealed=0, moves=())
     learner, seen = Learner(Recorder(), every=2, n_draws=2, n_last=3, first_sweep=3), []
     learner.begin(chain)
     for chain.n_sweeps in range(1, 17):

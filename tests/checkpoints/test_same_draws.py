@@ -140,7 +140,7 @@ def test_topic_count(check, n_jobs):
     check(topic_count(n_jobs=n_jobs))
 
 
-@pytest.mark.parametrize("make", [topic_count(max_iter=1000), pmmh()], ids=["a small budget", "PMMH"])
+@pytest.mark.parametrize("make", [topic_count(max_iter=1200), pmmh()], ids=["a small budget", "PMMH"])
 def test_other_topic_counts(check, make):
     check(make)
 

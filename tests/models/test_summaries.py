@@ -37,7 +37,8 @@ def test_priors_with_intervals():
         ((3, 4), [0.8, 0.2], 9.4, ["3 are the most likely, with a probability of 0.80", "by 9 standard deviations"]),
     ],
 )
-def test_numbers_of_topics(interval, posterior, z, expected):
+def test_numbers_of_topics(interval, posterior, z, expected, monkeypatch):
+    monkeypatch.setattr(TopicCountLDA, "_variation_of_shares", lambda self: 1.0)
     lda = TopicCountLDA()
     lda.topic_count_interval_, lda.topic_count_posterior_ = interval, np.array(posterior)
     lda.n_components_, lda.model_check_z_ = interval[0], z

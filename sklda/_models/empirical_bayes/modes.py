@@ -98,7 +98,12 @@ def begin(pool: ChainPool, seed: np.random.SeedSequence) -> Beginning:
 
 
 def _merge_and_split(pool: ChainPool, seed: np.random.SeedSequence) -> bool:
-    """Make rounds of moves with every chain, at the h that it has learnt. Returns whether there were any moves."""
+    """Make rounds of moves with every chain, at the h that it has learnt. Returns whether there were any moves.
+
+    There are none where a round would take more than a twentieth of the sweeps that are left.
+    """
+    if pool.priors.n_components < 3 or pool.left < 20 * SWEEPS_OF_A_ROUND:
+        return False
     tasks = [(chain, random.child(seed, c)) for c, chain in enumerate(pool.chains)]
     found = pool.run.parallel(make_rounds, tasks, pool.n_jobs)
     pool.chains = [chain for chain, _ in found]
