@@ -59,6 +59,7 @@ FITS = {
     "gensim": peer_fit(*MODELS["gensim"][1:]),
     "topica": peer_fit(*MODELS["topica, 1000"][1:]),
 }
+PEERS = "tomotopy", "scikit-learn", "gensim", "topica"
 
 
 # --- Corpora of unequal topics ----------------------------------------------------------------------------------------
@@ -234,7 +235,8 @@ def draw(counts, arguments):
         places = np.arange(len(names)) + (i - (len(kinds) - 1) / 2) * height
         bars = axes.barh(places, values, height, label=kind, color=colours[i])
         axes.bar_label(bars, fmt="%.0f", padding=2, fontsize=7)
-    axes.set_yticks(range(len(names)), names)
+    labels = [name if name.startswith(PEERS) else f"sklda, {name}" for name in names]
+    axes.set_yticks(range(len(names)), labels)
     axes.invert_yaxis()
     axes.set(xlim=(0, 108), xlabel="corpora in which every topic is found, %")
     axes.legend(title="shares of topics", ncols=len(kinds), loc="lower center", bbox_to_anchor=(0.4, 1), frameon=False)
