@@ -69,11 +69,10 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
        variance most. They are twice as long as the last ones at T if these vary by more than 2 nats squared, and by
        more than chains at all T do.
     7. This ends when each p(T | w) is known to 0.05, and the T beside the best one and beside the ends of the interval
-       have runs. If T has a standard deviation of more than two topics, it also ends when the errors of the values
-       make up at most a quarter of its variance, so that they hardly widen the interval, and the T beside the best one
-       have runs. And it ends when `max_iter` is spent. If log
-       p(w | T) then still rises at the largest T with runs, each larger T is as likely to be where it turns, and the
-       interval reaches from the T with runs to the end of the range.
+       have runs. With a standard deviation of T above two topics, single probabilities matter less. Then it ends when
+       the errors of the values make up at most a quarter of the variance of T, and the T beside the best one have runs.
+       And it ends when `max_iter` is spent. log p(w | T) may then still rise at the largest T with runs. In this case
+       each larger T is as likely to be where it turns, and the interval reaches to the end of the range.
 
     The topics are those of chains at the most likely T.
 
