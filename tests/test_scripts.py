@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -59,3 +60,11 @@ def test_scripts_name_tests_that_exist():
     named = [*ast.literal_eval(fast.value), *ci]
     assert len(named) > 20
     assert [each for each in named if not (ROOT / "tests" / each).exists()] == []
+
+
+def test_every_module_is_installed():
+    """A module that meson.build does not name is in the source tree, but not in a wheel."""
+    named = set(re.findall(r"'([\w/]+\.py)'", (ROOT / "sklda" / "meson.build").read_text()))
+    modules = {path.relative_to(ROOT / "sklda").as_posix() for path in (ROOT / "sklda").rglob("*.py")}
+    # The script that makes the bundled corpus, and what the kernels' own file names.
+    assert {each for each in modules - named if not each.startswith(("_kernels/", "datasets/data/"))} == set()
