@@ -254,6 +254,14 @@ class Priors(Aligned):
         topic = np.empty((0, padded(n_components)), np.float32)
         return Priors(doc, self.word, topic, np.full(n_components, self.totals[0]), self.row_of)
 
+    def after_moves(self, moves):
+        """These priors with an alpha that has gone with the topics of moves, if it differs between them."""
+        doc = self.doc
+        for move in moves:
+            if move.changes(doc):
+                doc = np.exp(move.of_logs(np.log(doc)))
+        return self if doc is self.doc else replace(self, doc=doc)
+
     def with_eta(self, eta):
         """These priors with another eta, one number."""
         word = np.full(self.shape[1], eta)

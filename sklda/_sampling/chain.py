@@ -146,12 +146,7 @@ class Chain:
 
     def move(self, topics, moves):
         """Continue from other topics of all tokens, to which these moves led. An alpha that differs goes with them."""
-        doc = self.priors.doc
-        for move in moves:
-            if move.changes(doc):
-                doc = np.exp(move.of_logs(np.log(doc)))
-        if doc is not self.priors.doc:
-            self.priors = replace(self.priors, doc=doc)
+        self.priors = self.priors.after_moves(moves)
         self.moves = moves
         self._set_up(topics)
 

@@ -5,8 +5,6 @@ of each other, from the topics before the group, and their changes are added in 
 number of threads. A small corpus is one block; then every update uses all updates before it.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -100,9 +98,7 @@ class Batch:
         topics, moves = round_of_moves(shuffled, self.priors, before, exchangeable, seed, stop)
         if not moves:
             return False
-        for move in moves:
-            if move.changes(self.priors.doc):
-                self.priors = replace(self.priors, doc=np.exp(move.of_logs(np.log(self.priors.doc))))
+        self.priors = self.priors.after_moves(moves)
         self.word_topic[:] = 0
         first = 0
         for block, own in zip(self.blocks, self.own, strict=True):
