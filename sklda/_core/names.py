@@ -122,9 +122,9 @@ def check_same_order(X, values, name):
 
     Both must have an index, as in pandas. `values` may be a dict of columns.
     """
-    index = _index(X)
+    index = index_of(X)
     for each in values.values() if isinstance(values, dict) else [values]:
-        own = _index(each)
+        own = index_of(each)
         index = own if index is None else index
         if own is None or len(own) != len(index) or own.equals(index) or set(own) != set(index):
             continue
@@ -136,10 +136,27 @@ def check_same_order(X, values, name):
         )
 
 
-def _index(values):
+def index_of(values):
     """The index of a series or frame of pandas; None for others. Lists have a method of this name."""
     index = getattr(values, "index", None)
     return index if hasattr(index, "equals") else None
+
+
+def check_order_of_labels(values, name, labels):
+    """Refuse a series or frame whose labels, of its columns if it has some, are these in another order.
+
+    The values are read by position: a parameter of words or topics would be that of others.
+    """
+    own = getattr(values, "columns", index_of(values))
+    if own is None:
+        return
+    own, labels = list(map(python_value, own)), list(labels)
+    if own != labels and len(own) == len(labels) and set(own) == set(labels):
+        i = next(i for i, (a, b) in enumerate(zip(own, labels, strict=True)) if a != b)
+        raise ValueError(
+            f"{name} has the labels of the columns of X or of the topics in another order: {own[i]!r} is in place {i}, "
+            f"where {labels[i]!r} belongs. Sort it, or give it without labels, as in {name}.to_numpy()."
+        )
 
 
 # --- Labels --------------------------------------------------------------------------------------------------------
@@ -270,7 +287,7 @@ def read_document_names(names, name, n, X=None):
     If X has an index of str, they must not be these in another order.
     """
     found = read_labels(names, name, n, kind="name")
-    index = _index(X)
+    index = index_of(X)
     known = [] if index is None else list(index)
     if len(known) == n and all(isinstance(each, str) for each in known) and found != known and set(found) == set(known):
         i = next(i for i in range(n) if found[i] != known[i])
@@ -286,7 +303,7 @@ def read_document_names(names, name, n, X=None):
 
 def names_of_rows(X, n):
     """Names of n documents: the index of X, numbers as they are and others as str; row numbers without one."""
-    index = _index(X)
+    index = index_of(X)
     known = [] if index is None else list(map(python_value, index))
     if len(known) != n or any(map(is_missing, known)):
         return list(range(n))

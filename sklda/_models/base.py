@@ -18,6 +18,7 @@ from sklda._core import random
 from sklda._core.arguments import check_bool, check_components, check_int, check_weights
 from sklda._core.corpus import Corpus
 from sklda._core.dask_arrays import by_block, is_dask
+from sklda._core.names import check_order_of_labels
 from sklda._core.priors import check_prior
 from sklda._core.types import Counts, Seed
 from sklda._likelihood.held_out.averages import mean_per_token
@@ -68,6 +69,8 @@ class BaseLDA(
         """The corpus of `fit`, which must have a token; its features are stored."""
         corpus = Corpus.from_counts(X, partial(validate_data, self, reset=True))
         check_tokens(corpus)
+        words = getattr(self, "feature_names_in_", range(corpus.n_features))
+        check_order_of_labels(getattr(self, "topic_word_prior", None), "topic_word_prior", words)
         return corpus
 
     def _new_corpus(self, X):

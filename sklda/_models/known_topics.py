@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda._core.arguments import real_numbers
 from sklda._core.known_topic_priors import LARGEST_WEIGHT, KnownTopics
-from sklda._core.names import listed, python_value, read_column
+from sklda._core.names import check_order_of_labels, index_of, listed, python_value, read_column
 from sklda._core.warn import warn
 from sklda._models.topic_names import distinct, topic_names
 from sklda.metrics._models import Description, unwrap, words_of
@@ -89,7 +89,11 @@ def _rows_of(known_topics):
     if hasattr(known_topics, "columns") and hasattr(known_topics, "index") and hasattr(known_topics, "to_numpy"):
         values = known_topics.to_numpy()
         words, names = list(map(python_value, known_topics.columns)), list(map(python_value, known_topics.index))
-        words = _texts(words, "columns of known_topics", "the words") if _has_texts(words) else None
+        if _has_texts(words):
+            words = _texts(words, "columns of known_topics", "the words")
+        else:
+            check_order_of_labels(known_topics, "known_topics", range(len(words)))
+            words = None
         names = _texts(names, "the index of known_topics", "the topics") if _has_texts(names) else None
     elif hasattr(known_topics, "fit") or isinstance(known_topics, (Description, type)):
         model = unwrap(known_topics)[0]
@@ -156,8 +160,8 @@ def _weights_of(known_weight, rows, tokens_each):
     n = len(rows.topic_word)
     if isinstance(known_weight, (str, Real)):
         given = [known_weight] * n
-    elif isinstance(known_weight, Mapping):
-        given = [LEARN] * n
+    elif isinstance(known_weight, Mapping) or (index_of(known_weight) is not None and len(known_weight) == n):
+        given, read = [LEARN] * n, set()
         for name, value in known_weight.items():
             k = rows.names.index(name) if rows.names and name in rows.names else name
             if isinstance(k, (str, bool)) or not isinstance(k, (int, np.integer)) or not 0 <= k < n:
@@ -165,7 +169,10 @@ def _weights_of(known_weight, rows, tokens_each):
                 raise ValueError(
                     f"known_weight has {name!r}: its keys are numbers of known topics from 0 to {n - 1}{names}."
                 )
+            if k in read:
+                raise ValueError(f"known_weight has two weights for topic {rows.name(k)}: one by number, one by name.")
             given[k] = value
+            read.add(k)
     else:
         given = read_column(known_weight, "known_weight", "one weight for each known topic")
         if len(given) != n:
@@ -217,7 +224,8 @@ def _over_columns(rows, place, corpus, is_fixed):
     is as probable as the rarest word of this topic; otherwise its prior is eta.
     """
     found = np.zeros((len(rows.topic_word), corpus.n_features))
-    found[:, place[place >= 0]] = rows.topic_word[:, place >= 0]
+    # Several words may have one column, as in a vocabulary that is a dict.
+    np.add.at(found.T, place[place >= 0], rows.topic_word[:, place >= 0].T)
     empty = np.flatnonzero(found.sum(axis=1) <= 0)
     if len(empty):
         raise ValueError(f"X has no word of the known topic {rows.name(empty[0])}: leave this topic out.")

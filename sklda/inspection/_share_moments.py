@@ -14,9 +14,9 @@ from sklda._likelihood.held_out.proportion_draws import draw_proportions
 from sklda._models.base import BaseLDA
 from sklda._models.consensus.estimator import ConsensusTopics
 from sklda._models.empirical_bayes.estimator import EmpiricalBayesLDA
-from sklda._models.gibbs import GibbsLDA
 from sklda._models.results import ChainResults
 from sklda._sampling.draws import FEWEST_EFFECTIVE, at_draws, effective_number
+from sklda._sampling.prior_learning import PriorLearning
 from sklda.inspection._view import View, view
 from sklda.metrics._models import Description, corpus_and_model, inner_model, topics_with_words
 
@@ -173,8 +173,10 @@ def _of_fit(inner, X, found, collections, used, seed):
 def _of_chains(fitted, has_words, used, seed):
     """`ShareMoments` of each chain, whose topics are in the order of the kept one."""
     results, has_topics = fitted._results_, fitted._has_topics()
-    learns_alpha = isinstance(fitted, (GibbsLDA, EmpiricalBayesLDA)) and fitted.doc_topic_prior is None
-    learns_alpha &= getattr(fitted, "learn_priors", True) is not False
+    # How GibbsLDA learnt its priors; EmpiricalBayesLDA always learns them.
+    learning = getattr(fitted, "_learning_", None)
+    learns_alpha = isinstance(fitted, EmpiricalBayesLDA)
+    learns_alpha |= learning is not None and PriorLearning(*learning).alpha is None
     groups = fitted._known_groups()
     groups = None if groups is None else groups[used]
     found = []

@@ -309,3 +309,11 @@ def test_bad_models():
         outcome_effects(LDA, None, Y)
     with pytest.raises(TypeError, match="exchanged"):
         outcome_effects(X, LDA, Y)
+
+
+def test_errors_of_alpha_are_those_of_the_fit_whatever_its_parameters_are_now():
+    lda = GibbsLDA(K, max_iter=60, random_state=0).fit(X)
+    before = effects(lda)
+    assert_allclose(
+        effects(lda.set_params(learn_priors=False, doc_topic_prior=1.0))["topic_error"], before["topic_error"]
+    )

@@ -330,3 +330,31 @@ def test_merged_topics(data):
     np.testing.assert_allclose(merged.set_params(max_iter=5).fit(X).topic_word_[0], known[0], atol=1e-6)
     with pytest.raises(ValueError, match="topic 0 is a known topic with an infinite weight"):
         merge_topics(lda, [[0, 3]])
+
+
+def test_series_and_frames_are_read_by_their_labels(data):
+    known, _, X = data
+    frame = pd.DataFrame(known, columns=WORDS, index=["a", "b"])
+    documents = pd.DataFrame(X, columns=WORDS)
+    weights = pd.Series({"b": np.inf, "a": 5.0})
+    assert GibbsLDA(3, known_topics=frame, known_weight=weights, max_iter=2).fit(documents).known_weight_.tolist() == [
+        5,
+        np.inf,
+    ]
+    with pytest.raises(ValueError, match="two weights for topic 'a'"):
+        GibbsLDA(3, known_topics=frame, known_weight={0: 1.0, "a": np.inf}, max_iter=2).fit(documents)
+    # Columns that are numbers.
+    with pytest.raises(ValueError, match="in another order: 59 is in place 0, where 0 belongs"):
+        GibbsLDA(3, known_topics=pd.DataFrame(known).iloc[:, ::-1], max_iter=2).fit(X)
+    eta = pd.Series(np.linspace(0.1, 1, V), index=WORDS)
+    assert GibbsLDA(3, topic_word_prior=eta, max_iter=2).fit(documents).topic_word_prior_[0] == 0.1
+    with pytest.raises(ValueError, match=r"topic_word_prior has the labels .* in another order: 'w59' is in place 0"):
+        GibbsLDA(3, topic_word_prior=eta[::-1], max_iter=2).fit(documents)
+
+
+def test_words_with_one_column_have_the_sum_of_their_probabilities():
+    X = np.random.default_rng(0).poisson(2, (30, 3))
+    known = pd.DataFrame([[0.4, 0.4, 0.2, 0], [0.1, 0.1, 0.8, 0]], columns=["car", "cars", "dog", "owl"])
+    vocabulary = {"car": 0, "cars": 0, "dog": 1, "owl": 2}
+    lda = GibbsLDA(2, known_topics=known, known_weight=1e6, vocabulary=vocabulary, max_iter=2).fit(X)
+    np.testing.assert_allclose(lda.known_topic_word_, [[0.8, 0.2, 0], [0.2, 0.8, 0]])

@@ -306,6 +306,6 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         for name, value, (low, high) in zip(NAMES, region.center, region.intervals, strict=True):
             interval = f"{low:.3g} to {high:.3g}" if np.isfinite(high) else "its error is unknown"
             parts.append(f"{name} {value:.3g} ({interval})")
-        found = f"{' and '.join(parts)} maximise the marginal likelihood with {self.n_components} topics."
+        found = f"{' and '.join(parts)} maximise the marginal likelihood with {len(self.components_)} topics."
         known = np.isfinite(region.intervals).all(axis=1).any()
         return f"{found} The intervals of 95 % contain the Monte Carlo error." if known else found
