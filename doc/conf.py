@@ -12,6 +12,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import sklda
 
 sys.path.insert(0, str(Path(__file__).parent))
+import vocabulary
+
+vocabulary.write(Path(__file__).parent / "generated" / "vocabulary.inc")
 
 project = "sklda"
 author = "The sklda developers"
