@@ -40,10 +40,7 @@ SLOW = {
 
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, id=name, marks=pytest.mark.exhaustive if name in SLOW else ())
-        for name, page in PAGES.items()
-    ],
+    [pytest.param(page, id=name, marks=pytest.mark.exhaustive if name in SLOW else ()) for name, page in PAGES.items()],
 )
 @pytest.mark.filterwarnings("error:.*words are column numbers:UserWarning")
 def test_code_runs(page, tmp_path, monkeypatch):

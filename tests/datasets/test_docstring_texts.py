@@ -1,6 +1,5 @@
 """read_docstrings: real texts of what is installed, with years, whatever the modules do when they are imported."""
 
-import subprocess
 import sys
 import types
 import warnings
@@ -60,8 +59,10 @@ def test_years_are_those_of_the_release_that_added_a_function(docstrings):
     assert docstrings.loc["scipy.optimize.linprog", "year"] == 2015
 
 
-def test_the_same_rows_in_the_same_order(docstrings):
-    assert read_docstrings().equals(docstrings)
+def test_the_same_rows_in_the_same_order(monkeypatch):
+    monkeypatch.setattr(_docstring_texts, "_MODULES", ("scipy.optimize", "scipy.signal"))
+    first = read_docstrings()
+    assert len(first) > 50 and read_docstrings().equals(first)
 
 
 def test_warnings_and_failures_of_modules_do_no_harm(monkeypatch):
@@ -149,7 +150,7 @@ def test_texts_go_into_a_pipeline_with_their_names(docstrings):
     assert document_table(model, few)["document"].tolist() == few.index.tolist()
 
 
-def test_without_docstrings_there_is_an_error():
-    source = "from sklda.datasets import read_docstrings\ntry: read_docstrings()\nexcept RuntimeError as e: print(e)"
-    found = subprocess.run([sys.executable, "-P", "-OO", "-c", source], capture_output=True, text=True, check=True)
-    assert found.stdout.startswith("Python runs with -OO")
+def test_without_docstrings_there_is_an_error(monkeypatch):
+    monkeypatch.setattr(sys, "flags", types.SimpleNamespace(optimize=2))
+    with pytest.raises(RuntimeError, match="Python runs with -OO"):
+        read_docstrings()
