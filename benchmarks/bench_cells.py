@@ -19,9 +19,8 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from bench_defaults import in_child, one_core
 from peers import peak_memory
-from report import say, table
+from report import in_child, one_core, say, table
 from threadpoolctl import threadpool_limits
 
 from sklda import GibbsLDA

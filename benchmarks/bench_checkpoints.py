@@ -10,6 +10,7 @@ import time
 import warnings
 from pathlib import Path
 
+from report import say, table
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda import GibbsLDA, TopicCountLDA
@@ -32,7 +33,7 @@ class Pace(saver.Pace):
 
 
 def measure(name, lda, X, every):
-    """Fit with checkpoints in a new folder, and print a line."""
+    """Fit with checkpoints in a new folder; a row of the table."""
     with tempfile.TemporaryDirectory() as folder:
         Pace.saves, Pace.folder, Pace.largest, begin = [], Path(folder), 0, time.monotonic()
         lda.set_callbacks(Checkpoint(os.path.join(folder, "fit"), every=every)).fit(X)
@@ -40,11 +41,11 @@ def measure(name, lda, X, every):
         fitted = os.path.getsize(os.path.join(folder, "fit", "fitted"))
     saving = sum(Pace.saves)
     longest = max(Pace.saves, default=0)
-    print(
-        f"{name:34} {every:6g} {seconds:8.1f} {len(Pace.saves):6} {saving:8.2f} {saving / seconds:8.2%} {longest:9.3f}"
-        f" {Pace.largest / 1e6:9.1f} {fitted / 1e6:9.1f}",
-        flush=True,
-    )
+    sizes = [f"{each / 1e6:.1f}" for each in (Pace.largest, fitted)]
+    row = [name, f"{every:g}", f"{seconds:.1f}", str(len(Pace.saves)), f"{saving:.2f}", f"{saving / seconds:.2%}"]
+    row += [f"{longest:.3f}", *sizes]
+    say(*row)
+    return row
 
 
 def main():
@@ -54,18 +55,19 @@ def main():
     options = parser.parse_args()
     saver.Pace = Pace
     warnings.simplefilter("ignore", ConvergenceWarning)
-    print(f"{'fit':34} {'every':>6} {'seconds':>8} {'saves':>6} {'saving':>8} {'share':>8} {'longest':>9}", end="")
-    print(f" {'state MB':>9} {'fitted MB':>9}")
+    rows = []
     X = make_lda_corpus(options.tokens // 150, 20_000, 50, doc_length=150, random_state=0).data
     for every in (0, 5, 60):
         lda = GibbsLDA(100, max_iter=options.sweeps, random_state=0)
-        measure(f"GibbsLDA, {options.tokens:.1e} tokens", lda, X, every)
+        rows.append(measure(f"GibbsLDA, {options.tokens:.1e} tokens", lda, X, every))
     X = load_docstrings().data[:200]
     for lda in (
         TopicCountLDA(2, 12, max_iter=6000, random_state=0),
         PMMHTopicCountLDA(2, 12, evidence="guided_ais", n_proposals=100, n_temperatures=30, random_state=0),
     ):
-        measure(f"{type(lda).__name__}, {X.sum()} tokens", lda, X, 60)
+        rows.append(measure(f"{type(lda).__name__}, {X.sum()} tokens", lda, X, 60))
+    header = ["fit", "every", "seconds", "saves", "saving", "share", "longest", "state MB", "fitted MB"]
+    table("Seconds and sizes of checkpoints", header, rows)
 
 
 if __name__ == "__main__":

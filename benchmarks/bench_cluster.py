@@ -13,6 +13,7 @@ import dask.array as da
 import numpy as np
 import scipy.sparse as sp
 from distributed import Client, LocalCluster
+from report import say, table
 
 from sklda._cluster.actors import ClusterCorpus
 from sklda._cluster.cluster_chain import ClusterChain
@@ -102,14 +103,15 @@ if __name__ == "__main__":
     options = parser.parse_args()
     X, seed = corpus_of(options.tokens), np.random.SeedSequence(0)
     priors = Priors.make(0.1, 0.01, options.topics, N_FEATURES)
+    rows = []
     for n in (1, 2):
         seconds, log_joint = in_threads(X, priors, seed, n, options.sweeps)
-        print(f"{n} threads: {seconds:.3f} s a sweep, log joint {log_joint:.1f}", flush=True)
+        rows.append([f"{n} threads", f"{seconds:.3f}", f"{log_joint:.1f}", "", "", ""])
+        say(*rows[-1])
     for n, threads in ((1, 1), (1, 2), (2, 1), (4, 1)):
         seconds, log_joint, moved, sent, read = on_cluster(X, priors, seed, n, threads, options.sweeps)
-        print(
-            f"{n} processes of {threads} threads: {seconds:.3f} s a sweep, log joint {log_joint:.1f}, "
-            f"{moved / 1e3:.0f} kB a sweep through the caller, a worker sent {sent / 1e6:.2f} MB in the last sweep; "
-            f"reading took {read:.1f} s",
-            flush=True,
-        )
+        row = [f"{n} processes of {threads} threads", f"{seconds:.3f}", f"{log_joint:.1f}"]
+        rows.append([*row, f"{moved / 1e3:.0f}", f"{sent / 1e6:.2f}", f"{read:.1f}"])
+        say(*rows[-1])
+    header = ["", "s a sweep", "log joint", "kB a sweep through the caller", "MB sent by a worker", "s of reading"]
+    table("One chain: in threads, and on a cluster", header, rows)

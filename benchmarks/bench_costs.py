@@ -15,13 +15,12 @@ import contextlib
 import io
 import re
 import statistics
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 from peers import read_ldac
-from report import say, table
+from report import say, table, timed
 from threadpoolctl import threadpool_limits
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
@@ -136,9 +135,7 @@ class Announcement(io.TextIOBase):
 
 
 def seconds_of(function, *arguments):
-    begin = time.process_time()
-    function(*arguments)
-    return time.process_time() - begin
+    return timed(function, *arguments)[1]
 
 
 def cost(name, corpus, seed, limit):

@@ -19,12 +19,11 @@ Costs are CPU seconds of the process.
 
 import argparse
 import json
-import time
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from report import say, table
+from report import say, table, timed
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
 
@@ -52,12 +51,6 @@ def draw_corpus(rng, design, coefficients, phi, length):
 def matched(topic_word, phi):
     """The order of the topics that belong to those of the truth."""
     return linear_sum_assignment(-np.sqrt(phi) @ np.sqrt(topic_word).T)[1]
-
-
-def seconds(work):
-    start = time.process_time()
-    result = work()
-    return result, time.process_time() - start
 
 
 def show(header, rows):
@@ -155,7 +148,7 @@ def held_out(options, K=20, V=500, D=4000, length=30):
     }
     found = []
     for name, way in ways.items():
-        model, cost = seconds(way)
+        model, cost = timed(way)
         total = held_out_log_likelihood(model, X[test], random_state=0).sum()
         found.append([name, cost, float(total / X[test].sum())])
     show(["model", "CPU s", "nats a token"], found)
@@ -254,7 +247,7 @@ def sweeps(options, V=2000):
             costs = {each: [] for each in chains}
             for repeat in range(options.cost_repeats + 1):
                 for each, chain in chains.items():
-                    cost = seconds(partial(advance_by, chain, n))[1] / n
+                    cost = timed(partial(advance_by, chain, n))[1] / n
                     # The first ones are a warm-up.
                     if repeat:
                         costs[each].append(cost)
@@ -276,10 +269,10 @@ def cost(options, K=50, V=10_000, D=10_000, length=100):
     covariates |= {f"{n} levels": [f"level {d % n}" for d in range(D)] for n in (3, 300, 600)}
     found = []
     for _ in range(options.repeats):
-        plain = seconds(lambda: GibbsLDA(K, max_iter=options.cost_sweeps, random_state=0).fit(X))[1]
+        plain = timed(GibbsLDA(K, max_iter=options.cost_sweeps, random_state=0).fit, X)[1]
         for name, given in covariates.items():
             lda = CovariateLDA(K, max_iter=options.cost_sweeps, random_state=0)
-            own = seconds(lambda lda=lda, given=given: lda.fit(X, covariates=given))[1]
+            own = timed(lda.fit, X, covariates=given)[1]
             found.append([name, plain, own, own / plain])
     show(["covariates", "GibbsLDA, s", "CovariateLDA, s", "ratio"], found)
     return found

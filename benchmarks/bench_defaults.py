@@ -20,17 +20,14 @@ import argparse
 import csv
 import gzip
 import json
-import multiprocessing
-import os
 import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 from peers import describe, in_columns, read_ldac, word_lists
-from report import say, table
+from report import in_child, one_core, say, table
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_limits
@@ -157,18 +154,6 @@ def measure(name, train, test, n_topics, seed, collections):
             own = {"collections": collections[1]} if name == "CompoundLDA" and collections[1] is not None else {}
             values = model.score_samples(test, **own)
     return {"cpu": cpu, "log_likelihood": values.tolist()}
-
-
-def one_core():
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-
-
-def in_child(function, *arguments):
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["__main__", "tomotopy", "topica", "gensim"])
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
-        return pool.submit(function, *arguments).result()
 
 
 # --- corpora ----------------------------------------------------------------------------------------------------------

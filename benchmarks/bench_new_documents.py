@@ -14,11 +14,10 @@ figure     errors against length: the distance of posterior means from the truth
 """
 
 import argparse
-import time
 from pathlib import Path
 
 import numpy as np
-from report import say, table
+from report import say, table, timed
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
 
@@ -106,23 +105,15 @@ def coverage(options):
     table("", ["mixes", "words", "topics", "coverage", "error", "standard deviation"], rows)
 
 
-def seconds(work):
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
 def cost(options):
     rows = []
     for n_topics, length in ((20, 100), (20, 20), (100, 100)):
         X = make_lda_corpus(2000, 2000, n_topics, doc_length=length, random_state=0).data
         lda = GibbsLDA(n_topics, max_iter=20, random_state=0).fit(X)
         lda.transform(X)
-        plain = min(seconds(lambda lda=lda, X=X: lda.transform(X)) for _ in range(3))
+        plain = min(timed(lda.transform, X)[1] for _ in range(3))
         for uncertain in (False, True):
-            own = seconds(
-                lambda lda=lda, X=X, u=uncertain: lda.doc_topic_posterior(X, n_samples=100, topic_uncertainty=u)
-            )
+            own = timed(lda.doc_topic_posterior, X, n_samples=100, topic_uncertainty=uncertain)[1]
             rows.append(
                 [str(n_topics), str(length), str(uncertain), f"{plain:.2f}", f"{own:.2f}", f"{own / (10 * plain):.1f}"]
             )

@@ -21,9 +21,9 @@ from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
-from bench_defaults import DEFAULT, MODELS, by_model, difference, gibbs, in_child, measure, splits
+from bench_defaults import DEFAULT, MODELS, by_model, difference, gibbs, measure, splits
 from peers import describe, read_ldac
-from report import say, table
+from report import in_child, say, table
 from sklearn.frozen import FrozenEstimator
 
 from sklda import CollapsedVariationalLDA, GibbsLDA

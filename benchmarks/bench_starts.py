@@ -16,7 +16,6 @@ file has a sparse matrix (.npz) or lines of LDA-C.
 """
 
 import argparse
-import time
 import warnings
 from contextlib import nullcontext
 from pathlib import Path
@@ -24,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from peers import read_ldac
-from report import say, scaled, table
+from report import say, scaled, table, timed
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -47,12 +46,6 @@ def kinds(quick):
         yield from ((f"{word} {name}", {}, (name, factor)) for word, factor in (("half", 0.5), ("twice", 2)))
 
 
-def fitted(train, K, **parameters):
-    begin = time.process_time()
-    lda = GibbsLDA(K, **parameters).fit(train)
-    return lda, time.process_time() - begin
-
-
 def split(X):
     order = np.random.default_rng(0).permutation(X.shape[0])
     n_held_out = X.shape[0] // 5
@@ -63,7 +56,7 @@ def split(X):
 
 
 def agreement(train, test, K, parameters):
-    lda, seconds = fitted(train, K, n_chains=4, random_state=0, **parameters)
+    lda, seconds = timed(GibbsLDA(K, n_chains=4, random_state=0, **parameters).fit, train)
     scores = []
     for chain in lda.chains_:
         topics = chain.topic_word / chain.topic_word.sum(axis=1, keepdims=True)
@@ -120,7 +113,7 @@ def corpora(options):
 def measure(train, test, K, parameters, constant):
     """Held-out score, and CPU seconds of the fit."""
     with scaled([annealed_start], annealed_start, *constant) if constant else nullcontext():
-        lda, seconds = fitted(train, K, **parameters)
+        lda, seconds = timed(GibbsLDA(K, **parameters).fit, train)
     return lda.score(test), seconds
 
 

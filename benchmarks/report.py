@@ -1,7 +1,10 @@
-"""Tables of the benchmarks, fits with their cost, and constants at half and twice their values."""
+"""Tables of the benchmarks, calls and fits with their cost, and constants at half and twice their values."""
 
+import multiprocessing
+import os
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
@@ -21,13 +24,32 @@ def table(title, header, rows):
         say("  " + "  ".join([first.strip().ljust(widths[0]), *others]))
 
 
+def timed(function, *arguments, **options):
+    """The result of a call, and CPU seconds."""
+    begin = time.process_time()
+    result = function(*arguments, **options)
+    return result, time.process_time() - begin
+
+
 def fitted(estimator, X, **data):
     """The estimator fitted without its warnings, and CPU seconds."""
-    begin = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        estimator.fit(X, **data)
-    return estimator, time.process_time() - begin
+        return timed(estimator.fit, X, **data)
+
+
+def one_core():
+    """Keep this process on one core."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def in_child(function, *arguments):
+    """The result of a call in a new process, into which the libraries are imported beforehand."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["__main__", "tomotopy", "topica", "gensim"])
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        return pool.submit(function, *arguments).result()
 
 
 @contextmanager
