@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from scipy.linalg import fractional_matrix_power
+from scipy.special import expit
 from scipy.stats import binomtest, t
 
 from sklda._core import composition
-from sklda._core.composition import LinearModels, collinear
+from sklda._core.composition import LinearModels
+from sklda._core.least_squares import Columns, checked_columns, collinear, spans
 
 ALARM = 1e-5
 RNG = np.random.default_rng(0)
@@ -196,6 +198,44 @@ def test_the_first_combined_column_is_found():
     assert collinear(MATRIX) is None
     assert collinear(np.column_stack([MATRIX, MATRIX[:, 1] - 3])) == 3
     assert collinear(MATRIX * [1e-80, 1e80, 1]) is None
+    year = np.arange(1990.0, 2002)
+    assert collinear(np.column_stack([np.ones(12), year, year**2, year**3])) is None
+    assert collinear(np.column_stack([np.ones(12), year, year**2, 3 * year - year**2])) == 3
+    assert collinear(np.column_stack([np.ones(12), np.full(12, 0.3) + np.arange(12) % 2 * 5e-17])) == 1
+
+
+def test_origins_and_units_of_columns_do_not_matter():
+    rng = np.random.default_rng(3)
+    x, y = rng.standard_normal(200), rng.standard_normal(200)
+    ones, yes, slopes = np.ones(200), (x + y > 0).astype(float), []
+    for unit, origin in ((1, 0), (3e10, 1.6e12), (3e16, 1.6e18), (1e-9, 0)):
+        given = origin + unit * x
+        columns = Columns.of(np.column_stack([ones, given]))
+        slope = np.polyfit(x, y, 1)[0]
+        np.testing.assert_allclose(columns.least_squares(y)[1] * unit, slope, rtol=1e-6)
+        slopes.append(columns.coefficients(columns.logistic(yes, ones, ones, np.zeros(2)))[1] * unit)
+        assert spans(given[:, None], np.column_stack([ones, 2 * x - 1]))
+        assert not spans(given[:, None], np.column_stack([ones, x**2]))
+    # At the maximum the residuals have no product with the columns.
+    intercept = columns.coefficients(columns.logistic(yes, ones, ones, np.zeros(2)))[0]
+    rest = yes - expit(intercept + slopes[0] * x)
+    np.testing.assert_allclose([rest.sum(), rest @ x], 0, atol=1e-6)
+    np.testing.assert_allclose(slopes, slopes[0], rtol=1e-6)
+
+
+def test_separation_is_found_with_its_documents():
+    x, yes = np.r_[np.ones(5), np.zeros(35)], np.r_[np.ones(5), np.arange(35) % 2]
+    columns = Columns.of(np.column_stack([np.ones(40), x, np.sin(np.arange(40))]))
+    assert columns.logistic(yes, np.ones(40), np.ones(40), np.zeros(3)) is None
+    coefficients, apart = columns.separation(yes)
+    np.testing.assert_allclose(coefficients / coefficients[1], [0, 1, 0], atol=1e-6)
+    np.testing.assert_array_equal(apart, x == 1)
+    assert Columns.of(np.column_stack([np.ones(40), np.sin(np.arange(40))])).separation(yes) is None
+
+
+def test_levels_without_documents_are_named():
+    with pytest.raises(ValueError, match=r"'party\[b\]' is zero for all documents"):
+        checked_columns(np.column_stack([np.ones(4), np.zeros(4), np.arange(4)]), ["intercept", "party[b]", "x"], "")
 
 
 def of_sources(rng, n_sources, n_topics=30):

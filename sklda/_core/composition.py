@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 from scipy.special import stdtr, stdtrit
 
+from sklda._core.least_squares import Columns, nonzero
 from sklda._core.rounding import rounding
 
 # The smallest p-value in a table: nobody knows the tails of these distributions better.
@@ -193,12 +193,11 @@ class Basis:
 
     @classmethod
     def of(cls, matrix, combinations, weights):
-        roots = np.ones((len(matrix), 1)) if weights is None else np.sqrt(weights / weights.mean())[:, None]
-        q, r = np.linalg.qr(roots * matrix)
-        wanted = solve_triangular(r, combinations.T, trans="T")
-        size = _nonzero(np.abs(wanted).max(axis=0, initial=0))
-        squares = np.eye(len(r)) if weights is None else (roots * q).T @ (roots * q)
-        return cls(q / roots, roots * q, squares, wanted / size, size)
+        columns = Columns.of(matrix, weights)
+        wanted = columns.in_basis(combinations)
+        size = nonzero(np.abs(wanted).max(axis=0, initial=0))
+        squares = np.eye(matrix.shape[1]) if weights is None else columns.weighted.T @ columns.weighted
+        return cls(columns.basis, columns.weighted, squares, wanted / size, size)
 
     def forms(self):
         """The factors of the outcomes of documents in each combination, (n_combinations, n_documents)."""
@@ -305,7 +304,7 @@ class _Mixtures:
 
     def error(self):
         """Of a t-distribution with at most two degrees of freedom there is no variance, so scales are not inflated."""
-        size = _nonzero(np.nanmax(np.fmax(np.abs(self.centres), self.scales), axis=0))
+        size = nonzero(np.nanmax(np.fmax(np.abs(self.centres), self.scales), axis=0))
         return size * np.sqrt(np.nanmean((self.scales / size) ** 2, axis=0) + np.nanvar(self.centres / size, axis=0))
 
     def below(self, x, side=1):
@@ -343,18 +342,3 @@ def mean_of_known(values):
     known = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         return np.where(known, values, 0).sum(axis=0) / known.sum(axis=0)
-
-
-def _nonzero(sizes):
-    return np.where(sizes > 0, sizes, 1)
-
-
-def collinear(matrix):
-    """The first column that is a combination of those before it; None if there is none."""
-    scaled = matrix / _nonzero(np.sqrt((matrix**2).sum(axis=0)))
-    if np.linalg.matrix_rank(scaled) == matrix.shape[1]:
-        return None
-    # Distances of the columns from the space of those before them. Rounding is that of `matrix_rank`.
-    distance = np.abs(np.diagonal(np.linalg.qr(scaled, mode="r")))
-    bad = distance <= np.sqrt(matrix.shape[1]) * max(matrix.shape) * np.finfo(np.float64).eps
-    return int(np.argmax(bad)) if bad.any() else int(np.argmin(distance))

@@ -12,10 +12,11 @@ from scipy.sparse import csr_array
 
 from sklda._core import random
 from sklda._core.arguments import check_document_weights, check_int, check_level
-from sklda._core.composition import SMALLEST_P_VALUE, LinearModels, collinear
+from sklda._core.composition import SMALLEST_P_VALUE, LinearModels
 from sklda._core.corpus import Corpus
 from sklda._core.covariates import covariate_frame, has_names, read_covariates, warn_of_sources, with_value
 from sklda._core.design import design_of
+from sklda._core.least_squares import checked_columns, spans
 from sklda._core.names import check_same_order, grouped, read_labels
 from sklda._core.priors import SMALLEST
 from sklda._core.rounding import rounding
@@ -31,8 +32,11 @@ from sklda.metrics._models import Description, corpus_and_model, inner_model
 _FOLD_IN_SWEEPS = 30
 # Documents of each model that are simulated for the attenuation, which then has an error of about .02.
 _SIMULATED = 2000
-# The largest value of a term, and the inverse of the smallest: its squares are summed.
-_LARGEST = 1e100
+# For a term that is a combination of others.
+ADVICE = (
+    "Leave it out; the intercept is there already, so give SplineTransformer(include_bias=False) and "
+    "OneHotEncoder(drop='first')."
+)
 
 
 @dataclass
@@ -244,8 +248,7 @@ class Effects:
         covariates = of_used(covariates, draws.view.n_documents, draws.used)
         n_documents = len(draws.used)
         design = design_of(covariates, n_documents, formula, transformer)
-        _check_number(n_documents, len(design.terms))
-        matrix = checked_terms(design.matrix(covariates, n_documents), design.terms)
+        matrix = checked_columns(design.matrix(covariates, n_documents), design.terms, ADVICE)
         frame = covariate_frame(covariates, n_documents)
         if clusters is None:
             warn_of_sources(frame, design.variables)
@@ -333,32 +336,3 @@ def warn_of_undetermined(determined, unit):
             f"{unit} has. Its own spread is unknown, so their errors take that of the others, and are NaN without "
             "others."
         )
-
-
-def _check_number(n_documents, n_terms):
-    if n_documents <= n_terms:
-        raise ValueError(f"{n_documents} documents do not determine {n_terms} coefficients: give fewer terms.")
-
-
-def checked_terms(matrix, terms):
-    """The columns, after checks that least squares has one solution and residuals."""
-    largest = np.abs(matrix).max(axis=0)
-    for term, size in zip(terms, largest, strict=True):
-        if size > _LARGEST or 0 < size < 1 / _LARGEST:
-            raise ValueError(f"the term {term!r} has values too large or too small: give it in another unit.")
-    j = collinear(matrix)
-    if j is not None:
-        raise ValueError(
-            f"the term {terms[j]!r} is a combination of the terms before it, so it has no effect of its own. Leave it "
-            "out; the intercept is there already, so give SplineTransformer(include_bias=False) and "
-            "OneHotEncoder(drop='first')."
-        )
-    return matrix
-
-
-def spans(groups, matrix):
-    """Whether every column of `matrix` is a combination of the columns `groups` and ones."""
-    base = np.column_stack([np.ones(len(groups)), groups])
-    scaled = matrix / np.sqrt((matrix**2).sum(axis=0))
-    rest = scaled - base @ np.linalg.lstsq(base, scaled, rcond=None)[0]
-    return bool((np.abs(rest) < 1e-8).all())

@@ -13,22 +13,25 @@ from scipy.special import expit
 
 from sklda._core import random
 from sklda._core.arguments import check_choice, check_document_weights, check_level, real_numbers
-from sklda._core.composition import SMALLEST_P_VALUE, Basis, LinearModels, collinear, mean_of_known
+from sklda._core.composition import SMALLEST_P_VALUE, Basis, LinearModels, mean_of_known
 from sklda._core.covariates import read_covariates
 from sklda._core.design import design_of
+from sklda._core.least_squares import NEAREST, Columns, checked_columns, combination_of, is_constant, spans
 from sklda._core.names import check_same_order
+from sklda._core.rounding import rounding
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn
-from sklda.inspection._effects import TopicSums, checked_terms, cluster_numbers, of_used, spans, warn_of_undetermined
+from sklda.inspection._effects import ADVICE, TopicSums, cluster_numbers, of_used, warn_of_undetermined
 from sklda.inspection._parameters import described
 from sklda.inspection._share_moments import share_moments
 from sklda.metrics._models import Description
 
-# Newton's steps of a logistic regression, updates of the variance given the words, and changes of the log odds at which
-# these end.
-_MOST_STEPS, _MOST_UPDATES, _PRECISION = 50, 40, 1e-4
-# Columns that are nearer to the span of others, relative to their spread, differ by rounding to single precision.
-_NEAREST = 1e-6
+# Updates of the variance given the words, the change of the log odds at which they end, and log odds that no outcomes
+# have.
+_MOST_UPDATES, _PRECISION, _ENDLESS = 40, 1e-4, 1e6
+# Shares that are nearer to the span of other columns, relative to their spread, differ by rounding to single precision.
+_NEAREST_SHARE = 1e-6
+_ADVICE = "Leave out covariates that are labels of the documents as the topics are, and merge topics with merge_topics."
 # The logistic function is nearly the normal distribution function with this scale: (16 sqrt(3) / (15 pi))^2.
 _PROBIT = (16 * np.sqrt(3) / (15 * np.pi)) ** 2
 
@@ -103,13 +106,16 @@ def outcome_effects(
         - ``found_in``: the number of chains or fits that have the topic, whose estimates count;
         - ``topic_error``: the part of the standard error that is due to errors of topics and alpha;
         - ``from_draws``: the estimate with draws of theta in place of its means. Draws do not know the outcome, so it
-          is too small. The distance shows how much short documents hide.
+          is too small. The distance shows how much short documents hide. Draws by which a logistic regression has no
+          maximum do not count.
 
     Raises
     ------
     ValueError
-        If there are not more documents than terms, a term is a combination of others, a value is missing, or an
+        If there are not more documents than terms, a term is a combination of others or zero, a value is missing, or an
         argument is out of range.
+        If `y` is constant or is explained without any rest, or terms tell the two outcomes of a logistic regression
+        apart without error: there is no effect, or none that is finite.
     TypeError
         If the model is not a topic model, or an outcome is not a number.
     ImportError
@@ -197,14 +203,19 @@ def outcome_effects(
         covariates = of_used(covariates, found.n_documents, used)
         design = design_of(covariates, len(used), formula, transformer)
         terms, bases = design.terms, design.bases
-        matrix = checked_terms(design.matrix(covariates, len(used)), terms)
+        matrix = checked_columns(design.matrix(covariates, len(used)), terms, ADVICE)
     elif formula is not None or transformer is not None:
         raise ValueError("formula and transformer belong to covariates: give these, too.")
     rows = _Rows.of(found, topics, base, n_words)
-    # Squares of very large or small outcomes would leave the range of floats.
-    unit = max(float(np.abs(outcome).max()), np.finfo(float).tiny) if model == "linear" else 1.0
-    outcome = outcome / unit
-    fits = [_regression(each, matrix, terms, rows, outcome, model, clusters, weights) for each in moments]
+    if is_constant(outcome):
+        raise ValueError(f"y is {outcome[0]:g} for all documents that take part: there is nothing to explain.")
+    # Squares of very large or small outcomes would leave the range of floats, and a large constant hides the rest.
+    origin, unit = 0.0, 1.0
+    if model == "linear":
+        origin = float(outcome.mean()) if (np.ptp(matrix, axis=0) == 0).any() else 0.0
+        unit = max(float(np.abs(outcome - origin).max()), np.finfo(float).tiny)
+    outcome, origin = (outcome - origin) / unit, origin / unit
+    fits = [_regression(each, matrix, terms, rows, outcome, origin, model, clusters, weights) for each in moments]
     return _table(fits, rows, moments, terms, bases, level, unit, clusters is not None)
 
 
@@ -268,7 +279,8 @@ class _Fitted:
     taken: np.ndarray  # expected parts of the effects of topics in those of the terms, (n_terms,)
 
 
-def _regression(moments, matrix, terms, rows, outcome, model, clusters, weights):
+def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, weights):
+    """The effects on `origin` plus the outcome."""
     groups, n_terms = moments.groups(), len(terms)
     shares = moments.mean @ groups
     shares /= shares.sum(axis=1, keepdims=True)
@@ -277,7 +289,10 @@ def _regression(moments, matrix, terms, rows, outcome, model, clusters, weights)
     # The shares sum up to one, so one column is left out.
     kept = np.delete(np.arange(len(typical)), typical.argmax())
     columns = np.column_stack([matrix, shares[:, kept]])
-    _check(columns, [*terms, *(f"share of {rows.names[k]}" for k in np.flatnonzero(moments.known())), "rest"], kept)
+    names = [f"share of {rows.names[k]}" for k in np.flatnonzero(moments.known())]
+    names = [*terms, *np.array([*names, "rest"])[kept].tolist()]
+    nearest = np.r_[np.full(n_terms, NEAREST), np.full(len(kept), _NEAREST_SHARE)]
+    checked_columns(columns, names, _ADVICE, nearest)
     combinations = np.zeros((len(contrasts) + n_terms, columns.shape[1]))
     unknown = np.isnan(contrasts).any(axis=1)
     combinations[: len(contrasts), n_terms:] = contrasts[:, kept]
@@ -294,12 +309,19 @@ def _regression(moments, matrix, terms, rows, outcome, model, clusters, weights)
         return groups @ b
 
     if model == "linear":
-        coefficients = _least_squares(columns, outcome, weights)
+        coefficients = Columns.of(columns, weights).least_squares(outcome)
+        if np.abs(outcome - columns @ coefficients).max() <= rounding(outcome):
+            raise ValueError(
+                f"y is a sum of terms without any rest, {combination_of(columns, coefficients, names)}: nothing tells "
+                "how exact their effects are. Leave out covariates that y was computed from."
+            )
         scaled, response, factor = columns, outcome, np.ones(len(columns))
     else:
         coefficients, scale = _logistic(
             columns, outcome, weights, lambda each: moments.variance_given_words(shares_of_topics(each))
         )
+        if coefficients is None:
+            raise _no_maximum(columns, outcome, names)
         # At the maximum, Newton's step is least squares of these with residuals of variance one.
         mean = expit(scale * (columns @ coefficients))
         spread = np.sqrt(mean * (1 - mean))
@@ -316,14 +338,16 @@ def _regression(moments, matrix, terms, rows, outcome, model, clusters, weights)
         centre = moments.mean @ b
         of_means, given_words = centre.var(), moments.variance_given_words(b).mean()
         lost = given_words / of_means if of_means > 0.01 * given_words else 100.0
-        taken = lost * _least_squares(matrix, centre, weights)
+        taken = lost * Columns.of(matrix, weights).least_squares(centre)
 
     found = []
     for theta in moments.theta:
         drawn = np.column_stack([matrix, (theta @ groups)[:, kept]])
-        own = _least_squares(drawn, outcome, weights) if model == "linear" else _logistic(drawn, outcome, weights)[0]
-        found.append(combinations @ own)
-    from_draws = np.mean(found, axis=0)
+        linear = model == "linear"
+        own = Columns.of(drawn, weights).least_squares(outcome) if linear else _logistic(drawn, outcome, weights)[0]
+        # The shares of a draw can tell outcomes apart that the means do not.
+        found.append(np.full(len(combinations), np.nan) if own is None else combinations @ own)
+    from_draws = mean_of_known(np.array(found))
 
     variances = models.scales[0, :, 0] ** 2
     total = variances + common
@@ -331,73 +355,51 @@ def _regression(moments, matrix, terms, rows, outcome, model, clusters, weights)
     squares = variances**2 / models.freedom + common**2 / common_freedom
     freedom = np.where(squares > 0, total**2 / np.where(squares > 0, squares, 1), models.freedom)
     scales, centres = np.sqrt(total), models.centres[0, :, 0].copy()
+    if origin:
+        of_origin = combinations @ Columns.of(columns, weights).least_squares(np.full(len(columns), origin))
+        centres, from_draws = centres + of_origin, from_draws + of_origin
     for values in (scales, centres, from_draws, common):
         values[: len(unknown)][unknown] = np.nan
     models = LinearModels(centres[None, :, None], scales[None, :, None], freedom[None], models.determined)
     return _Fitted(models, np.sqrt(common), from_draws, taken)
 
 
-def _least_squares(columns, outcome, weights):
-    roots = np.ones(len(columns)) if weights is None else np.sqrt(weights / weights.mean())
-    return np.linalg.lstsq(roots[:, None] * columns, roots * outcome, rcond=None)[0]
-
-
 def _logistic(columns, outcome, weights, variance=None):
     """Coefficients of a logistic regression, and what its linear predictor is multiplied by, (n_documents,).
 
-    ``variance(coefficients)`` is the variance of the linear predictor of each document. None: there is none.
+    ``variance(coefficients)`` is the variance of the linear predictor of each document. None: there is none. The
+    coefficients are None if the likelihood has no maximum.
     """
+    solver = Columns.of(columns, weights)
     weights = np.ones(len(columns)) if weights is None else weights / weights.mean()
-    coefficients, scale = np.zeros(columns.shape[1]), np.ones(len(columns))
+    found, scale = np.zeros(columns.shape[1]), np.ones(len(columns))
     for _ in range(_MOST_UPDATES):
-        before = coefficients
-        coefficients = _newton(scale[:, None] * columns, outcome, weights, before)
-        if variance is None or np.abs(columns @ (coefficients - before)).max() < _PRECISION:
+        before = found
+        found = solver.logistic(outcome, weights, scale, before)
+        if found is None or np.abs(solver.basis @ found).max() > _ENDLESS:
+            return None, scale
+        coefficients = solver.coefficients(found)
+        if variance is None or np.abs(solver.basis @ (found - before)).max() < _PRECISION:
             return coefficients, scale
         scale = 1 / np.sqrt(1 + _PROBIT * variance(coefficients))
-    raise ValueError(
-        "the outcomes are more certain than the words of the documents allow, so no effects explain them: the topics "
-        "or their prior do not fit these documents. Use longer documents, or model='linear'."
-    )
+    return None, scale
 
 
-def _newton(columns, outcome, weights, coefficients):
-    """The maximum of the likelihood of a logistic regression."""
-    for _ in range(_MOST_STEPS):
-        mean = expit(columns @ coefficients)
-        if ((mean > 0.5) == (outcome > 0.5)).all():
-            break
-        information = columns.T @ (columns * (weights * mean * (1 - mean))[:, None])
-        step = np.linalg.lstsq(information, columns.T @ (weights * (outcome - mean)), rcond=None)[0]
-        coefficients = coefficients + step
-        if np.abs(columns @ step).max() < _PRECISION**2:
-            return coefficients
-    raise ValueError(
-        "the logistic regression has no maximum: the regressors tell the two outcomes apart without error. Use fewer "
-        "terms or topics, or more documents."
-    )
-
-
-def _check(columns, names, kept):
-    """Refuse columns for which least squares has no single solution."""
-    n_documents, n_columns = columns.shape
-    names = names[: n_columns - len(kept)] + [names[n_columns - len(kept) + k] for k in kept]
-    if n_documents <= n_columns:
-        raise ValueError(
-            f"{n_documents} documents do not determine {n_columns} coefficients: use fewer topics or covariates."
+def _no_maximum(columns, outcome, names):
+    """The error for a logistic regression whose likelihood has no maximum, or that has none with theta unknown."""
+    separation = Columns.of(columns).separation(outcome)
+    if separation is None:
+        return ValueError(
+            "the outcomes are more certain than the words of the documents allow, so no effects explain them: the "
+            "topics or their prior do not fit these documents. Use longer documents, or model='linear'."
         )
-    j = collinear(columns)
-    if j is None:
-        spread = columns - columns.mean(axis=0)
-        spread = spread[:, varies] if not (varies := np.ptp(columns, axis=0) > 0).all() else spread
-        distances = np.abs(np.diagonal(np.linalg.qr(spread / np.sqrt((spread**2).sum(axis=0)), mode="r")))
-        if distances.min(initial=1) < _NEAREST:
-            j = int(np.flatnonzero(varies)[distances.argmin()])
-    if j is not None:
-        raise ValueError(
-            f"{names[j]!r} is a combination of the terms before it, so it has no effect of its own: leave out "
-            "covariates that are labels of the documents as the topics are, and merge topics with merge_topics."
-        )
+    coefficients, apart = separation
+    ones = int(outcome[apart].sum())
+    return ValueError(
+        f"the logistic regression has no maximum: {combination_of(columns, coefficients, names)} without error tell "
+        f"the two outcomes apart in {apart.sum()} documents ({ones} have 1, {apart.sum() - ones} have 0), so their "
+        "effects have no end. Leave these terms out, merge levels, or use fewer topics; or use model='linear'."
+    )
 
 
 def _read_outcome(y, model, n_documents):
@@ -412,8 +414,6 @@ def _read_outcome(y, model, n_documents):
     if model == "logistic" and not np.isin(outcome, (0, 1)).all():
         d = int(np.argmax(~np.isin(outcome, (0, 1))))
         raise ValueError(f"y[{d}] = {outcome[d]:g}: outcomes of a logistic regression are 0 and 1.")
-    if model == "logistic" and np.ptp(outcome) == 0:
-        raise ValueError(f"y is {outcome[0]:g} for all documents: there is nothing to explain.")
     return outcome
 
 

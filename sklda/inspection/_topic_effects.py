@@ -109,7 +109,7 @@ def topic_effects(
     Raises
     ------
     ValueError
-        If there are not more documents than terms, a term is a combination of others, a value is missing, or an
+        If there are not more documents than terms, a term is a combination of others or zero, a value is missing, or an
         argument is out of range.
     TypeError
         If the model is not a topic model, or covariates are neither an array nor a data frame.

@@ -13,10 +13,11 @@ from scipy.special import expit, logit, stdtrit
 from sklda._core import random
 from sklda._core.arguments import check_int, check_level
 from sklda._core.composition import LinearModels
+from sklda._core.least_squares import spans
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn
 from sklda.inspection._axes import LINE, PanelsDisplay, percent_axis
-from sklda.inspection._effects import attenuation, cluster_numbers, proportion_draws, spans
+from sklda.inspection._effects import attenuation, cluster_numbers, proportion_draws
 from sklda.inspection._intervals import (
     add_key,
     date_axis,

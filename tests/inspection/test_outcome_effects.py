@@ -296,12 +296,41 @@ def test_the_same_seed_gives_the_same_table():
         ({"weights": np.zeros(D)}, ValueError, "all weights of documents with words are 0"),
         ({"weights": np.arange(D) < 3}, ValueError, "3 documents do not determine 3 coefficients"),
         ({"covariates": LDA.doc_topic_[:, 0]}, ValueError, "is a combination of the terms before it"),
+        ({"y": np.full(D, 0.3)}, ValueError, "y is 0.3 for all documents that take part"),
+        ({"y": 1 + 2 * NUMBER, "covariates": NUMBER}, ValueError, "without any rest, 'x0'"),
+        ({"model": "logistic", "y": Y > 1, "covariates": np.where(Y > 2, "far", "near")}, ValueError, r"'x0\[near\]'"),
         ({"clusters": np.zeros(D)}, ValueError, "one label for all documents"),
     ],
 )
 def test_bad_arguments(options, error, message):
     with pytest.raises(error, match=message):
         effects(**options)
+
+
+@pytest.mark.parametrize("model", ["linear", "logistic"])
+def test_units_and_origins_of_a_covariate_change_its_own_effect_only(model):
+    y = Y if model == "linear" else Y > 1
+    year = np.round(2005 + 5 * NUMBER)
+    own = effects(y=y, covariates=pandas.DataFrame({"t": year - 2005, "t2": (year - 2005) ** 2}), model=model)
+    raw = effects(y=y, covariates=pandas.DataFrame({"t": year, "t2": year**2}), model=model)
+    assert_allclose(raw[COLUMNS][:K], own[COLUMNS][:K], rtol=1e-3, atol=1e-6)
+    own, seconds = (effects(y=y, covariates=each, model=model) for each in (NUMBER, 1.6e18 + 3e16 * NUMBER))
+    assert_allclose(seconds[COLUMNS][:K], own[COLUMNS][:K], rtol=1e-3, atol=1e-6)
+    assert_allclose(3e16 * seconds["estimate"].iloc[-1], own["estimate"].iloc[-1], rtol=1e-4)
+
+
+def test_a_large_constant_of_the_outcome_is_in_the_intercept():
+    own, far = effects(covariates=NUMBER), effects(y=Y + 1e9, covariates=NUMBER)
+    kept = own["name"] != "intercept"
+    assert_allclose(far[COLUMNS][kept], own[COLUMNS][kept], rtol=1e-4)
+    assert_allclose(far["estimate"][~kept] - 1e9, own["estimate"][~kept], atol=1e-5)
+
+
+def test_a_draw_that_tells_the_outcomes_apart_does_not_end_the_call():
+    chosen = np.random.default_rng(10).choice(D, 40, replace=False)
+    y = CORPUS.doc_topic[chosen, 0] + 0.1 * np.random.default_rng(1).normal(size=40) > 0.4
+    pair = describe((CORPUS.topic_word, np.array([0.8, 0.4, 0.3])), feature_names=[f"w{v}" for v in range(V)])
+    assert np.isfinite(outcome_effects(pair, X[chosen], y, model="logistic", random_state=0)["estimate"]).all()
 
 
 def test_bad_models():

@@ -8,8 +8,8 @@ import numpy as np
 
 from sklda._core import random
 from sklda._core.arguments import check_memory
-from sklda._core.composition import collinear
 from sklda._core.gibbs_em import BOUNDS, MStep
+from sklda._core.least_squares import collinear
 from sklda._core.parallel import Aligned
 from sklda._core.priors import LARGEST, SMALLEST
 from sklda._core.warn import warn
