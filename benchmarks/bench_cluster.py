@@ -15,11 +15,11 @@ import scipy.sparse as sp
 from distributed import Client, LocalCluster
 from report import say, table
 
-from sklda._cluster.actors import ClusterCorpus
-from sklda._cluster.cluster_chain import ClusterChain
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
+from sklda._models.dask.cluster_chain import ClusterChain
+from sklda._models.dask.cluster_corpus import ClusterCorpus
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
 from sklda._sampling.partially_collapsed import random_topics

@@ -11,6 +11,7 @@ import each other (`tests/test_floors.py`)::
     papers/topic_count        pseudo-marginal Metropolis-Hastings over the number of topics
     inspection                what people look at: tables, plots, the page of the explorer
     _models/merging           one model of two or more topics that are the same, of any kind of model
+    _models/dask              DaskGibbsLDA: one chain on the workers of a Dask cluster
     _models/variational       CollapsedVariationalLDA: CVB0, for corpora and for streams
     _models/empirical_bayes   EmpiricalBayesLDA: priors by marginal likelihood, with errors
     _models/topic_count       TopicCountLDA: the posterior over the number of topics
@@ -25,7 +26,6 @@ import each other (`tests/test_floors.py`)::
     _mode_search              searches between modes of z
     _likelihood/evidence      log p(w | K) of a corpus
     _likelihood/held_out      of new documents: proportions, log-likelihood, comparisons
-    _cluster                  one chain on Dask
     _sampling                 chains of z: samplers, steps, first states, draws, matching
     _checkpoints              fits that are saved while they run
     _core                     corpus and counts, priors, random streams, parallel execution, Newton, diagnostics
@@ -50,6 +50,7 @@ from sklda._models.compound.estimator import CompoundLDA
 from sklda._models.compound.hdp_estimator import HDPLDA
 from sklda._models.consensus.estimator import ConsensusTopics
 from sklda._models.covariates.estimator import CovariateLDA
+from sklda._models.dask.estimator import DaskGibbsLDA
 from sklda._models.empirical_bayes.estimator import EmpiricalBayesLDA
 from sklda._models.gibbs import GibbsLDA
 from sklda._models.labels.estimator import LabeledLDA
@@ -66,6 +67,7 @@ __all__ = [
     "CompoundLDA",
     "ConsensusTopics",
     "CovariateLDA",
+    "DaskGibbsLDA",
     "EmpiricalBayesLDA",
     "GibbsLDA",
     "LabeledLDA",

@@ -36,6 +36,7 @@ from sklda import (
     CompoundLDA,
     ConsensusTopics,
     CovariateLDA,
+    DaskGibbsLDA,
     EmpiricalBayesLDA,
     GibbsLDA,
     LabeledLDA,
@@ -150,7 +151,7 @@ def on_cluster(n_jobs):
     blocks = [dask.array.from_array(X[d : d + 60], asarray=False) for d in range(0, X.shape[0], 60)]
     blocks = dask.array.concatenate(blocks)
     # The threads of the client start with the first fit. Its results are dropped.
-    lda = clone(GibbsLDA(20, max_iter=2).fit(blocks)).set_params(max_iter=10**6)
+    lda = clone(DaskGibbsLDA(20, max_iter=2).fit(blocks)).set_params(max_iter=10**6)
     gc.collect()
     return lda, lambda: lda.fit(blocks)
 

@@ -19,13 +19,13 @@ from sklda import (
     metrics,
     point_estimates,
 )
-from sklda._cluster.shard import Shard
-from sklda._cluster.shard_chain import Cells
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import _with_aligned_arrays, results_of
 from sklda._core.priors import Priors
 from sklda._kernels import _tokens
 from sklda._models.compound.model import CompoundModel
+from sklda._models.dask.shard import Shard
+from sklda._models.dask.shard_chain import Cells
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda.datasets import make_lda_corpus
 from sklda.papers.empirical_bayes import GibbsEMLDA

@@ -20,7 +20,6 @@ ALLOWED = {
     CORE: {GROUND},
     "sklda._checkpoints": {CORE},
     "sklda._sampling": {"sklda._checkpoints", CORE, GROUND},
-    "sklda._cluster": {"sklda._checkpoints", "sklda._sampling", CORE, GROUND},
     "sklda._likelihood": {"sklda._sampling", CORE, GROUND},
     "sklda._mode_search": {"sklda._likelihood", "sklda._sampling", CORE},
     "sklda.datasets": {CORE},
@@ -39,13 +38,14 @@ ALLOWED |= {
             "topic_count",
             "compound",
             "covariates",
+            "dask",
             "labels",
             "consensus",
         )
     },
 }
 ALLOWED[MERGING] = set(ALLOWED)
-ALLOWED["sklda.inspection"] = set(ALLOWED) - {GROUND, "sklda.datasets", "sklda._cluster"}
+ALLOWED["sklda.inspection"] = set(ALLOWED) - {GROUND, "sklda.datasets"}
 ALLOWED[TOP] = set(ALLOWED)
 # The papers' own ways: they import the rest, and nothing imports them.
 ALLOWED["sklda.papers"] = set(ALLOWED) - {TOP}

@@ -38,7 +38,7 @@ def test_random_inputs():
         assert marks[mark], mark
     # Refusals alone would prove little.
     assert answers > 2 * refusals
-    for name in (each for each in sklda.__all__ if each.endswith("LDA")):
+    for name in (each for each in sklda.__all__ if each.endswith("LDA") and each != "DaskGibbsLDA"):
         assert marks[f"answer: {name}.fit"] > marks[f"call: {name}.fit"] / 2, name
     assert {kind for kind, _ in tally} == set(CASES)
 

@@ -192,7 +192,15 @@ ESTIMATORS = {
     "HDPLDA": lambda: HDP,
     "CovariateLDA": lambda: COVARIATE,
     **dict.fromkeys(
-        ("GibbsLDA", "CollapsedVariationalLDA", "EmpiricalBayesLDA", "TopicCountLDA", "LabeledLDA", "ConsensusTopics"),
+        (
+            "GibbsLDA",
+            "DaskGibbsLDA",
+            "CollapsedVariationalLDA",
+            "EmpiricalBayesLDA",
+            "TopicCountLDA",
+            "LabeledLDA",
+            "ConsensusTopics",
+        ),
         lambda: GIBBS,
     ),
 }

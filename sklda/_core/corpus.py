@@ -2,7 +2,6 @@
 
 import hashlib
 import itertools
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -180,11 +179,6 @@ class Corpus(Aligned):
         keys = np.empty(self.n_documents, np.uint64)
         _tokens.document_keys(self.words, self.offsets, seed, keys)
         return keys
-
-    @staticmethod
-    def ended_by_errors():
-        """A context for a fit. That of a corpus on a cluster ends the work of its workers after an error."""
-        return nullcontext()
 
     def blocks(self, n_tokens=None, n_documents=None):
         """Cut the corpus into blocks of about `n_tokens` tokens, or of exactly `n_documents` documents.

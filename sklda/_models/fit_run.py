@@ -9,7 +9,6 @@ from typing import cast
 import numpy as np
 
 from sklda._core import random
-from sklda._core.corpus import Corpus
 from sklda._core.types import Method
 from sklda._models.checkpoints import resumed_seed, saver_of, take
 from sklda._models.persistence import without_dask
@@ -51,7 +50,7 @@ def all_or_nothing(fit: Method) -> Method:
 class FitRun(Run):
     """A fit of an estimator: its seed, its progress, the results that it continues, and where it is saved.
 
-    It is a context: an error inside it ends what the fit has begun on a cluster, and closes the files.
+    It is a context: its end closes the files.
 
     Parameters
     ----------
@@ -86,14 +85,11 @@ class FitRun(Run):
             self.seed, self.fold_in_seed = None, estimator._fold_in_seed_
 
     def __enter__(self):
-        self._errors = self.corpus.ended_by_errors()
-        self._errors.__enter__()
         return self
 
     def __exit__(self, kind, error, traceback):
         if self.saver is not None:
             self.saver.close(error)
-        return self._errors.__exit__(kind, error, traceback)
 
     def begin(self, fitted_attributes, *, n_chains=None, n_sweeps=None, n_annealed=0):
         """All is checked, and the work begins: it is shown and saved from here on.
@@ -124,16 +120,6 @@ def former_results(estimator, corpus):
     own = vars(estimator)
     if not getattr(estimator, "warm_start", False) or "components_" not in own:
         return None
-    if not isinstance(corpus, Corpus):
-        raise ValueError(
-            "warm_start=True cannot continue a fit if X is a Dask array on a cluster, because the workers do not keep "
-            "the chain. Fit with warm_start=False."
-        )
-    if "_results_" not in own:
-        raise ValueError(
-            "warm_start=True cannot continue the previous fit: it was on a Dask cluster, and the workers do not keep "
-            "its chain. Fit with warm_start=False to begin again."
-        )
     if corpus.fingerprint != estimator._fingerprint_:
         raise ValueError(
             "warm_start=True continues the previous fit, but this X is different from the X of that fit. "

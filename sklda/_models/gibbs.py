@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from numbers import Real
 from typing import Any, Literal, Self
@@ -14,25 +15,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._cluster.actors import ClusterCorpus
-from sklda._cluster.cluster_chain import ClusterChain
 from sklda._core import random
-from sklda._core.dask_arrays import is_dask
-from sklda._core.names import read_vocabulary
 from sklda._core.types import Counts, Model, Seed, TopicPrior, Topics
 from sklda._mode_search.initialisation import INITS, initialise_chains, start_of
-from sklda._models.base import BaseLDA, check_tokens
+from sklda._models.base import BaseLDA
 from sklda._models.checkpoints import take
-from sklda._models.dask_fits import (
-    ClusterResults,
-    annealing_on_cluster,
-    check_possible,
-    client_of_cluster,
-    with_features,
-)
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
 from sklda._models.known_topics import LEARN, read_known_topics
-from sklda._models.parameters import shared
+from sklda._models.parameters import columns_of_words, counts_of_seed_words, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults, prior_attributes
 from sklda._sampling.annealed_start import NOT_ANNEALED
@@ -42,9 +32,8 @@ from sklda._sampling.known_weights import log_std, weight_likelihood
 from sklda._sampling.merge_and_split import MergeAndSplit
 from sklda._sampling.partitioned import TOKENS_PER_WORKER
 from sklda._sampling.point_estimates import check_assignments, check_memory_of_results
-from sklda._sampling.prior_learning import PriorLearning, continued_priors, prior_settings
+from sklda._sampling.prior_learning import continued_priors, prior_settings
 from sklda._sampling.run_chains import Schedule, check_burn_in
-from sklda._sampling.seed_words import pseudo_counts
 from sklda.metrics._models import Description
 
 
@@ -55,9 +44,6 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     fixed afterwards, so the draws come from an exact sampler of the posterior at these priors. Sweeps do not leave a
     mode of the posterior. Therefore topics that are alike are merged in the burn-in, and topics that are two are split,
     as the user guide describes ("Are all topics found?").
-
-    If X is a Dask array and there is a client of a Dask cluster, one chain runs on its workers, as the user guide
-    describes ("One chain on a cluster"). Some parameters then have another meaning, as each of them says.
 
     Parameters
     ----------
@@ -86,7 +72,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         `vocabulary` must have. A warning names the words that only one side has. Those that X does not have are left
         out. The others have the prior eta in the known topics; in a fixed topic, the probability of its rarest word.
         Names of known topics stay, in ``topic_names_``. With `GridSearchCV`, wrap a model in
-        `sklearn.frozen.FrozenEstimator`. Not on a Dask cluster.
+        `sklearn.frozen.FrozenEstimator`.
     known_weight : "learn", float, sequence or dict of these, default="learn"
         How firmly each known topic is held, in words: the eta of known topic k is eta plus its weight times its
         distribution. ``numpy.inf``: the topic does not change. ``"learn"``: the weight is learnt with the priors by
@@ -104,9 +90,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         given z; then the tokens of each document are drawn one after the other, with theta integrated out.
         ``"grouped"``: phi and theta are drawn given z; then all tokens are drawn given phi and theta. The last two can
         need more sweeps to converge, and on small corpora a sweep takes longer. With every sampler except
-        ``"collapsed"``, a single chain can use `n_jobs` cores. On a Dask cluster, ``"collapsed"`` and
-        ``"partially_collapsed"`` are both the latter, and the others are an error. Its draws are those of
-        ``"partially_collapsed"`` in one process with the same `random_state`.
+        ``"collapsed"``, a single chain can use `n_jobs` cores.
     init : {"anneal", "random", "sequential", "prune", "search"}, array-like or fitted model, default="anneal"
         Initialisation of the chains. It matters, because sweeps do not leave a mode. ``"anneal"``: random topics; then,
         in the first two fifths of the sweeps but at most 400, both priors decrease from twenty times their values.
@@ -120,12 +104,11 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         and ``"search"`` need priors that are equal for all topics. An array has the topic of every token, as
         `topic_assignments_`; a list has an array for each document. A fitted model with ``components_`` and
         ``transform`` has the same number of topics; the topic of a token is drawn from its theta and phi. With
-        `GridSearchCV`, wrap it in `sklearn.frozen.FrozenEstimator`. On a Dask cluster: ``"anneal"`` or ``"random"``.
+        `GridSearchCV`, wrap it in `sklearn.frozen.FrozenEstimator`.
         After a start that is a text, topics are merged and split in rounds. The first one comes when a third of the
         burn-in after the annealed sweeps is over, and after a round that finds better topics, another one comes ten
         sweeps later. At least 30 sweeps of the burn-in must follow the first round, as with ``max_iter=150``. Only
-        topics with the same prior take part, but an alpha that is learnt may differ. On a Dask cluster there are no
-        rounds.
+        topics with the same prior take part, but an alpha that is learnt may differ.
     max_iter : int, default=500
         Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
     burn_in : int, default=None
@@ -147,13 +130,13 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         conditional of each token (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"``: the counts of the draw.
     n_chains : int, default=1
         Number of independent chains. The topics are those of the chain with the highest mean log joint over the last
-        half of its sweeps. `chains_` has the results of all chains. On a Dask cluster: 1.
+        half of its sweeps. `chains_` has the results of all chains.
     fold_in_iter : int, default=6
         Number of sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, which must have had the same X. The draws are
         then those of one longer fit with as many annealed sweeps as the first. Learnt priors and their burn-in stay.
-        Given priors and seed words may change. A fit on a Dask cluster cannot be continued.
+        Given priors and seed words may change.
     n_jobs : int, default=None
         Number of chains at a time; with a single chain and a sampler other than ``"collapsed"``, of workers or blocks
         of documents. In `transform`: number of blocks of 64 documents. Results do not depend on it.
@@ -243,6 +226,10 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         is learnt, and words have less than 30% of the information about it that the topics of all tokens would have.
         Gibbs-EM is then too slow, and alpha usually too small. If the last round of merges and splits in the burn-in
         still found better topics.
+
+    See Also
+    --------
+    DaskGibbsLDA : One chain on the workers of a Dask cluster, for a corpus that is too large for one machine.
 
     Notes
     -----
@@ -381,9 +368,6 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         """
         self._validate_params()
         corpus = self._training_corpus(X)
-        on_cluster = isinstance(corpus, ClusterCorpus)
-        if on_cluster:
-            check_possible(self)
         with FitRun(self, corpus, X, y) as run:
             n_before = min(state.n_sweeps for state in run.former.states) if run.former else 0
             check_burn_in(self.burn_in, n_before + self.max_iter)
@@ -393,14 +377,11 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             if run.former is not None:
                 self._check_same_known_topics(known)
                 init, annealing = None, NOT_ANNEALED
-            elif on_cluster:
-                init, annealing = self.init, annealing_on_cluster(self)
             else:
                 init, annealing = start_of(self.init, X, corpus, self.n_components, self.max_iter, self.burn_in)
-            if not on_cluster:
-                check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws)
-                if self.verbose:
-                    self._advise(corpus)
+            check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws)
+            if self.verbose:
+                self._advise(corpus)
 
             run.begin(
                 partial(self._fitted_attributes, run.fold_in_seed, learning, known),
@@ -410,8 +391,6 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             )
             if run.former is not None:
                 chains = self._continued_chains(corpus, priors, learning, run.former)
-            elif on_cluster:
-                chains = [ClusterChain(corpus, priors, random.child(run.seed, 0, 0))]
             else:
                 seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
                 kind = chain_class(self.sampler, corpus, priors)
@@ -434,23 +413,16 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             results = self._results_of(chains)
             del chains  # They have arrays for sweeps.
             results.warn_of_disagreement()
-            if not on_cluster:
-                results.warn_of_modes()
-                if learns_alpha:
-                    results.warn_of_weak_priors()
+            results.warn_of_modes()
+            if learns_alpha:
+                results.warn_of_weak_priors()
             return run.take(self._attributes_of(results, run.fold_in_seed, learning, known))
-
-    def _columns_of_words(self, corpus):
-        """The column of every word, a dict; None if the words are not known."""
-        known = getattr(self, "feature_names_in_", None)
-        names = known if self.vocabulary is None else self.vocabulary
-        return None if names is None else read_vocabulary(names, "vocabulary", corpus.n_features, known)
 
     def _read_known_topics(self, corpus):
         """The known topics with their names, or None."""
         if self.known_topics is None:
             return None
-        columns = self._columns_of_words(corpus)
+        columns = columns_of_words(self, corpus)
         return read_known_topics(self.known_topics, self.known_weight, self.n_components, corpus, columns)
 
     def _check_same_known_topics(self, known):
@@ -465,14 +437,15 @@ class GibbsLDA(ChainAttributes, BaseLDA):
 
     def _priors_and_learning(self, corpus, known):
         """The first priors, and how they are learnt (None: they are not)."""
-        added = None
-        if self.seed_words is not None:
-            columns = self._columns_of_words(corpus)
-            added = pseudo_counts(self.seed_words, self.n_components, corpus, columns)
-            added = added if added.nnz else None
-        kind = self.learn_priors
-        topics = None if known is None else known.topics
-        return prior_settings(kind, self._alpha, self.topic_word_prior, added, self.n_components, corpus, topics)
+        return prior_settings(
+            self.learn_priors,
+            self._alpha,
+            self.topic_word_prior,
+            counts_of_seed_words(self, corpus),
+            self.n_components,
+            corpus,
+            None if known is None else known.topics,
+        )
 
     def _continued_chains(self, corpus, priors, learning, former):
         """Chains at the last states of the previous fit. Learnt priors stay, and given ones may change."""
@@ -487,7 +460,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         return chains
 
     def _results_of(self, chains):
-        results = ClusterResults(chains) if isinstance(chains[0], ClusterChain) else ChainResults(chains)
+        results = ChainResults(chains)
         kind = self.learn_priors
         results.records = [prior_attributes(self, priors, kind) for priors in results.priors]
         return results
@@ -495,11 +468,11 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     def _attributes_of(self, results, fold_in_seed, learning, known):
         """The fitted attributes, a dict. The means are computed here, which takes the time of some sweeps."""
         results.estimate(self.point_estimate, self.n_jobs)
-        on_cluster = isinstance(results, ClusterResults)
         found = results.attributes() | {
             "_fold_in_seed_": fold_in_seed,
             "_settings_": settings_of(self),
-            "_learning_": None if on_cluster or learning is None else astuple(learning),
+            # A copy without its M-step, because the caller may change arrays of priors.
+            "_learning_": None if learning is None else copy.deepcopy(replace(learning)),
         }
         if known is not None:
             found["known_topic_word_"] = known.topics.topic_word
@@ -518,7 +491,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         if not hasattr(self, "known_weight_"):
             raise AttributeError("known_weight_log_std_ is an attribute of fits with known_topics.")
         found = np.full(len(self.known_weight_), np.nan)
-        learning = None if self._learning_ is None else PriorLearning(*self._learning_)
+        learning = self._learning_
         if learning is not None and learning.known.learnt.any():
             results = self._results_
             likelihood = weight_likelihood(results.corpus, results.kept_draws(), learning)
@@ -583,18 +556,6 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         # It is one chain, whatever the parameter says.
         settings = found["_settings_"] | {"n_chains": 1}
         return take(lda, found | {"_settings_": settings, "n_iter_": 0})
-
-    @classmethod
-    def _read(cls, X):
-        client = client_of_cluster() if is_dask(X) else None
-        return super()._read(X) if client is None else ClusterCorpus(X, client)
-
-    def _training_corpus(self, X):
-        if not is_dask(X) or client_of_cluster() is None:
-            return super()._training_corpus(X)
-        corpus = with_features(self, self._read(X))
-        check_tokens(corpus)
-        return corpus
 
     def _advise(self, corpus):
         large = corpus.n_tokens >= 2 * TOKENS_PER_WORKER

@@ -9,9 +9,11 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from sklda._core.names import read_vocabulary
 from sklda._core.priors import at_topics
 from sklda._sampling.point_estimates import METHODS
 from sklda._sampling.prior_learning import KINDS
+from sklda._sampling.seed_words import pseudo_counts
 
 POSITIVE = Interval(Integral, 1, None, closed="left")
 _PRIOR = [None, Interval(Real, 0, None, closed="neither"), "array-like"]
@@ -54,3 +56,19 @@ class ParametersMixin:
     def _alpha(self):
         """`doc_topic_prior` for the present number of topics; None if it is not given."""
         return at_topics(self.doc_topic_prior, "doc_topic_prior", self.n_components)
+
+
+def columns_of_words(estimator, corpus):
+    """The column of every word, a dict, by `vocabulary` or the column names of X; None if the words are not known."""
+    known = getattr(estimator, "feature_names_in_", None)
+    names = known if estimator.vocabulary is None else estimator.vocabulary
+    return None if names is None else read_vocabulary(names, "vocabulary", corpus.n_features, known)
+
+
+def counts_of_seed_words(estimator, corpus):
+    """The pseudo-counts of `seed_words`, (n_components, n_features); None if there are none."""
+    if estimator.seed_words is None:
+        return None
+    columns = columns_of_words(estimator, corpus)
+    counts = pseudo_counts(estimator.seed_words, estimator.n_components, corpus, columns)
+    return counts if counts.nnz else None

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.special import digamma, polygamma
@@ -53,12 +52,7 @@ class PriorLearning:
     alpha: object = None
     eta: object = None
     pseudo_counts: object = None
-    known: Any = None
-
-    def __post_init__(self):
-        # A fitted estimator has the attributes as tuples.
-        if isinstance(self.known, tuple):
-            object.__setattr__(self, "known", KnownTopics(*self.known))
+    known: KnownTopics | None = None
 
     @property
     def names(self):
@@ -141,8 +135,8 @@ def continued_priors(priors, learning, former_priors, former):
         How new chains would learn.
     former_priors : list of Priors
         Those of the chains.
-    former : tuple or None
-        The attributes of the `PriorLearning` of the chains.
+    former : PriorLearning or None
+        How the chains have learnt theirs.
 
     Raises
     ------
@@ -151,7 +145,6 @@ def continued_priors(priors, learning, former_priors, former):
     """
     if learning is None:
         return [priors] * len(former_priors)
-    former = PriorLearning(*former) if former is not None else None
     for name in learning.names:
         if former is None or name not in former.names:
             raise ValueError(

@@ -16,7 +16,6 @@ from sklda._models.consensus.estimator import ConsensusTopics
 from sklda._models.empirical_bayes.estimator import EmpiricalBayesLDA
 from sklda._models.results import ChainResults
 from sklda._sampling.draws import FEWEST_EFFECTIVE, at_draws, effective_number
-from sklda._sampling.prior_learning import PriorLearning
 from sklda.inspection._view import View, view
 from sklda.metrics._models import Description, corpus_and_model, inner_model, topics_with_words
 
@@ -176,7 +175,7 @@ def _of_chains(fitted, has_words, used, seed):
     # How GibbsLDA learnt its priors; EmpiricalBayesLDA always learns them.
     learning = getattr(fitted, "_learning_", None)
     learns_alpha = isinstance(fitted, EmpiricalBayesLDA)
-    learns_alpha |= learning is not None and PriorLearning(*learning).alpha is None
+    learns_alpha |= learning is not None and learning.alpha is None
     groups = fitted._known_groups()
     groups = None if groups is None else groups[used]
     found = []

@@ -10,7 +10,6 @@ from sklda._core import random
 from sklda._core.arguments import check_int, check_level
 from sklda._core.types import Model, Seed
 from sklda._sampling.known_weights import draw_known, weight_interval, weight_likelihood
-from sklda._sampling.prior_learning import PriorLearning
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
 
@@ -89,7 +88,7 @@ def topic_drift(
     weights, known, results = model.known_weight_, model.known_topic_word_, model._results_
     n = len(weights)
     low, high = np.full((2, n), np.nan)
-    learning = None if model._learning_ is None else PriorLearning(*model._learning_)
+    learning = model._learning_
     if learning is not None and learning.known.learnt.any():
         learnt = learning.known.learnt
         likelihood = weight_likelihood(results.corpus, results.kept_draws(), learning)

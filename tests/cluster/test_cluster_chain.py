@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from sklda._checkpoints.files import Damaged
-from sklda._cluster.actors import ClusterCorpus, _result_of
-from sklda._cluster.cluster_chain import ClusterChain
-from sklda._cluster.shard import Shard
-from sklda._cluster.shard_chain import Cells, ShardChain
 from sklda._core.corpus import Corpus
 from sklda._core.gibbs_em import MStep
 from sklda._core.priors import Priors
+from sklda._models.dask.cluster_chain import ClusterChain
+from sklda._models.dask.cluster_corpus import ClusterCorpus, _result_of
+from sklda._models.dask.shard import Shard
+from sklda._models.dask.shard_chain import Cells, ShardChain
 from sklda._sampling.draws import doc_topic_std, posterior_means
 from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 
@@ -155,7 +155,7 @@ def test_a_lost_worker_changes_no_draw(X, blocks, killable, tmp_path, monkeypatc
     # The loss of the last worker does not hide the error.
     (last,) = killable.run(os.getpid).values()
     os.kill(last, signal.SIGKILL)
-    monkeypatch.setattr("sklda._cluster.actors._WAIT", 0.1)
+    monkeypatch.setattr("sklda._models.dask.cluster_corpus._WAIT", 0.1)
     with pytest.warns(UserWarning, match="A worker was lost"), pytest.raises(RuntimeError, match="has had no worker"):
         chain.with_workers(1, lambda stop: chain.sweep())
 

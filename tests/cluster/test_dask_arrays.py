@@ -12,9 +12,17 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.pipeline import make_pipeline
 from workers import client_of
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA
-from sklda._cluster.actors import ClusterCorpus
-from sklda._models.dask_fits import client_of_cluster
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    CovariateLDA,
+    DaskGibbsLDA,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    LabeledLDA,
+)
+from sklda._models.dask.cluster_corpus import ClusterCorpus
+from sklda._models.dask.estimator import present_client
 from sklda.callbacks import Checkpoint
 from sklda.datasets import load_docstrings
 from sklda.inspection import describe, top_words, topic_table
@@ -25,13 +33,11 @@ da = pytest.importorskip("dask.array")
 
 
 def gibbs(**parameters):
+    return DaskGibbsLDA(4, max_iter=20, random_state=0, **parameters)
+
+
+def in_memory(**parameters):
     return GibbsLDA(4, max_iter=20, random_state=0, **parameters)
-
-
-@pytest.fixture
-def no_cluster(monkeypatch):
-    """Other tests have clusters in this process."""
-    monkeypatch.setattr("sklda._models.gibbs.client_of_cluster", lambda: None)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +46,6 @@ def fitted(processes, counts, blocks):
 
 
 def test_a_fit_on_a_cluster(fitted, counts, processes):
-    assert fitted.sampler_ == "partially_collapsed"
     assert fitted.n_features_in_ == counts.shape[1]
     n_tokens = counts.sum()
     for name, shape in (("doc_topic_", (150, 4)), ("doc_topic_std_", (150, 4)), ("topic_assignments_", (n_tokens,))):
@@ -56,7 +61,7 @@ def test_a_fit_on_a_cluster(fitted, counts, processes):
 
 def test_a_fit_on_a_cluster_is_that_of_its_sampler(fitted, counts):
     """The topics and priors are the same ones; means over draws are sums in another order."""
-    local = gibbs(sampler="partially_collapsed").fit(counts)
+    local = in_memory(sampler="partially_collapsed").fit(counts)
     np.testing.assert_array_equal(fitted.topic_assignments_.compute(), local.topic_assignments_)
     np.testing.assert_array_equal(fitted.doc_topic_prior_, local.doc_topic_prior_)
     assert fitted.topic_word_prior_ == local.topic_word_prior_
@@ -67,10 +72,9 @@ def test_a_fit_on_a_cluster_is_that_of_its_sampler(fitted, counts):
 
 def test_as_many_draws_as_elsewhere(counts, blocks, processes):
     """Of a short fit with many topics, few draws are averaged."""
-    lda = GibbsLDA(60, max_iter=10, draw_every=1, random_state=0)
-    assert (
-        lda.fit(blocks(counts, 3)).n_draws_ == lda.set_params(sampler="partially_collapsed").fit(counts).n_draws_ == 2
-    )
+    few = {"n_components": 60, "max_iter": 10, "draw_every": 1, "random_state": 0}
+    assert DaskGibbsLDA(**few).fit(blocks(counts, 3)).n_draws_ == 2
+    assert GibbsLDA(**few, sampler="partially_collapsed").fit(counts).n_draws_ == 2
 
 
 def test_dask_confuses_no_tasks(fitted, counts, blocks, processes, caplog):
@@ -144,9 +148,9 @@ def test_a_saved_estimator_has_no_arrays_of_the_cluster(fitted, counts):
 
 
 @pytest.mark.parametrize("sampler", ["collapsed", "grouped"])
-def test_without_a_cluster_blocks_are_read_into_memory(counts, blocks, sampler, no_cluster):
-    lda = gibbs(sampler=sampler).fit(blocks(counts, 4, known=False))
-    same = gibbs(sampler=sampler).fit(counts)
+def test_gibbs_lda_reads_blocks_into_memory(counts, blocks, sampler):
+    lda = in_memory(sampler=sampler).fit(blocks(counts, 4, known=False))
+    same = in_memory(sampler=sampler).fit(counts)
     np.testing.assert_array_equal(lda.components_, same.components_)
     np.testing.assert_array_equal(lda.doc_topic_, same.doc_topic_)
 
@@ -162,10 +166,7 @@ def test_other_estimators_read_a_dask_array(counts, blocks):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"sampler": "grouped"}, "sampler='grouped' is not possible if X is a Dask array on a cluster"),
-        ({"init": "prune"}, "init='prune' is not possible"),
-        ({"init": np.zeros(3, int)}, "init=array.* is not possible"),
-        ({"n_chains": 2}, "n_chains=2 is not possible"),
+        ({"init": "prune"}, "'init' parameter of DaskGibbsLDA must be a str among .*'anneal'"),
         ({"burn_in": 20}, "burn_in=20 leaves none of 20 sweeps"),
     ],
 )
@@ -174,21 +175,19 @@ def test_parameters_that_a_cluster_does_not_have(counts, blocks, processes, para
         gibbs(**parameters).fit(blocks(counts, 2))
 
 
-@pytest.mark.parametrize("on_cluster", [False, True])
-def test_bad_counts_name_their_block(counts, blocks, processes, on_cluster, monkeypatch):
-    if not on_cluster:
-        monkeypatch.setattr("sklda._models.gibbs.client_of_cluster", lambda: None)
+@pytest.mark.parametrize("make", [gibbs, in_memory])
+def test_bad_counts_name_their_block(counts, blocks, processes, make):
     bad = counts.astype(float).tolil()
     bad[80, 7] = -1
     with pytest.raises(ValueError, match=r"block 1 of X: X\[5, 7\] = -1.0 is negative"):
-        gibbs().fit(blocks(bad, 2))
+        make().fit(blocks(bad, 2))
     with pytest.raises(ValueError, match="no token at all"):
-        gibbs().fit(blocks(counts * 0, 2))
+        make().fit(blocks(counts * 0, 2))
     wrong = {(3, 6): "5 columns, and the Dask array says 6", (4, 5): "3 rows, and the Dask array says 4"}
     for said, message in wrong.items():
         other = da.from_delayed(dask.delayed(sp.csr_matrix(np.ones((3, 5), int))), said, int)
         with pytest.raises(ValueError, match=f"block 0 of X has {message}"):
-            gibbs().fit(other)
+            make().fit(other)
 
 
 def test_a_block_that_ends_its_workers_ends_the_fit(counts):
@@ -203,12 +202,7 @@ def test_a_block_that_ends_its_workers_ends_the_fit(counts):
         gibbs().fit(da.concatenate(parts))
 
 
-def test_the_number_of_chains_may_be_one_of_numpy(counts, blocks, processes):
-    one = gibbs(n_chains=np.int64(1)).fit(blocks(counts, 2))
-    np.testing.assert_array_equal(one.components_, gibbs().fit(blocks(counts, 2)).components_)
-
-
-def test_arrays_of_a_wrong_shape(counts):
+def test_arrays_of_a_wrong_shape(counts, processes):
     with pytest.raises(ValueError, match="two dimensions"):
         gibbs().fit(da.ones(5, chunks=2))
     unknown = da.from_delayed(dask.delayed(counts), (150, np.nan), int)
@@ -216,17 +210,37 @@ def test_arrays_of_a_wrong_shape(counts):
         gibbs().fit(unknown)
 
 
-def test_another_fit_of_a_warm_start_is_refused(counts, blocks, processes):
-    lda = gibbs(warm_start=True).fit(blocks(counts, 2))
-    with pytest.raises(ValueError, match="warm_start=True cannot continue a fit"):
-        lda.fit(blocks(counts, 2))
-    with pytest.raises(ValueError, match="warm_start=True cannot continue the previous fit: it was on a Dask cluster"):
-        lda.fit(counts)
-    assert lda.set_params(warm_start=False).fit(counts).set_params(warm_start=True).fit(counts).n_iter_ == 40
+def test_an_array_in_memory_is_refused(counts):
+    with pytest.raises(TypeError, match="DaskGibbsLDA fits a Dask array, got a csr_matrix: GibbsLDA fits"):
+        gibbs().fit(sp.csr_matrix(counts))
 
 
 def test_the_client_is_that_of_the_caller(processes):
-    assert client_of_cluster() is processes
+    assert present_client() is processes
+
+
+def test_without_a_cluster_there_is_no_fit(counts, blocks, monkeypatch):
+    def none():
+        raise ValueError("no global client found")
+
+    monkeypatch.setattr("distributed.get_client", none)
+    with pytest.raises(ValueError, match="there is no client of a Dask cluster"):
+        gibbs().fit(blocks(counts, 2))
+
+
+def test_seed_words_are_at_columns_or_in_the_vocabulary(counts, blocks, processes):
+    by_column = gibbs(seed_words={1: [3]}).fit(blocks(counts, 2))
+    words = [f"w{v}" for v in range(counts.shape[1])]
+    by_word = gibbs(seed_words={1: ["w3"]}, vocabulary=words).fit(blocks(counts, 3))
+    local = in_memory(seed_words={1: [3]}, sampler="partially_collapsed").fit(counts)
+    np.testing.assert_array_equal(by_column.topic_word_prior_, by_word.topic_word_prior_)
+    np.testing.assert_array_equal(by_column.topic_assignments_.compute(), local.topic_assignments_)
+
+
+def test_draws_are_on_the_workers(fitted, counts):
+    with pytest.raises(ValueError, match="the draws of a DaskGibbsLDA are on the workers of its cluster"):
+        fitted.sample_posterior()
+    assert fitted.doc_topic_posterior(counts[:3]).mean.shape == (3, 4)
 
 
 def test_an_interrupt_ends_the_work_of_the_workers(counts, blocks, processes, after_sweep):
@@ -329,19 +343,19 @@ def test_a_fit_on_a_cluster_continues_from_its_checkpoint(
     with pytest.raises(_Killed):
         lda.fit(X)
     with pytest.raises(ValueError, match="another X"):
-        GibbsLDA.resume(folder, blocks(counts[:, ::-1], 5))
+        DaskGibbsLDA.resume(folder, blocks(counts[:, ::-1], 5))
     folder = folder.rename(tmp_path / "moved")
     if is_damaged:
         last = max(folder.glob("stage-1.chain-0.?-2.npz"), key=lambda file: file.stat().st_mtime_ns)
         last.write_bytes(b"damaged")
         with pytest.warns(UserWarning, match=f"{last.name} in .* the chain begins again"):
-            again = GibbsLDA.resume(folder, X)
+            again = DaskGibbsLDA.resume(folder, X)
     else:
-        again = GibbsLDA.resume(folder, X)
+        again = DaskGibbsLDA.resume(folder, X)
     np.testing.assert_array_equal(again.topic_assignments_.compute(), fitted.topic_assignments_.compute())
     np.testing.assert_array_equal(again.components_, fitted.components_)
     np.testing.assert_array_equal(again.log_joint_trace_, fitted.log_joint_trace_)
     # The fit has ended, and its folder has what can be saved.
-    finished = GibbsLDA.resume(folder, X)
+    finished = DaskGibbsLDA.resume(folder, X)
     np.testing.assert_array_equal(finished.components_, fitted.components_)
     assert not hasattr(finished, "doc_topic_")

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from sklda._cluster.shard import Shard
 from sklda._core.corpus import Corpus, distinct
 from sklda._core.dask_arrays import blocks_of
 from sklda._core.parallel import aligned
+from sklda._models.dask.shard import Shard
 
 # Seconds between two checks whether the workers are there, to wait for a worker if there is none, and to wait for the
 # end of the work of all workers.

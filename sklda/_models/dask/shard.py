@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
-from sklda._cluster.shard_chain import Cells, ShardChain
-from sklda._cluster.tree import Tree
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import Stop, Stopped, aligned
 from sklda._core.priors import Priors, padded
 from sklda._kernels import _tokens
+from sklda._models.dask.shard_chain import Cells, ShardChain
+from sklda._models.dask.tree import Tree
 from sklda._sampling.chain import ChainState, compact_topics
 from sklda._sampling.draws import std_of_theta
 from sklda._sampling.matching import same_names

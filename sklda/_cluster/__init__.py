@@ -1,1 +1,0 @@
-"""One chain whose documents are on the workers of a Dask cluster."""
