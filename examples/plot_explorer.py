@@ -20,13 +20,13 @@ from sklearn.pipeline import make_pipeline
 from sklda import GibbsLDA
 from sklda.datasets import read_docstrings
 from sklda.inspection import (
-    TopicDocumentsDisplay,
     TopicExplorer,
     TopicHierarchyDisplay,
     TopicSharesDisplay,
-    TopicSimilarityDisplay,
     describe,
+    similarity_table,
     token_topics,
+    top_documents,
     top_words,
 )
 
@@ -79,8 +79,7 @@ plt.show()
 # %%
 
 largest = top_words(named)["share"].idxmax()
-TopicDocumentsDisplay.from_estimator(named, topic=largest)
-plt.show()
+top_documents(named).loc[largest]
 
 # %%
 # Tokens
@@ -101,8 +100,7 @@ token_topics(named, document=butter).round(2).iloc[:8, 1:]
 # widths are small here: the topics of a fit differ, and clusters of them
 # are loose.
 
-TopicSimilarityDisplay.from_estimator(named)
-plt.show()
+similarity_table(named).round(2).iloc[:5, :8]
 
 # %%
 

@@ -26,10 +26,10 @@ from sklda.datasets import read_docstrings
 from sklda.inspection import (
     DocumentTopicsDisplay,
     TopicContrastDisplay,
-    TopicQualityDisplay,
     describe,
     group_words,
     topic_check,
+    topic_report,
 )
 
 docstrings = read_docstrings()
@@ -90,8 +90,7 @@ plt.show()
 # The words of a coherent topic occur in the same documents, and those of an
 # exclusive one are rare in other topics:
 
-TopicQualityDisplay.from_estimator(named)
-plt.show()
+topic_report(named)[["words", "coherence", "exclusivity"]].round(2)
 
 # %%
 # A passage

@@ -24,7 +24,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from sklda import LabeledLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import DocumentLabelsDisplay, describe, label_words
+from sklda.inspection import DocumentTopicsDisplay, describe, label_words
 
 docstrings = load_docstrings()
 X, words = docstrings.data, docstrings.feature_names
@@ -84,14 +84,13 @@ for label_prior in ("uniform", "frequency", "dependency"):
 # Which label a word points to
 # ----------------------------
 #
-# The plot has the words of one held-out document. Each word is distributed
-# over the labels in proportion to theta and phi. Below the names of labels
-# are their proportions.
+# The words of one held-out document have the colours of their labels: for
+# each word, the one with the largest product of theta and phi.
 
 document = int(np.argmax(X[test].sum(axis=1)))
 names = docstrings.document_names[test]
 named = describe(lda, X[test], feature_names=words, document_names=names)
-DocumentLabelsDisplay.from_estimator(named, document=document)
+DocumentTopicsDisplay.from_estimator(named, document=document)
 plt.show()
 print(
     names[document],

@@ -100,11 +100,9 @@ def functions():
                 if name == "describe":
                     # Words and topics are read with the model.
                     own -= {"feature_names", "topic_names"}
-                elif name == "TopicFlowDisplay" and method == "from_estimator":
-                    own.add("feature_names")
                 elif module is inspection and name not in WITHOUT_TOPICS and {"estimator", "models"} & set(parameters):
                     own |= set(DESCRIBED)
-                if name in ("label_words", "DocumentLabelsDisplay", "topic_drift"):
+                if name in ("label_words", "topic_drift"):
                     # Labels are the collections of their documents. Models of collections have no known topics.
                     own.discard("collections")
                 elif name in ("word_association", "match_topics"):
@@ -125,11 +123,10 @@ def call(public, method, argument, value, folder):
         function = inspection.TopicExplorer.from_estimator(GIBBS, X).to_html
     else:
         function = public if method is None else getattr(public, method)
-    of_labels = argument == "labels" or name in ("DocumentLabelsDisplay", "label_words")
+    of_labels = argument == "labels" or name == "label_words"
     of_covariates = argument == "covariates" and function.__module__.startswith("sklda.metrics")
     model = LABELED if of_labels else COVARIATE if of_covariates else COMPOUND if argument == "collections" else GIBBS
     model = KNOWN if name == "topic_drift" else model
-    model = GibbsLDA(max_iter=2) if name == "TopicFlowDisplay" and method == "from_estimator" else model
     parameters = inspect.signature(function).parameters
     given = {argument: value}
     if argument not in parameters:

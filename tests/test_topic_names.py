@@ -16,12 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda.inspection import (
     CollectionTopicsDisplay,
-    DocumentLabelsDisplay,
-    TopicDocumentsDisplay,
     TopicExplorer,
     TopicHierarchyDisplay,
     TopicSharesDisplay,
-    TopicSimilarityDisplay,
     TopicWordsDisplay,
     describe,
     document_table,
@@ -163,9 +160,6 @@ def test_plots_show_names(lda):
     by_share = [SHOWN[k] for k in np.argsort(-lda.topic_share_)]
     assert TopicSharesDisplay.from_estimator(lda).names == by_share
     assert TopicWordsDisplay.from_estimator(lda).names == by_share
-    assert set(TopicDocumentsDisplay.from_estimator(lda, topic="états").topics) == set(SHOWN)
-    assert TopicDocumentsDisplay.from_estimator(lda, topic="états").topics[0] == SHOWN[2]
-    assert TopicSimilarityDisplay.from_estimator(lda).names == SHOWN
     assert TopicHierarchyDisplay.from_estimator(lda).names == SHOWN
     groups = np.arange(20) % 2
     shown = CollectionTopicsDisplay.from_estimator(lda, X, groups=groups, topics=["états", 0])
@@ -197,7 +191,6 @@ def test_labels_are_names():
     assert TopicExplorer.from_estimator(lda, X).data["topics"]["name"] == names
     assert set(label_words(lda, labels=["money"])["label"]) == {"money"}
     assert set(label_words(describe(lda, topic_names=list("abcde")), labels=[0])["label"]) == {"a"}
-    assert set(DocumentLabelsDisplay.from_estimator(lda, X, document=0).labels) <= set(names)
 
 
 def test_columns_of_a_matrix_without_names_are_no_names():

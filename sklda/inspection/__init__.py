@@ -9,19 +9,17 @@ from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
 from sklda.inspection._correlation import TopicCorrelationDisplay, topic_correlation
 from sklda.inspection._describe import describe
 from sklda.inspection._document_topics import DocumentTopicsDisplay
-from sklda.inspection._documents import TopicDocumentsDisplay
 from sklda.inspection._explorer import TopicExplorer
 from sklda.inspection._export import export_results
 from sklda.inspection._group_words import group_words
 from sklda.inspection._hierarchy import topic_hierarchy
-from sklda.inspection._label_words import DocumentLabelsDisplay, label_words
+from sklda.inspection._label_words import label_words
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay
 from sklda.inspection._name_topics import name_topics
 from sklda.inspection._outcome_effects import outcome_effects
 from sklda.inspection._pyldavis import to_pyldavis
-from sklda.inspection._quality import TopicQualityDisplay
 from sklda.inspection._report import topic_report
-from sklda.inspection._similarity import TopicHierarchyDisplay, TopicSimilarityDisplay
+from sklda.inspection._similarity import TopicHierarchyDisplay
 from sklda.inspection._tables import document_table, similarity_table, top_documents, top_words, topic_table
 from sklda.inspection._tokens import token_topics
 from sklda.inspection._topic_check import topic_check
@@ -29,7 +27,6 @@ from sklda.inspection._topic_count import TopicCountDisplay
 from sklda.inspection._topic_counts import TopicCountComparisonDisplay
 from sklda.inspection._topic_drift import topic_drift
 from sklda.inspection._topic_effects import TopicEffectsDisplay, topic_effects
-from sklda.inspection._topic_flows import TopicFlowDisplay, topic_flows
 from sklda.inspection._topic_map import TopicMapDisplay
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
@@ -38,22 +35,17 @@ from sklda.inspection._topics_over_time import TopicsOverTimeDisplay, topics_ove
 __all__ = [
     "CollectionTopicsDisplay",
     "ConvergenceDisplay",
-    "DocumentLabelsDisplay",
     "DocumentTopicsDisplay",
     "MarginalLikelihoodDisplay",
     "TopicContrastDisplay",
     "TopicCorrelationDisplay",
     "TopicCountComparisonDisplay",
     "TopicCountDisplay",
-    "TopicDocumentsDisplay",
     "TopicEffectsDisplay",
     "TopicExplorer",
-    "TopicFlowDisplay",
     "TopicHierarchyDisplay",
     "TopicMapDisplay",
-    "TopicQualityDisplay",
     "TopicSharesDisplay",
-    "TopicSimilarityDisplay",
     "TopicWordsDisplay",
     "TopicsOverTimeDisplay",
     "contrast_topics",
@@ -74,7 +66,6 @@ __all__ = [
     "topic_correlation",
     "topic_drift",
     "topic_effects",
-    "topic_flows",
     "topic_hierarchy",
     "topic_report",
     "topic_table",

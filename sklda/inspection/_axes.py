@@ -148,11 +148,6 @@ def style_bars(ax):
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def legend_beside(ax, fontsize):
-    """Add a legend to the right of the axes, where it covers no part of the plot."""
-    ax.legend(frameon=False, fontsize=fontsize, loc="upper left", bbox_to_anchor=(1, 1))
-
-
 def legend_below(ax, ncols=2):
     """Add a legend below the axes, where it covers no part of the plot."""
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=4, ncols=ncols, frameon=False)

@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from sklda._core.arguments import check_choice
-from sklda._core.distances import jensen_shannon
-from sklda._core.types import Model, Values
+from sklda._core.types import Model
 from sklda.inspection._axes import (
     BLUE,
     GREEN,
@@ -19,12 +18,11 @@ from sklda.inspection._axes import (
     PURPLE,
     SKY,
     VERMILION,
-    HeatmapDisplay,
     PanelsDisplay,
     pyplot,
 )
 from sklda.inspection._fit_tree import draw_fit_tree, row_names
-from sklda.inspection._hierarchy import cluster_tree, leaf_order, topic_hierarchy
+from sklda.inspection._hierarchy import topic_hierarchy
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
 
@@ -32,61 +30,6 @@ from sklda.inspection._view import view
 _SIZE = (9.0, 5.0)
 # Of clusters, in turn.
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#000000", "#b5a800")
-
-
-@dataclass(eq=False, repr=False)
-class TopicSimilarityDisplay(HeatmapDisplay):
-    """Similarity of topics, one minus their Jensen-Shannon distance, as a heatmap ordered by clustering.
-
-    Its colours reach from the smallest to the largest similarity of two different topics. `from_estimator` plots a
-    fitted model; the constructor takes the values to plot.
-
-    Parameters
-    ----------
-    similarity : array-like of shape (n_topics, n_topics)
-    order : sequence of n_topics int
-        Topics in the order of rows and columns.
-    names : sequence of n_topics str
-        Names of the topics, by number.
-
-    Attributes
-    ----------
-    image_ : matplotlib AxesImage
-
-    Examples
-    --------
-    >>> from sklda.inspection import TopicSimilarityDisplay
-    >>> topics = [[0.5, 0.5, 0.0], [0.0, 0.1, 0.9], [0.4, 0.5, 0.1]], [[0.3, 0.3, 0.4]]
-    >>> TopicSimilarityDisplay.from_estimator(topics).image_.get_array().shape
-    (3, 3)
-    """
-
-    similarity: Values
-    order: Sequence[int]
-    names: Sequence[str]
-
-    @classmethod
-    @described
-    def from_estimator(
-        cls,
-        estimator: Model,
-        *,
-        n_words: int = 3,
-        ax: Any = None,
-    ) -> Self:
-        """Plot the similarity of the topics of a fitted model."""
-        found = view(estimator, needs="topics")
-        distances = jensen_shannon(found.topic_word)
-        return cls(1 - distances, leaf_order(cluster_tree(distances)), found.labels(n_words=n_words)).plot(ax=ax)
-
-    def _draw(self, ax):
-        similarity, order = np.asarray(self.similarity, dtype=np.float64), np.asarray(self.order)
-        n = len(order)
-        others = similarity[~np.eye(n, dtype=bool)]
-        least, most = (others.min(), others.max()) if n > 1 else (0, 1)
-        values = similarity[np.ix_(order, order)]
-        self._show(ax, values, "similarity", cmap="YlGnBu", vmin=least, vmax=most if most > least else least + 1)
-        ax.set_xlabel("topic")
 
 
 @dataclass(eq=False, repr=False)

@@ -33,7 +33,7 @@ class TopicMapDisplay(Display):
 
     The places are those of multidimensional scaling of the Jensen-Shannon distances between topics: distances on the
     map are as near to these as two dimensions allow. Topics of a corpus differ in more than two ways, so the map is a
-    first view. Its note has the correlation between both distances, and `TopicSimilarityDisplay` shows all of them.
+    first view. Its note has the correlation between both distances, and `similarity_table` has all of them.
     Labels do not lie on each other; of more than forty topics, the small ones have numbers only. `from_estimator` plots
     a fitted model; the constructor takes the values to plot.
 

@@ -26,7 +26,7 @@ from sklda._core.parallel import jobs_for
 from sklda._core.types import Data, Model, Seed
 from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity
-from sklda.metrics._models import Description, check_order, names_of_steps, topics_with_words
+from sklda.metrics._models import Description, check_order, topics_with_words
 from sklda.metrics._scorers import make_held_out_scorer
 
 MEASURES = ("score", "coherence", "exclusivity", "found_again", "found_share")
@@ -150,7 +150,7 @@ def compare_topic_counts(
     check_order(X, estimator)
     counts = checked_counts(n_components, "n_components")
     check_int(n_words, "n_words", 2)
-    model, X, _ = model_and_input(estimator, X)
+    model, X = model_and_input(estimator, X)
     name = _name_of_the_count(model)
     seed = random.seed_sequence(random_state)
     folds, metadata = _folds(cv, X, seed), _checked_metadata(params, _num_samples(X))
@@ -176,24 +176,19 @@ def checked_counts(numbers, name, least=1):
 
 
 def model_and_input(estimator, X):
-    """The topic model at the end of pipelines, its input, and the words of its columns, None if they are not known.
-
-    Earlier steps are fitted to all documents.
-    """
+    """The topic model at the end of pipelines, and its input. Earlier steps are fitted to all documents."""
     described = Description.of(estimator, X)
-    estimator, X, words = described.estimator, described.X, described.feature_names
+    estimator, X = described.estimator, described.X
     while isinstance(estimator, Pipeline):
         if len(estimator) > 1:
-            steps = clone(estimator[:-1])
-            X = steps.fit_transform(X)
-            words = names_of_steps(steps) if described.feature_names is None else words
+            X = clone(estimator[:-1]).fit_transform(X)
         estimator = estimator[-1]
     if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params") or isinstance(estimator, type):
         raise TypeError(f"estimator is {estimator!r}: give a topic model, or a pipeline that ends in one.")
     if get_tags(estimator).target_tags.required:
         raise TypeError(f"{type(estimator).__name__} needs labels, so its number of topics is not a choice.")
     # Not all sparse formats have rows that can be chosen.
-    return estimator, read_sparse(X, "X") if sp.issparse(X) else X, words
+    return estimator, read_sparse(X, "X") if sp.issparse(X) else X
 
 
 def _name_of_the_count(model):

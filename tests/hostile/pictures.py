@@ -85,7 +85,6 @@ def pictures(draw, session):
     calls = {
         "CollectionTopicsDisplay": ((draw.pick([None, X.given]),), {**common, "groups": _groups(draw, D)}),
         "ConvergenceDisplay": ((), {"quantity": draw.mostly(["log_joint", "doc_topic_prior", "topic_share"], ["x"])}),
-        "DocumentLabelsDisplay": ((X.given,), {**common, "document": which, "n_labels": n}),
         "MarginalLikelihoodDisplay": (
             (),
             {
@@ -105,12 +104,6 @@ def pictures(draw, session):
             {**common, "topic": which, **draw.pick([{"other_topic": 0}, {"groups": _groups(draw, D), "n_sweeps": 3}])},
         ),
         "TopicCountDisplay": ((), {}),
-        "TopicFlowDisplay": (
-            (X.given,),
-            {**common, "n_components": draw.mostly([[1, 2], [2, 1, 3]], [[2], "x", [0, 1]])},
-        ),
-        "TopicQualityDisplay": ((X.given,), {**common, "n_top": draw.mostly([2, 3], [0, 1, "x"])}),
-        "TopicDocumentsDisplay": ((X.given,), {"topic": which, "n_documents": n}),
         "TopicHierarchyDisplay": (
             (),
             {
@@ -121,7 +114,6 @@ def pictures(draw, session):
         ),
         "TopicSharesDisplay": ((draw.pick([None, X.given]),), {**common, "n_topics": n}),
         "TopicMapDisplay": ((draw.pick([None, X.given]),), {**common, "topics": draw.mostly([None, [0]], [[99], "x"])}),
-        "TopicSimilarityDisplay": ((), common),
         "TopicWordsDisplay": (
             (draw.pick([None, X.given]),),
             {
@@ -136,7 +128,6 @@ def pictures(draw, session):
         EmpiricalBayesLDA: ["MarginalLikelihoodDisplay"],
         FullBayesLDA: ["PosteriorExpectationDisplay"],
         TopicCountLDA: ["TopicCountDisplay"],
-        LabeledLDA: ["DocumentLabelsDisplay"],
     }
     others = {each for kind, names in own.items() if not isinstance(model, kind) for each in names}
     mine = [each for kind, names in own.items() if isinstance(model, kind) for each in names]
@@ -146,8 +137,7 @@ def pictures(draw, session):
         name = draw.pick([each for each in calls if not draw.careful or each not in others])
     args, options = calls[name]
     display = PosteriorExpectationDisplay if name == "PosteriorExpectationDisplay" else getattr(inspection, name)
-    if name != "TopicFlowDisplay" or draw.chance(0.5):
-        model = session.call(inspection.describe, model, feature_names=names)
+    model = session.call(inspection.describe, model, feature_names=names)
     found = session.call(display.from_estimator, model, *args, **options)
     if found is not None:
         session.call(found.plot)
@@ -195,7 +185,7 @@ def _tables(draw, session, model, X, refuse, K):
     documents = draw.mostly([None, None, [f"d{d}" for d in range(D)]], [["d0"], "d", [None] * D], 0.2)
     by, n = draw.option("probability", "relevance", "frex"), draw.mostly([1, 5, 50], [0, -1, "x"])
     given = draw.pick([X, X, SimpleNamespace(given=None)]).given
-    plain, model = model, session.call(inspection.describe, model, feature_names=names)
+    model = session.call(inspection.describe, model, feature_names=names)
     words = session.call(inspection.top_words, model, given, n_words=n, by=by)
     if words is not None:
         session.require(len(words) == K and all(words["words"]), "every topic has its words")
@@ -253,7 +243,6 @@ def _tables(draw, session, model, X, refuse, K):
         low, middle, high = (np.asarray(words[name], float) for name in ("low", "log_ratio", "high"))
         session.require(((low <= middle) & (middle <= high)).all(), "log ratios lie in their intervals")
     session.call(inspection.contrast_topics, model, topic=0, other_topic=draw.mostly([0, K - 1], [99, "x"]), **common)
-    session.call(inspection.topic_flows, [model, plain], given)
     # Without tokens as rows, entries may be weights.
     refuse = None if refuse is not None and re.match(r"holds \d", refuse) else refuse
     found = session.call(inspection.to_pyldavis, model, X.given, refuse=refuse)

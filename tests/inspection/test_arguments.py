@@ -19,7 +19,6 @@ from sklda.inspection import (
     ConvergenceDisplay,
     TopicCountDisplay,
     TopicExplorer,
-    TopicFlowDisplay,
     TopicWordsDisplay,
     contrast_topics,
     describe,
@@ -60,8 +59,6 @@ FIRST = {
     "predictive_perplexity": ["estimator", "X_seen", "X_hidden"],
     "held_out_curve": ["models", "X"],
     "ratio_ais": ["a", "b", "X"],
-    "topic_flows": ["models", "X"],
-    "TopicFlowDisplay.from_models": ["models", "X"],
 }
 MORE = {
     "compare_topic_counts": ["n_components"],
@@ -74,7 +71,7 @@ MORE = {
     "word_association": ["cue"],
 }
 # Documents that are needed even if a description has some: a fit, a likelihood or a coherence of others is of use.
-NEEDED = {"TopicCountComparisonDisplay.from_estimator", "TopicFlowDisplay.from_estimator", "to_pyldavis"}
+NEEDED = {"TopicCountComparisonDisplay.from_estimator", "to_pyldavis"}
 NAMES = ["feature_names", "topic_names", "document_names", "collections"]
 
 
@@ -247,7 +244,6 @@ def test_column_numbers_say_how_to_give_words():
         lambda model: name_topics(model),
         lambda model: TopicWordsDisplay.from_estimator(model),
         lambda model: TopicExplorer.from_estimator(model, X),
-        lambda model: TopicFlowDisplay.from_models([model, model]),
         lambda model: contrast_topics(model, topic=0, other_topic=1),
         lambda model: topic_effects(model, X, np.arange(20), n_draws=2),
     ]
@@ -261,13 +257,6 @@ def test_column_numbers_say_how_to_give_words():
         show(LDA)
     CollectionTopicsDisplay.from_estimator(describe(LDA, topic_names=list("abc")), X, groups=np.arange(20) % 2)
     top_words((LDA.topic_word_, LDA.doc_topic_))
-    # A flow of new fits has the words of the pipeline, or of the description.
-    texts = [" ".join(np.repeat(WORDS, row)) for row in X]
-    options = {"n_components": [2, 3], "random_state": 0}
-    lda = GibbsLDA(max_iter=5)
-    first = TopicFlowDisplay.from_estimator(make_pipeline(CountVectorizer(), lda), texts, **options)
-    second = TopicFlowDisplay.from_estimator(describe(lda, feature_names=WORDS), X, **options)
-    assert first.names == second.names and "w0" in first.names[0][0]
     plt.close("all")
 
 
@@ -323,7 +312,6 @@ FOUND = {
     "CollectionTopicsDisplay": lambda model, X: CollectionTopicsDisplay.from_estimator(model, X, groups=Y),
     "ConvergenceDisplay": lambda model, X: ConvergenceDisplay.from_estimator(model),
     "TopicExplorer": lambda model, X: TopicExplorer.from_estimator(model, X, documents=TEXTS).to_html(),
-    "topic_flows": lambda model, X: inspection.topic_flows([model, model], X),
     "topic_coherence": lambda model, X: topic_coherence(model, X, n_words=3),
     "held_out": lambda model, X: metrics.held_out_log_likelihood(model, X, n_temperatures=3, random_state=0),
     "scorer": lambda model, X: metrics.make_held_out_scorer(n_temperatures=3)(model, X),

@@ -12,10 +12,8 @@ from sklda.datasets import make_lda_corpus
 from sklda.inspection import (
     DocumentTopicsDisplay,
     TopicContrastDisplay,
-    TopicQualityDisplay,
     contrast_topics,
     group_words,
-    topic_report,
 )
 from sklda.inspection._document_topics import _lines
 
@@ -102,22 +100,6 @@ def test_what_the_display_refuses(corpus, lda):
         make(lda, corpus.data, topic=0, groups=[0, 1, 2] * 20, n_sweeps=6)
     with pytest.raises(ValueError, match="group 5 is not among"):
         make(lda, corpus.data, topic=0, groups=[0, 1] * 30, group=5, n_sweeps=6)
-
-
-def test_quality(corpus, lda):
-    display = TopicQualityDisplay.from_estimator(lda, corpus.data, n_top=5)
-    report = topic_report(lda, corpus.data, n_words=5)
-    x, y = display.points_.get_offsets().T
-    np.testing.assert_allclose(x, report["coherence"].tolist())
-    np.testing.assert_allclose(y, report["exclusivity"].tolist())
-    sizes = display.points_.get_sizes()
-    np.testing.assert_allclose(sizes / sizes.sum(), report["share"].tolist())
-    np.testing.assert_allclose(display.points_.get_array(), report["prevalence"].tolist())
-    display.figure_.canvas.draw()
-    arrays = corpus.topic_word, corpus.doc_topic
-    assert TopicQualityDisplay.from_estimator(arrays, corpus.data).prevalence is None
-    grey = TopicQualityDisplay([0.1, 0.2], [0.3, 0.4], [0.5, 0.5], ["0: a", "1: b"], [0.5, np.nan]).plot()
-    grey.figure_.canvas.draw()
 
 
 def test_a_passage_is_the_text(pipeline):

@@ -17,10 +17,8 @@ from sklda import CompoundLDA, GibbsLDA
 from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import (
     CollectionTopicsDisplay,
-    TopicDocumentsDisplay,
     TopicHierarchyDisplay,
     TopicSharesDisplay,
-    TopicSimilarityDisplay,
     TopicWordsDisplay,
     describe,
     topic_hierarchy,
@@ -118,34 +116,6 @@ def test_words_by_relevance_with_corpus_frequencies(arrays, corpus):
     np.testing.assert_allclose([line[0, 0] for line in lines], own["word_share"])
 
 
-def test_documents(arrays, corpus):
-    names = [f"document {d}" for d in range(30)]
-    display = TopicDocumentsDisplay.from_estimator(
-        describe(arrays, document_names=names), topic=1, n_documents=4, n_topics=3
-    )
-    theta = corpus.doc_topic
-    rows = np.argsort(-theta[:, 1], kind="stable")[:4]
-    assert display.names == [names[d] for d in rows]
-    np.testing.assert_allclose(widths(display.bars_[0]), theta[rows, 1])
-    np.testing.assert_allclose(np.sum([widths(bars) for bars in display.bars_], axis=0), 1)
-    assert len(display.bars_) == 4 and display.topics[0].startswith("1: ")
-    display = TopicDocumentsDisplay([[0.7, 0.2]], ["a"], ["0", "1"], std=[0.05]).plot()
-    (segment,) = display.ax_.collections[-1].get_segments()
-    np.testing.assert_allclose(segment[:, 0], [0.6, 0.8])
-
-
-def test_similarity(arrays):
-    display = TopicSimilarityDisplay.from_estimator(arrays)
-    phi = arrays[0][display.order]
-    expected = [[1 - jensenshannon(a, b, base=2) for b in phi] for a in phi]
-    shown, others = display.image_.get_array(), ~np.eye(4, dtype=bool)
-    np.testing.assert_allclose(shown[others], np.array(expected)[others], atol=1e-7)
-    # The diagonal says nothing.
-    assert np.ma.getmaskarray(shown).diagonal().all() or np.isnan(shown.diagonal()).all()
-    off = np.array(expected)[others]
-    assert display.image_.get_clim() == (pytest.approx(off.min()), pytest.approx(off.max()))
-
-
 def test_hierarchy_is_that_of_scipy():
     rng = np.random.default_rng(0)
     centres = rng.dirichlet(np.full(40, 0.1), 3)
@@ -184,7 +154,6 @@ def test_hierarchy_of_few_topics(n):
     found = topic_hierarchy(arrays)
     assert found.n_clusters == n and found.silhouette.tolist() == [0] * n and found.order.tolist() == list(range(n))
     TopicHierarchyDisplay.from_estimator(arrays)
-    TopicSimilarityDisplay.from_estimator(arrays)
 
 
 def test_equal_topics_have_one_cluster_at_most():
@@ -297,7 +266,6 @@ def test_models_of_scikit_learn(corpus):
     display = TopicSharesDisplay.from_estimator(nmf, corpus.data)
     assert sum(widths(display.bars_)) == pytest.approx(1)
     TopicWordsDisplay.from_estimator(nmf)
-    TopicDocumentsDisplay.from_estimator(nmf, corpus.data)
 
 
 @pytest.mark.filterwarnings("ignore:Glyph", "ignore:Matplotlib currently does not support")
@@ -308,7 +276,6 @@ def test_hostile_names_are_drawn():
     displays = [
         TopicWordsDisplay.from_estimator(describe(arrays, feature_names=names), n_words=V),
         TopicSharesDisplay.from_estimator(describe(arrays, feature_names=names), n_words=V),
-        TopicDocumentsDisplay.from_estimator(describe(arrays, feature_names=names, document_names=names)),
     ]
     for display in displays:
         display.figure_.canvas.draw()
@@ -319,15 +286,12 @@ def test_hostile_names_are_drawn():
 @pytest.mark.parametrize(
     "call, error, message",
     [
-        (lambda a: TopicDocumentsDisplay.from_estimator(a, n_topics=9), ValueError, "n_topics is at most 7"),
-        (lambda a: TopicDocumentsDisplay.from_estimator(a, topic=4), ValueError, "topics must be numbers from 0 to 3"),
         (lambda a: TopicWordsDisplay.from_estimator(a, n_words=0), ValueError, "n_words must be at least 1"),
         *(
             (lambda a, display=display: display.from_estimator(a, n_words=-1), ValueError, "n_words must be at least 1")
             for display in (
                 TopicHierarchyDisplay,
                 TopicSharesDisplay,
-                TopicSimilarityDisplay,
                 TopicWordsDisplay,
             )
         ),

@@ -8,7 +8,6 @@ from sklearn.pipeline import make_pipeline
 from sklda import GibbsLDA, LabeledLDA
 from sklda.inspection import (
     ConvergenceDisplay,
-    DocumentLabelsDisplay,
     describe,
     document_table,
     label_words,
@@ -51,7 +50,7 @@ def test_shared_topics_have_names():
 
 
 def test_other_models_have_no_labels(fitted):
-    for call in (label_words, lambda model: DocumentLabelsDisplay.from_estimator(model, X, document=0)):
+    for call in (label_words,):
         with pytest.raises(TypeError, match="GibbsLDA has no labels: give a fitted LabeledLDA"):
             call(GibbsLDA(2, max_iter=2).fit(X))
 
@@ -83,28 +82,11 @@ def test_tokens_of_new_documents_may_have_any_label(fitted):
     assert set(table["name"]) == {"fruit", "car"}
 
 
-def test_the_display(fitted):
-    display = DocumentLabelsDisplay.from_estimator(describe(fitted, feature_names=WORDS), X, document=2)
-    assert display.tokens.sum() == pytest.approx(X[2].sum())
-    assert sorted(display.words) == WORDS
-    np.testing.assert_allclose(display.proportions, np.sort(fitted.doc_topic_[2])[::-1])
-    assert [label.get_text().split("\n")[0] for label in display.ax_.get_xticklabels()] == display.labels
-    # Given its labels, a document has only these.
-    assert DocumentLabelsDisplay.from_estimator(fitted, X, document=0).labels == ["fruit"]
-    new = DocumentLabelsDisplay.from_estimator(fitted, X + 1, document=0, n_words=3, n_labels=1)
-    assert new.tokens.shape == (3, 1)
-    with pytest.raises(ValueError, match="document 0 has no words to show"):
-        DocumentLabelsDisplay.from_estimator(fitted, np.zeros((1, 5), int), document=0)
-    with pytest.raises(ValueError, match="document must lie between 0 and 3, got 4"):
-        DocumentLabelsDisplay.from_estimator(fitted, X, document=4)
-
-
 def test_texts():
     pipe = make_pipeline(CountVectorizer(), LabeledLDA(label_weight=1, even_weight=1, random_state=0))
     texts = ["apple apple banana", "engine wheel", "apple wheel"]
     pipe.fit(texts, [[1, 0], [0, 1], [1, 1]])
     assert label_words(pipe, n_words=1)["word"].iloc[0] == "apple"
-    assert DocumentLabelsDisplay.from_estimator(pipe, texts, document=2).words == ["apple", "wheel"]
 
 
 def test_other_tables_and_plots(fitted):

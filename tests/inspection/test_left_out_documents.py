@@ -24,14 +24,12 @@ from sklda import (
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import (
     CollectionTopicsDisplay,
-    DocumentLabelsDisplay,
     TopicExplorer,
     document_table,
     group_words,
     top_documents,
     topic_correlation,
     topic_effects,
-    topic_flows,
     topic_hierarchy,
 )
 
@@ -204,7 +202,7 @@ def test_documents_that_take_no_part_change_nothing(case, name):
 
 def test_functions_are_found():
     assert set(CASES) == set(cases())
-    names = {"topic_effects", "topic_flows", "topic_coherence", "TopicExplorer.from_estimator", "document_table"}
+    names = {"topic_effects", "topic_coherence", "TopicExplorer.from_estimator", "document_table"}
     assert names <= set(FUNCTIONS) and len(FUNCTIONS) > 25
     assert not any("Comparison" in name for name in FUNCTIONS)
 
@@ -242,8 +240,6 @@ def test_a_group_of_such_documents_is_unknown():
     assert set(table["group"]) == {0, 1}
     with pytest.raises(ValueError, match="at least two groups: 100 of 160 documents have no words or no labels"):
         group_words(model, counts, ALL < N, n_sweeps=6)
-    with pytest.raises(ValueError, match="document 70 has no labels, so the fit left it out"):
-        DocumentLabelsDisplay.from_estimator(model, counts, document=70)
 
 
 def test_attributes_and_draws_of_documents_without_labels_are_those_of_the_prior():
@@ -258,14 +254,3 @@ def test_attributes_and_draws_of_documents_without_labels_are_those_of_the_prior
     # 20,000 draws: 5 standard errors of a mean, false-alarm rate below 1e-5.
     assert (np.abs(draws.mean(axis=0) - mean) < 5 * std / np.sqrt(len(draws))).all()
     np.testing.assert_allclose(draws.std(axis=0), std, rtol=0.03)
-
-
-def test_tokens_of_documents_that_a_fit_left_out_do_not_flow():
-    labelled, words = cases()["labels, no labels"][1]
-    other = GibbsLDA(2, **FEW).fit(words)
-    with pytest.warns(UserWarning, match="100 of 160 documents have no words or no labels, and take no part"):
-        rows = topic_flows([labelled, other])
-    known = labelled.topic_assignments_ >= 0
-    shares = np.bincount(labelled.topic_assignments_[known]) / known.sum()
-    found = [rows["share"][rows["topic"] == k].sum() for k in range(3)]
-    np.testing.assert_allclose(found, shares)

@@ -25,7 +25,7 @@ from sklda import (
 from sklda._core.distances import jensen_shannon
 from sklda.callbacks import Checkpoint
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import TopicCountComparisonDisplay, TopicFlowDisplay
+from sklda.inspection import TopicCountComparisonDisplay
 from sklda.metrics import compare_topic_counts, topic_coherence, topic_exclusivity
 from sklda.metrics._topic_counts import _found_again, _jackknife
 
@@ -225,8 +225,6 @@ def test_copies_of_a_checkpoint_are_refused(tmp_path):
     for model in (lda, make_pipeline(lda), ConsensusTopics(lda, n_fits=2)):
         with pytest.raises(ValueError, match="is a copy of an estimator with a Checkpoint"):
             compare_topic_counts(model, X, [2], cv=2, random_state=0)
-        with pytest.raises(ValueError, match="is a copy of an estimator with a Checkpoint"):
-            TopicFlowDisplay.from_estimator(model, X, n_components=[2, 3])
     assert not (tmp_path / "fit").exists()
 
 

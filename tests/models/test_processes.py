@@ -20,7 +20,6 @@ from sklda import (
 )
 from sklda._core.parallel import in_parallel
 from sklda._sampling.choice import SAMPLERS
-from sklda.inspection import TopicFlowDisplay
 from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
 from sklda.papers.held_out import (
@@ -201,7 +200,6 @@ def test_processes_get_no_counts(X, path, same, tmp_path):
         lambda X: GibbsLDA(2, max_iter=2, n_jobs=10**5).fit(X),
         lambda X: ConsensusTopics(GibbsLDA(2, max_iter=2), n_fits=3, n_jobs=10**5).fit(X),
         lambda X: metrics.compare_topic_counts(GibbsLDA(max_iter=2), X, [2], cv=3, n_jobs=10**5),
-        lambda X: TopicFlowDisplay.from_estimator(GibbsLDA(max_iter=2), X, n_components=[2, 3], n_jobs=10**5),
     ],
 )
 @pytest.mark.filterwarnings("ignore")
