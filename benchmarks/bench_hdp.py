@@ -32,7 +32,8 @@ from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._models.compound import chains as chains_module
 from sklda._models.compound.chains import chain_with_mixtures
-from sklda._models.compound.model import CompoundModel, Concentration, Concentrations
+from sklda._models.compound.concentrations import Concentration, Concentrations
+from sklda._models.compound.model import CompoundModel
 from sklda._sampling.choice import chain_class
 from sklda._sampling.steps import advance
 from sklda.datasets import load_docstrings, make_lda_corpus

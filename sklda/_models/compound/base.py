@@ -15,7 +15,7 @@ from sklda._core.types import Counts
 from sklda._core.warn import warn
 from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._models.base import BaseLDA
-from sklda._models.compound.model import document_prior
+from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.results import mixtures_of
 from sklda._models.doc_topic_posterior import DocTopicPosterior
 from sklda._models.results import ChainAttributes

@@ -2,9 +2,9 @@
 
 from sklda._core import random
 from sklda._core.gibbs_em import BOUNDS
+from sklda._models.compound.concentrations import SMALLEST_HDP_ETA
 from sklda._models.compound.hdp import HDPMixtures
 from sklda._models.compound.mixtures import MixtureMStep, Mixtures
-from sklda._models.compound.model import SMALLEST_HDP_ETA
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.merge_and_split import MergeAndSplit
 from sklda._sampling.prior_learning import EVERY, LAST_DRAWS, Learner

@@ -18,14 +18,14 @@ from sklda._core import random
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.rising import log_gamma_ratio
 from sklda._kernels import LANES
-from sklda._models.compound.mixtures import Mixtures
-from sklda._models.compound.model import (
-    document_prior,
+from sklda._models.compound.concentrations import (
     draw_collection_concentration,
     draw_doc_concentration,
     draw_topic_concentration,
     draw_upper_tables,
 )
+from sklda._models.compound.hyperparameters import document_prior
+from sklda._models.compound.mixtures import Mixtures
 from sklda._sampling.chain import compact_topics
 from sklda._sampling.draws import variance_of_draws
 

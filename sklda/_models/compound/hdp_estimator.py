@@ -16,8 +16,9 @@ from sklda._core.priors import Priors
 from sklda._core.types import Counts, Seed
 from sklda._models.compound.base import NEVER_SYMMETRIC, CollectionsLDA
 from sklda._models.compound.chains import continued_chains, first_chains
+from sklda._models.compound.concentrations import Concentrations
 from sklda._models.compound.hdp import show_in_common
-from sklda._models.compound.model import CompoundModel, Concentrations
+from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.results import (
     check_same_collections,
     corpus_attributes,

@@ -14,7 +14,7 @@ from sklda._core.count_histograms import CountHistograms
 from sklda._core.gibbs_em import BOUNDS
 from sklda._core.newton import newton_on_log
 from sklda._kernels import _compound
-from sklda._models.compound.model import LEARNT_GAMMA, document_prior, draw_alpha
+from sklda._models.compound.hyperparameters import LEARNT_GAMMA, document_prior, draw_alpha
 from sklda._sampling.steps import Step
 from sklda._sampling.tables import draw_document_tables
 

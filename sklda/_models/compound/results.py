@@ -6,9 +6,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklda._core.diagnostics import std_of_proportions
 from sklda._core.names import listed, read_labels
 from sklda._core.warn import warn
+from sklda._models.compound.concentrations import SMALLEST_HDP_ETA
 from sklda._models.compound.hdp import RECORDED, shown_draws, shown_mixtures
+from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.mixtures import Mixtures
-from sklda._models.compound.model import SMALLEST_HDP_ETA, document_prior
 from sklda._models.results import total_variance
 
 # R-hat of the number of topics from which a fit gets a warning. Default fits whose intervals contain the truth have a

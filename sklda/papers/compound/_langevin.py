@@ -9,8 +9,8 @@ from scipy.special import log_softmax
 
 from sklda._core import random
 from sklda._models.compound.estimator import CompoundLDA
+from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.mixtures import Mixtures
-from sklda._models.compound.model import document_prior
 
 # Share of steps to accept: optimal for Langevin proposals in many dimensions (Roberts & Rosenthal 1998).
 _TARGET_ACCEPTANCE = 0.574

@@ -15,7 +15,8 @@ from sklda._core.labels import encode, warn_of_many_collections
 from sklda._core.priors import Priors
 from sklda._core.types import Counts, Seed
 from sklda._models.compound.base import NEVER_SYMMETRIC, CollectionsLDA
-from sklda._models.compound.model import CompoundModel, first_hyperparameters
+from sklda._models.compound.hyperparameters import first_hyperparameters
+from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.results import check_same_collections, corpus_attributes
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
 from sklda._models.parameters import shared

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._models.compound import model as compound_model
+from sklda._models.compound import hyperparameters
 from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
@@ -273,9 +273,9 @@ def test_mixtures_that_underflow(alpha):
 @pytest.mark.mutation
 def test_the_bound_on_the_prior_is_not_felt(monkeypatch):
     """With a bound a thousand times as high, posterior means at alpha = 0.1 are still exact."""
-    monkeypatch.setattr(compound_model, "SMALLEST", 1e-9)
+    monkeypatch.setattr(hyperparameters, "SMALLEST", 1e-9)
     assert p_value(scores(CASES[2], "augmented"), 2) > ALARM
-    monkeypatch.setattr(compound_model, "SMALLEST", 0.3)
+    monkeypatch.setattr(hyperparameters, "SMALLEST", 0.3)
     assert p_value(scores(CASES[2], "augmented"), 2) < ALARM
 
 

@@ -16,8 +16,9 @@ from sklda._core.priors import Priors
 from sklda._models.compound import hdp
 from sklda._models.compound import hdp as steps
 from sklda._models.compound.chains import chain_with_mixtures
+from sklda._models.compound.concentrations import Concentration, Concentrations
 from sklda._models.compound.hdp import HDPMixtures
-from sklda._models.compound.model import CompoundModel, Concentration, Concentrations
+from sklda._models.compound.model import CompoundModel
 from sklda._sampling.steps import advance
 
 ALARM = 1e-5

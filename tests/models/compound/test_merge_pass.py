@@ -9,8 +9,9 @@ from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._models.compound.chains import chain_with_mixtures
+from sklda._models.compound.concentrations import Concentration, Concentrations
 from sklda._models.compound.hdp import HDPMixtures, _Pass, merged_numbers
-from sklda._models.compound.model import CompoundModel, Concentration, Concentrations
+from sklda._models.compound.model import CompoundModel
 from sklda.datasets import make_lda_corpus
 
 ETA = 0.3

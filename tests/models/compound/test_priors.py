@@ -11,8 +11,9 @@ from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._models.compound.chains import chain_with_mixtures
+from sklda._models.compound.hyperparameters import draw_alpha, first_hyperparameters
 from sklda._models.compound.mixtures import MixtureMStep
-from sklda._models.compound.model import CompoundModel, draw_alpha, first_hyperparameters
+from sklda._models.compound.model import CompoundModel
 from sklda._sampling.steps import advance
 from sklda.datasets import make_compound_lda_corpus
 
