@@ -115,6 +115,22 @@ def test_all_tokens_are_a_topic():
     assert has_own_words(np.array([[4.0, 6, 3], [0.1, 0.1, 0.1]]), 0.1).tolist() == [True, False]
 
 
+def test_known_and_seeded_topics_have_the_words_of_their_prior():
+    """The first two have priors of their own, stronger than their tokens; a topic without a token has no words."""
+    flat = np.full(40, 0.05)
+    known = np.random.default_rng(0).dirichlet(np.full(40, 0.1), 3) * 500
+    tokens = np.zeros((5, 40))
+    tokens[:2, :3] = 20
+    tokens[3, 10:13] = 20
+    tokens[4] = 0.04
+    priors = np.stack([*known, flat, flat])
+    assert has_own_words(tokens + priors, priors).tolist() == [True, True, False, True, False]
+    # The counts of a topic that does not change are without its prior.
+    fixed = priors * np.array([1e20, 1, 1, 1, 1])[:, None]
+    counts = np.where([[True], *[[False]] * 4], tokens, tokens + priors).astype(np.float32)
+    assert has_own_words(counts, fixed).tolist() == [True, True, False, True, False]
+
+
 def test_stability_is_unknown_without_words_of_its_own():
     nearest = np.array([[0.1, 0.2, 0.9], [0.3, 0.0, 0.5]])
     found = stability_and_prevalence(nearest, np.array([True, False, True]))

@@ -81,6 +81,8 @@ class Consensus:
 def has_own_words(components, topic_word_prior):
     """Which topics have words of their own, (n_components,) bool.
 
+    A topic with a prior of its own, which no other topic has and which prefers some words, as of known and of seeded
+    topics, has the words of this prior as soon as it has a token. Of topics that share a prior, two things are needed.
     First, their counts exceed their prior mass, the sum of eta: otherwise more than half of their distribution is the
     prior, which other topics have too. Second, their counts and those of all other topics are more probable as draws
     from two distributions than from one. The prior of these is that of the topic: the Bayes factor is above one. A
@@ -89,20 +91,39 @@ def has_own_words(components, topic_word_prior):
     Parameters
     ----------
     components : ndarray of shape (n_components, n_features)
-        Counts m + eta.
+        Counts m + eta; of a topic that a fit did not change, m.
     topic_word_prior : float or ndarray
         eta, in a shape that broadcasts to that of `components`.
     """
     priors = np.broadcast_to(np.asarray(topic_word_prior, dtype=np.float64), components.shape)
-    words = sum(np.maximum(row - eta, 0) for row, eta in zip(components, priors, strict=True))
+    counts = [_counts(row, eta) for row, eta in zip(components, priors, strict=True)]
+    words = sum(counts)
+    has_own_prior = _has_own_prior(priors)
     found = np.zeros(len(components), bool)
-    for k, (row, eta) in enumerate(zip(components, priors, strict=True)):
-        own = np.maximum(row - eta, 0)
+    for k, (own, eta) in enumerate(zip(counts, priors, strict=True)):
+        if has_own_prior[k]:
+            # Not all of a token may be left of large numbers.
+            found[k] = own.sum() > 0.5
+            continue
         rest = np.maximum(words - own, 0)
         if own.sum() > eta.sum():
             gain = _log_evidence(own, eta) + _log_evidence(rest, eta) - _log_evidence(words, eta)
             found[k] = rest.sum() < 1 or gain > 0
     return found
+
+
+def _counts(row, eta):
+    """m of one topic."""
+    is_fixed = eta.sum() > 2 * row.sum()
+    return np.asarray(row, dtype=np.float64) if is_fixed else np.maximum(row - eta, 0)
+
+
+def _has_own_prior(priors):
+    """Which topics have a prior that prefers some words, and that no other topic has, (n_components,) bool."""
+    if priors.strides[0] == 0:
+        return np.zeros(len(priors), bool)
+    _, kind, n = np.unique(priors, axis=0, return_inverse=True, return_counts=True)
+    return (n[kind.ravel()] == 1) & (np.ptp(priors, axis=1) > 0)
 
 
 def _log_evidence(counts, eta):

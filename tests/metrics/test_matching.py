@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import ConsensusTopics, GibbsLDA
 from sklda.datasets import make_lda_corpus
+from sklda.inspection import describe, outcome_effects
 from sklda.metrics import match_topics
 
 
@@ -70,6 +71,22 @@ def test_estimators_and_pipelines():
     c = make_pipeline(CountVectorizer(), lda).fit([text.replace("car", "van") for text in texts])
     with pytest.raises(ValueError, match="column 2 is the word 'car' in a and 'cherry' in b"):
         match_topics(a, c)
+
+
+@pytest.mark.parametrize("options", [{"known_weight": np.inf}, {}, {"known_weight": 1e4}, {"seeded": True}])
+def test_known_and_seeded_topics_are_found_again(options):
+    """Also if their prior is stronger than their tokens: in the same model, in other chains, and with their effects."""
+    corpus = make_lda_corpus(150, 60, 4, doc_topic_prior=0.3, topic_word_prior=0.1, doc_length=30, random_state=0)
+    known = {"known_topics": corpus.topic_word[:2]} | options
+    if "seeded" in options:
+        known = {"seed_words": {k: np.argsort(-corpus.topic_word[k])[:12].tolist() for k in range(2)}}
+    lda = GibbsLDA(4, **known, n_chains=2, max_iter=60, random_state=0).fit(corpus.data)
+    found = match_topics(lda, lda)
+    assert found.nearest_in_b.tolist() == [0, 1, 2, 3]
+    assert np.isfinite(lda.topic_prevalence_).all()
+    y = 3 * corpus.doc_topic[:, 0] + np.random.default_rng(0).normal(size=150)
+    table = outcome_effects(describe(lda, feature_names=[f"w{v}" for v in range(60)]), corpus.data, y, random_state=0)
+    assert np.isfinite(table["estimate"]).all() and table["estimate"][0] > 2
 
 
 @pytest.mark.parametrize(
