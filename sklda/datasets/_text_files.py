@@ -6,6 +6,7 @@ import codecs
 import datetime
 import os
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -64,7 +65,8 @@ def read_texts(
         row.
     pattern : str, optional
         Which files, as in `pathlib.Path.glob`. The default, ``"**/*.txt"``, has also those in folders of this folder,
-        and ``"*.txt"`` only those in this one. Names that begin with a dot, such as ``".notes.txt"``, are left out.
+        and ``"*.txt"`` only those in this one. Endings in capitals, such as ``"NOTES.TXT"``, fit too. Names that begin
+        with a dot, such as ``".notes.txt"``, are left out.
     encoding : str, default=None
         The encoding of all files. None: that of the mark at the beginning of a file, or UTF-8, or Windows-1252 if a
         file is not UTF-8, with a warning.
@@ -89,7 +91,8 @@ def read_texts(
     Raises
     ------
     ValueError
-        If there is no such folder, no file fits the pattern, or a file is not a text in this encoding.
+        If there is no such folder, the pattern is an absolute path, no file fits it, a name is not UTF-8, or a file is
+        not a text in this encoding.
     TypeError
         If `chunk` is not an integer.
 
@@ -110,6 +113,9 @@ def read_texts(
     year is clear, so the date is the first of January.
 
     A file without an empty line has a paragraph in each line.
+
+    Texts and names have composed letters (Unicode's form NFC): files from macOS may hold an accent as a character of
+    its own, so that a word would have two spellings.
 
     Texts of languages that are written without spaces must be segmented into words before they are cut.
 
@@ -136,7 +142,7 @@ def read_texts(
     rows = []
     for path, source in zip(paths, _sources(folder, paths), strict=True):
         text, found = _read(path, encoding)
-        inside = path.relative_to(folder)
+        inside = Path(_composed(str(path.relative_to(folder))))
         date = _date(inside)
         for i, piece in enumerate([text] if chunk is None else _pieces(text, chunk)):
             rows.append(
@@ -177,7 +183,9 @@ def _files(folder: Path, pattern: str) -> list[Path]:
     if not folder.is_dir():
         what = "is a file, not a folder" if folder.exists() else "does not exist"
         raise ValueError(f"{folder} {what}: give the path of a folder with text files.")
-    inside = [path.relative_to(folder) for path in folder.glob(pattern) if path.is_file()]
+    if os.path.isabs(pattern):
+        raise ValueError(f"pattern = {pattern!r} is an absolute path: give a pattern within the folder, as in '*.txt'.")
+    inside = [path.relative_to(folder) for path in folder.glob(_in_any_case(pattern)) if path.is_file()]
     shown = [path for path in inside if not any(part.startswith(".") for part in path.parts)]
     if not shown:
         endings = Counter(path.suffix for path in folder.rglob("*") if path.is_file())
@@ -186,17 +194,42 @@ def _files(folder: Path, pattern: str) -> list[Path]:
             f"no file in {folder} fits the pattern {pattern!r}; it has {there or 'no files'}. Give another pattern, "
             "and files of plain text."
         )
+    for path in shown:
+        if not _is_unicode(str(path)):
+            name = os.fsencode(path).decode("utf-8", "backslashreplace")
+            raise ValueError(f"the name of the file {name} in {folder} is not UTF-8: rename it.")
     return [folder / path for path in sorted(shown, key=lambda path: path.parts)]
+
+
+def _in_any_case(pattern: str) -> str:
+    """The pattern whose ending fits in small letters and in capitals."""
+    stem, dot, ending = pattern.rpartition(".")
+    if not dot or not ending.isalpha():
+        return pattern
+    return f"{stem}.{''.join(f'[{letter.lower()}{letter.upper()}]' for letter in ending)}"
+
+
+def _is_unicode(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
 
 
 def _sources(folder: Path, paths: Sequence[Path]) -> list[str]:
     """A name for each file: its path in the folder without the suffix, or with it where two files differ in that."""
-    short = [path.relative_to(folder).with_suffix("").as_posix() for path in paths]
-    times = Counter(short)
-    return [
-        name if times[name] == 1 else path.relative_to(folder).as_posix()
-        for name, path in zip(short, paths, strict=True)
-    ]
+    whole = [path.relative_to(folder).as_posix() for path in paths]
+    names = [path.relative_to(folder).with_suffix("").as_posix() for path in paths]
+    # A whole path may be another file's path without its suffix.
+    while len(set(names)) < len(names):
+        times = Counter(names)
+        names = [name if times[name] == 1 else path for name, path in zip(names, whole, strict=True)]
+    return list(map(_composed, names))
 
 
 def _read(path: Path, encoding: str | None) -> tuple[str, str]:
@@ -216,7 +249,7 @@ def _read(path: Path, encoding: str | None) -> tuple[str, str]:
                 f"{path} has zero characters, so it is not a text, or in another encoding: take it out of the folder, "
                 "or give its encoding, such as encoding='utf-16'."
             )
-        return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), candidate
+        return _composed(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")), candidate
     raise ValueError(
         f"{path} is not a text in {' or '.join(candidates)} ({fault}): take it out of the folder, or give its "
         "encoding, as in encoding='cp437'."
@@ -266,10 +299,18 @@ def _pieces(text: str, size: int) -> list[str]:
     places = np.array(_places(text, size))
     before = np.searchsorted(ends, places, side="right")
     targets = np.arange(1, n_pieces) * len(ends) / n_pieces
-    chosen = {int(places[np.abs(before - target).argmin()]) for target in targets} if len(places) else set()
-    cuts = [0, *sorted(chosen), len(text)]
+    cuts = [0, *np.unique(places[_nearest(before, targets)]).tolist(), len(text)]
     pieces = [text[start:end].strip() for start, end in pairwise(cuts)]
     return [piece for piece in pieces if piece] or [""]
+
+
+def _nearest(values: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Where the values, in rising order, are nearest to the targets; of equal ones, the first."""
+    if not len(values):
+        return np.empty(0, dtype=int)
+    above = np.minimum(np.searchsorted(values, targets), len(values) - 1)
+    below = np.searchsorted(values, values[np.maximum(above - 1, 0)])
+    return np.where(np.abs(values[below] - targets) <= np.abs(values[above] - targets), below, above)
 
 
 def _places(text: str, size: int) -> list[int]:

@@ -1,5 +1,9 @@
 """read_texts: names, dates, encodings and pieces of the files of a folder; what it refuses."""
 
+import os
+import sys
+import unicodedata
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -37,6 +41,23 @@ def test_whole_texts(tmp_path):
 def test_files_that_differ_in_their_suffix_keep_it(tmp_path):
     write(tmp_path, {"a.txt": "x", "a.md": "y", "b.md": "z"})
     assert read_texts(tmp_path, pattern="*").index.tolist() == ["a.md", "a.txt", "b"]
+    # The path of one file is that of another without its suffix.
+    write(tmp_path, {"a.txt.txt": "x"})
+    assert read_texts(tmp_path, pattern="*").index.tolist() == ["a.md", "a.txt", "a.txt.txt", "b"]
+
+
+def test_endings_in_capitals(tmp_path):
+    write(tmp_path, {"a.txt": "x", "NOTES.TXT": "y", "sub/b.Txt": "z"})
+    assert read_texts(tmp_path).index.tolist() == ["NOTES", "a", "sub/b"]
+
+
+def test_letters_are_composed(tmp_path):
+    """Files from macOS may hold an accent as a character of its own."""
+    apart = unicodedata.normalize("NFD", "Müller/café")
+    write(tmp_path, {f"{apart}.txt": apart})
+    table = read_texts(tmp_path)
+    assert table.index.tolist() == ["Müller/café"] and table["text"].tolist() == ["Müller/café"]
+    assert table["folder"].tolist() == ["Müller"]
 
 
 @pytest.mark.parametrize(
@@ -106,6 +127,8 @@ def test_what_is_refused(tmp_path):
         read_texts(tmp_path)
     with pytest.raises(ValueError, match="is a file, not a folder"):
         read_texts(tmp_path / "a.pdf")
+    with pytest.raises(ValueError, match="is an absolute path: give a pattern within the folder"):
+        read_texts(tmp_path, pattern=str(tmp_path / "*.txt"))
     write(tmp_path, {"c.txt": b"\x00\x01"})
     with pytest.raises(ValueError, match=r"c\.txt has zero characters, so it is not a text"):
         read_texts(tmp_path)
@@ -115,6 +138,13 @@ def test_what_is_refused(tmp_path):
     for chunk, error in ((0, ValueError), (1.5, TypeError), (True, TypeError), ("100", TypeError)):
         with pytest.raises(error, match="chunk"):
             read_texts(tmp_path, chunk=chunk)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such a name")
+def test_a_name_that_is_not_utf8(tmp_path):
+    (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("x", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"the name of the file caf\\xe9\.txt in .* is not UTF-8: rename it"):
+        read_texts(tmp_path)
 
 
 def test_an_empty_file_is_a_row(tmp_path):
