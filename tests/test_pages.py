@@ -17,7 +17,6 @@ PAGES = {
 }
 # Their code takes more than two CPU seconds a page, with functions that have tests of their own.
 SLOW = {
-    "guide/compare_models.rst",
     "guide/compound_lda.rst",
     "guide/covariates.rst",
     "guide/gibbs_lda.rst",
