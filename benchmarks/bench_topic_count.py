@@ -24,7 +24,7 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from sklda import GibbsLDA, TopicCountLDA, metrics
+from sklda import GibbsLDA, TopicCountLDA
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import NEVER_STOP
@@ -38,7 +38,7 @@ from sklda._models.topic_count.runs import PriorRule, run_chain
 from sklda._sampling.chain import ChainState
 from sklda.datasets import load_docstrings, make_lda_corpus
 from sklda.papers.held_out import leave_one_out_score
-from sklda.papers.topic_count import PMMHTopicCountLDA
+from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence
 
 MODULES = combining, count_prior, curve, runs, scan
 CONSTANTS = [
@@ -173,7 +173,7 @@ def held_out(options):
     rows = []
     for T in options.counts:
         given = {"doc_topic_prior": options.alpha, "topic_word_prior": options.eta, "random_state": options.seed}
-        evidence, std = metrics.log_evidence(X, T, **given, n_jobs=options.jobs)
+        evidence, std = log_evidence(X, T, **given, n_jobs=options.jobs)
         lda = GibbsLDA(T, **given, init="prune", max_iter=200)
         score = lda.fit(X[train]).score_samples(X[test]).sum()
         left_out = leave_one_out_score(lda.fit(X), X, documents=test, n_draws=50, random_state=options.seed)

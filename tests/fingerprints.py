@@ -27,7 +27,6 @@ from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_c
 from sklda.metrics import (
     compare_topic_models,
     held_out_log_likelihood,
-    log_evidence,
     predictive_perplexity,
     topic_coherence,
     word_association,
@@ -35,7 +34,7 @@ from sklda.metrics import (
 from sklda.papers import held_out
 from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
-from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence_by_sweeps
+from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence, log_evidence_by_sweeps
 
 SIMULATED = make_lda_corpus(40, 60, 3, doc_length=(0, 40), topic_word_prior=0.2, random_state=0).data
 NEW = make_lda_corpus(12, 60, 3, doc_length=(0, 20), topic_word_prior=0.2, random_state=1).data

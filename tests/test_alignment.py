@@ -30,6 +30,7 @@ from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda.datasets import make_lda_corpus
 from sklda.papers.empirical_bayes import GibbsEMLDA
 from sklda.papers.held_out import chib, held_out_curve, leave_one_out_score, ratio_ais
+from sklda.papers.topic_count import log_evidence
 
 
 def sent(value):
@@ -195,7 +196,7 @@ CALLS = {
         n_draws=32,
         random_state=0,
     ),
-    "evidence": lambda: metrics.log_evidence(X, K, **PRIORS, n_temperatures=4, n_chains=2, random_state=0),
+    "evidence": lambda: log_evidence(X, K, **PRIORS, n_temperatures=4, n_chains=2, random_state=0),
     "coherence": lambda: metrics.topic_coherence(unaligned(PHI), unaligned(X), n_words=3),
 }
 

@@ -17,8 +17,8 @@ from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.initialisation import merge_gains
 from sklda._sampling.word_major import WordMajorChain
-from sklda.metrics import log_evidence
 from sklda.papers.held_out import chib, held_out_curve, left_to_right, particle_filter
+from sklda.papers.topic_count import log_evidence
 
 
 def log_rising_by_factors(a, n):

@@ -28,9 +28,8 @@ from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._sampling.collapsed import GibbsChain
 from sklda.datasets import make_lda_corpus
-from sklda.metrics import log_evidence
 from sklda.papers.held_out import leave_one_out_score
-from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence_by_sweeps
+from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence, log_evidence_by_sweeps
 from sklda.papers.topic_count._estimators import cgs_transition
 
 GIVEN = {"doc_topic_prior": 0.1, "topic_word_prior": 0.5}

@@ -1,4 +1,4 @@
-"""Held-out likelihood of topic models, comparison, evidence, scorers for searches, and coherence, diversity and
+"""Held-out likelihood of topic models, comparison, scorers for searches, and coherence, diversity and
 exclusivity of topics.
 
 Functions take the model first, then documents. The model is a fitted topic model (with ``components_`` and
@@ -8,7 +8,6 @@ pipeline, X is what the pipeline takes. Functions that need only topics also tak
 
 from sklda.metrics._coherence import topic_coherence, topic_diversity
 from sklda.metrics._comparison import compare_topic_models
-from sklda.metrics._evidence import log_evidence
 from sklda.metrics._exclusivity import topic_exclusivity
 from sklda.metrics._held_out import held_out_log_likelihood
 from sklda.metrics._matching import match_topics
@@ -28,7 +27,6 @@ __all__ = [
     "compare_topic_counts",
     "compare_topic_models",
     "held_out_log_likelihood",
-    "log_evidence",
     "make_coherence_scorer",
     "make_diversity_scorer",
     "make_held_out_scorer",

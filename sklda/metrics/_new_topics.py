@@ -43,7 +43,7 @@ def compare_new_topics(
     n_new : sequence of int, default=(0, 1, 2)
         Numbers of new topics.
     n_temperatures : int, default=300
-        Sweeps of an annealing run, see `log_evidence`.
+        Sweeps of an annealing run, see `sklda.papers.topic_count.log_evidence`.
     n_runs : int, default=2
         Runs of every chain, in each direction.
     n_chains : int, default=4
@@ -60,7 +60,7 @@ def compare_new_topics(
         A row for each number of new topics, in ascending order.
 
         - ``n_new``, and ``n_components``: the number of all topics
-        - ``log_evidence``, ``log_evidence_std``: in nats, see `log_evidence`
+        - ``log_evidence``, ``log_evidence_std``: in nats
         - ``gain``, ``gain_std``: the evidence less that of the row before. NaN in the first row. A new topic is needed
           if the gain is positive and several times its error.
         - ``new_share``: part of the tokens in new topics

@@ -22,7 +22,7 @@ from sklda.papers.held_out import (
     particle_filter,
     ratio_ais,
 )
-from sklda.papers.topic_count import PMMHTopicCountLDA
+from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence
 
 
 @cache
@@ -84,7 +84,7 @@ def leave_one_out(seed):
 
 
 def evidence(seed, **options):
-    return metrics.log_evidence(given().small, 2, **given().priors, random_state=seed, **options)
+    return log_evidence(given().small, 2, **given().priors, random_state=seed, **options)
 
 
 @cache

@@ -20,7 +20,7 @@ from sklda import (
     point_estimates,
 )
 from sklda.papers import held_out as papers
-from sklda.papers.topic_count import log_evidence_by_sweeps
+from sklda.papers.topic_count import log_evidence, log_evidence_by_sweeps
 
 HELD_OUT = ("guided_ais", "ais", "document_completion", "exact")
 
@@ -189,7 +189,7 @@ def estimates(draw, session):
 def evidence(draw, session):
     X = draw_counts(draw)
     K = draw.pick([1, 2, 3, 5, 17])
-    function, method = metrics.log_evidence, draw.option("guided_ais", "guided_ais", "ais")
+    function, method = log_evidence, draw.option("guided_ais", "guided_ais", "ais")
     of_method = {"n_temperatures": draw.option(2, 3, 10)}
     if draw.chance(0.3):
         function = log_evidence_by_sweeps

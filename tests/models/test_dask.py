@@ -11,11 +11,10 @@ from sklda._sampling.choice import SAMPLERS
 from sklda.metrics import (
     compare_topic_models,
     held_out_log_likelihood,
-    log_evidence,
     predictive_perplexity,
 )
 from sklda.papers.held_out import held_out_curve, leave_one_out_score, particle_filter, ratio_ais
-from sklda.papers.topic_count import log_evidence_by_sweeps
+from sklda.papers.topic_count import log_evidence, log_evidence_by_sweeps
 
 # joblib 1.5 warns of its own Dask backend.
 pytestmark = pytest.mark.filterwarnings("ignore:.apply_async. is deprecated:DeprecationWarning")

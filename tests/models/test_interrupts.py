@@ -177,7 +177,7 @@ def test_an_error_in_one_chain_that_prunes(in_a_process):
     "call",
     [
         "GibbsLDA(50, init='prune', n_chains=2, n_jobs=2).fit(X)",
-        pytest.param("metrics.log_evidence(X, 50, n_jobs=2)", marks=pytest.mark.exhaustive),
+        pytest.param("log_evidence(X, 50, n_jobs=2)", marks=pytest.mark.exhaustive),
     ],
 )
 def test_ctrl_c_while_chains_prune(in_a_process, call):
@@ -186,8 +186,9 @@ def test_ctrl_c_while_chains_prune(in_a_process, call):
             f"""
             import json, os, signal, threading
             import numpy as np
-            from sklda import GibbsLDA, metrics
+            from sklda import GibbsLDA
             from sklda._sampling import initialisation
+            from sklda.papers.topic_count import log_evidence
 
             signal.signal(signal.SIGINT, signal.default_int_handler)
             initialisation._PRUNE_FIRST, heard = 2, 0

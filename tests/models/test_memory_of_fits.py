@@ -17,13 +17,12 @@ from sklda import (
     GibbsLDA,
     LabeledLDA,
     TopicCountLDA,
-    metrics,
 )
 from sklda._sampling.chain import ChainState
 from sklda.inspection import group_words, topic_hierarchy
 from sklda.papers.compound import VariationalCompoundLDA
 from sklda.papers.empirical_bayes import GibbsEMLDA, VariationalEMLDA
-from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence_by_sweeps
+from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence, log_evidence_by_sweeps
 
 
 @pytest.mark.parametrize(
@@ -117,8 +116,8 @@ def test_the_topics_that_chib_counts_for_each_token_are_reserved(monkeypatch):
         lambda X: TopicCountLDA(700, 700).fit(X),
         lambda X: PMMHTopicCountLDA(700, 700, evidence="guided_ais").fit(X),
         lambda X: PMMHTopicCountLDA(700, 700, evidence="ais").fit(X),
-        lambda X: metrics.log_evidence(X, 700),
-        lambda X: metrics.log_evidence(X, 700, method="ais"),
+        lambda X: log_evidence(X, 700),
+        lambda X: log_evidence(X, 700, method="ais"),
     ],
 )
 def test_guides_of_the_evidence_are_reserved(call, monkeypatch):
@@ -194,7 +193,7 @@ def test_fits_of_a_consensus_share_their_corpus_and_are_refused_if_too_large(mon
         lambda K: TopicCountLDA(K, K).fit(GOOD),
         lambda K: LabeledLDA(n_shared=K).fit(GOOD, np.arange(len(GOOD)) % 2),
         lambda K: LabeledLDA(n_label_topics=K, label_prior="dependency").fit(GOOD, np.arange(len(GOOD)) % 2),
-        lambda K: metrics.log_evidence(GOOD, K),
+        lambda K: log_evidence(GOOD, K),
     ],
 )
 def test_too_many_topics_for_any_memory_are_refused_before_an_array_is_made(call, K, monkeypatch):

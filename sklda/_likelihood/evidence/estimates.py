@@ -40,7 +40,7 @@ class EvidenceSettings:
 def log_evidence(corpus, priors, settings, *, n_chains, init, seed, n_jobs=None):
     """log p(w | priors) and its standard error, which contains the error of the sum over topic labels.
 
-    `sklda.metrics.log_evidence` describes the options. A list for `init` has initialisations that chains take in turn;
+    The public function describes the options. A list for `init` has initialisations that chains take in turn;
     arrays of topics are among them.
     """
     kinds = kinds_of_starts(init, priors)

@@ -35,7 +35,7 @@ def log_evidence_by_sweeps(
 ) -> tuple[float, float]:
     """Estimate log p(w | T, alpha, eta) of a corpus from the sweeps of chains, as the paper and others do.
 
-    `sklda.metrics.log_evidence` anneals, and has an error of a few nats where these are wrong by hundreds.
+    `log_evidence` anneals, and has an error of a few nats where these are wrong by hundreds.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def log_evidence_by_sweeps(
         - ``"chib"``, ``"harmonic_mean_z"`` and ``"harmonic_mean_psi"`` (section 5.1) are not unbiased: on 60,000 tokens
           of six topics they are 600 to 13,000 nats too high.
     doc_topic_prior, topic_word_prior, n_chains, init, random_state, n_jobs
-        Those of `sklda.metrics.log_evidence`.
+        Those of `log_evidence`.
     n_runs : int, default=2
         Estimates from every chain.
     n_inner : int, default=50

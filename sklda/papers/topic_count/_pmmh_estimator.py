@@ -47,7 +47,7 @@ class PMMHTopicCountLDA(TopicCountLDA):
     evidence : {"cgs_transition", "guided_ais", "ais"}, default="cgs_transition"
         How p(w | T) is estimated. ``"cgs_transition"`` is the estimator of the paper, see `log_evidence_by_sweeps`; its
         logarithm is too low by hundreds of nats, and by more with more topics, so it favours few topics.
-        ``"guided_ais"`` and ``"ais"`` anneal, see `sklda.metrics.log_evidence`.
+        ``"guided_ais"`` and ``"ais"`` anneal, see `log_evidence`.
     doc_topic_prior : float, str or callable, default="1/T"
         alpha, the Dirichlet parameter per topic of a document's proportions, the same for all topics: a number, a text
         such as ``"5/T"``, or a function of T. The default is that of the paper.

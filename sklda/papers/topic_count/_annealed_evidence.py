@@ -1,4 +1,4 @@
-"""The evidence of a number of topics."""
+"""The evidence of a number of topics at given priors, by annealing."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ def log_evidence(
     n_jobs: int | None = None,
 ) -> tuple[float, float]:
     """Estimate log p(w | K, alpha, eta) of a corpus: the marginal likelihood of a topic model.
+
+    `sklda.TopicCountLDA` compares numbers of topics by it, and integrates over the priors.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ def log_evidence(
     Examples
     --------
     >>> import numpy as np
-    >>> from sklda.metrics import log_evidence
+    >>> from sklda.papers.topic_count import log_evidence
     >>> X = np.array([[2, 1, 0], [0, 1, 2]])
     >>> value, std = log_evidence(X, 2, doc_topic_prior=0.5, topic_word_prior=0.5, n_temperatures=100, random_state=0)
     >>> bool(abs(value + 7.5795) < 4 * std)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from enumeration import EXACT, make_corpus
 
-from sklda.metrics import log_evidence
+from sklda.papers.topic_count import log_evidence
 
 
 @pytest.mark.parametrize("method", ["guided_ais", "ais"])
