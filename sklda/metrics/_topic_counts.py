@@ -32,8 +32,8 @@ from sklda.metrics._scorers import make_held_out_scorer
 MEASURES = ("score", "coherence", "exclusivity", "found_again", "found_share")
 # The difference of two folds is one number, and says nothing about the error of their mean.
 _DEFAULT_FOLDS, _FEWEST_FOLDS = 4, 3
-# Degrees of freedom that a variance of a few fits gets from the usual one. doc/method/calibration_topics.rst has half
-# and twice.
+# Degrees of freedom that a variance of a few fits gets from the usual one. doc/method/calibration.rst has half and
+# twice.
 _FREEDOM_OF_USUAL = 1
 
 
@@ -122,7 +122,7 @@ def compare_topic_counts(
     ``found_share`` it is the variance of independent topics, which is above zero where all fits agree. With a single
     difference of two numbers of topics, the ``gain`` has no other rows: its error is then that of fits that have about
     the same topics. Errors are NaN with two folds. From n folds, an error is itself uncertain by a part of about ``1 /
-    sqrt(2 * n)``: 35 % with four folds, and 22 % with ten. :ref:`calibration_topics` compares them with the spread over
+    sqrt(2 * n)``: 35 % with four folds, and 22 % with ten. :ref:`errors_over_folds` compares them with the spread over
     corpora.
 
     References
