@@ -64,6 +64,7 @@ def read_known_topics(known_topics: Any, known_weight: Any, n_components: int, c
         If the topics are not distributions, there are more of them than `n_components`, words cannot be compared, a
         topic has no word of X, or a weight is out of range.
     """
+    _refuse_words_as_rows(known_topics, columns, corpus.n_features)
     rows = _rows_of(known_topics)
     n_known = len(rows.topic_word)
     if n_known > n_components:
@@ -82,6 +83,27 @@ def read_known_topics(known_topics: Any, known_weight: Any, n_components: int, c
     if rows.names is not None:
         names = distinct([*rows.names, *(f"new {j}" for j in range(n_components - n_known))])
     return Given(KnownTopics(topic_word, weights, learnt), names)
+
+
+def _refuse_words_as_rows(known_topics, columns, n_features):
+    """A ValueError for tables with a row for each word, and for frames with a column of texts."""
+    advice = "a row of known_topics is a topic"
+    if not hasattr(known_topics, "columns") or not hasattr(known_topics, "index"):
+        shape = np.shape(known_topics) if isinstance(known_topics, (np.ndarray, list)) else ()
+        if len(shape) == 2 and shape[0] == n_features != shape[1]:
+            raise ValueError(
+                f"known_topics has {shape[0]} rows, as many as X has words; {advice}: give known_topics.T."
+            )
+        return
+    for name in known_topics.columns:
+        if any(isinstance(value, str) for value in known_topics[name]):
+            raise ValueError(
+                f"column {name!r} of known_topics has texts. If they are words, {advice}: give "
+                f"known_topics.set_index({name!r}).T."
+            )
+    known = columns or {}
+    if any(word in known for word in known_topics.index) and not any(word in known for word in known_topics.columns):
+        raise ValueError(f"the index of known_topics has words of X; {advice}: give known_topics.T.")
 
 
 def _rows_of(known_topics):

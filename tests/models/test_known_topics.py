@@ -225,6 +225,17 @@ BAD = [
     ({"known_topics": np.zeros((1, V))}, ValueError, r"known_topics\[0\] has only zeros"),
     ({"known_topics": np.ones(V)}, ValueError, "a row for each known topic"),
     ({"known_topics": [["a"] * V]}, TypeError, "must hold real numbers"),
+    ({"known_topics": np.ones((V, 2))}, ValueError, r"as many as X has words.*give known_topics\.T"),
+    (
+        {"known_topics": pd.DataFrame(np.ones((V, 2)), index=WORDS, columns=["a", "b"]), "vocabulary": WORDS},
+        ValueError,
+        r"index of known_topics has words of X.*give known_topics\.T",
+    ),
+    (
+        {"known_topics": pd.DataFrame({"type": WORDS, "a": 1.0})},
+        ValueError,
+        r"column 'type' of known_topics has texts.*known_topics\.set_index\('type'\)\.T",
+    ),
     ({"known_topics": GibbsLDA(2)}, ValueError, "is not fitted.*FrozenEstimator"),
     ({"known_topics": CountVectorizer()}, (TypeError, ValueError), "known_topics has a CountVectorizer"),
     ({"known_topics": pd.DataFrame(np.ones((1, V)), columns=WORDS)}, ValueError, "the words of the columns of X"),
