@@ -25,8 +25,8 @@ from sklda import (
     inspection,
     metrics,
 )
+from sklda._core.document_values import DocumentValues, check_documents
 from sklda._core.names import (
-    check_same_order,
     find_words,
     in_order,
     is_missing,
@@ -114,7 +114,7 @@ def functions():
 FUNCTIONS = sorted(functions(), key=lambda each: each.id)
 
 
-def call(public, method, argument, value, folder):
+def call(public, method, argument, value, folder, X=X, **options):
     """The function with this value of the argument, and with what else it needs."""
     name = public.__name__
     if hasattr(public, "get_params"):
@@ -160,7 +160,7 @@ def call(public, method, argument, value, folder):
     }
     # Fewer draws and sweeps, and the same ones.
     fast = {"n_temperatures": 2, "n_draws": 10, "n_sweeps": 6, "least_tokens": 1, "group": "a", "random_state": 0}
-    given |= {key: each for key, each in (fast | {"X": X}).items() if key in parameters}
+    given |= {key: each for key, each in (fast | {"X": X} | options).items() if key in parameters}
     if name == "CollectionTopicsDisplay" or (name == "TopicContrastDisplay" and argument == "collections"):
         given.setdefault("groups", SOURCES)
     elif name == "TopicContrastDisplay" and argument != "groups":
@@ -356,29 +356,81 @@ def test_names_that_are_known_are_not_given_in_another_order():
     assert read_document_names(frame.index, "document_names", D, frame) == frame.index.tolist()
 
 
-def test_an_index_in_another_order_is_refused():
+# Arguments with a value for each document, and a value that they may have.
+OF_DOCUMENTS = {name: GOOD[name] for name in ("collections", "covariates", "groups", "clusters", "dates")} | {
+    "document_names": GOOD["document_names"],
+    "documents": GOOD["documents"],
+    "y": [float(d % 5) for d in range(D)],
+    "weights": [1.0 + d % 2 for d in range(D)],
+    "sample_weight": [1.0 + d % 2 for d in range(D)],
+    "X_hidden": X,
+}
+
+
+def functions_of_documents():
+    """Every public function and method with such an argument, except of `y` where it is not used."""
+    for each in FUNCTIONS:
+        if each.values[2] in OF_DOCUMENTS:
+            yield each
+    for module in (sklda, inspection, metrics):
+        for name in module.__all__:
+            public = getattr(module, name)
+            methods = [each for each in dir(public) if not each.startswith("_")] if inspect.isclass(public) else [None]
+            for method in methods:
+                function = public if method is None else getattr(public, method)
+                if not callable(function) or (method or name) in OTHERS or isinstance(function, type):
+                    continue
+                for argument in sorted(set(inspect.signature(function).parameters) & set(OF_DOCUMENTS) - set(GOOD)):
+                    if argument != "y" or name == "outcome_effects":
+                        yield pytest.param(public, method, argument, id=f"{name}.{method}-{argument}")
+
+
+@pytest.mark.parametrize(("public", "method", "argument"), list(functions_of_documents()))
+@pytest.mark.filterwarnings("ignore")
+def test_values_of_other_documents_are_refused(public, method, argument, tmp_path):
+    names = [f"row {d}" for d in range(D)]
+    documents = pd.DataFrame(X, index=names)
+    column = pd.DataFrame if argument == "X_hidden" else pd.Series
+    good, takes_X = OF_DOCUMENTS[argument], method != "document_prior"
+    if takes_X:
+        for index in (names[::-1], [*names[1:], "another"]):
+            with pytest.raises(ValueError, match=f"the index of {argument} has .*row 0 is {index[0]!r} in {argument}"):
+                call(public, method, argument, column(good, index=index), tmp_path / "0", documents)
+        with pytest.raises(ValueError, match="X_seen has shape" if argument == "X_hidden" else argument):
+            call(public, method, argument, good[:-1], tmp_path / "1", documents)
+    function = public if method is None else getattr(public, method)
+    parameters = inspect.signature(function).parameters
+    if "missing" in parameters and argument not in ("documents", "document_names", "collections"):
+        lacking = [*good[:3], None, *good[4:]]
+        message = rf"{argument[:9]}.* is missing for 1 of 24 documents: 3\. .*missing='drop'"
+        with pytest.raises(ValueError, match=message):
+            call(public, method, argument, lacking, tmp_path / "2", X, missing="raise")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call(public, method, argument, lacking, tmp_path / "3", X, missing="drop")
+        said = [str(each.message) for each in caught]
+        assert any("is missing for 1 of 24 documents: 3. These documents are left out." in each for each in said)
+
+
+def test_values_that_belong_to_the_documents():
     frame = pd.DataFrame(X, index=[f"row {d}" for d in range(D)])
-    labels = pd.Series(SOURCES, index=frame.index)
-    moved = labels.iloc[::-1]
-    calls = [
-        lambda each: CompoundLDA(K, max_iter=2).fit(frame, collections=each),
-        lambda each: CovariateLDA(K, max_iter=2).fit(frame, covariates=each),
-        lambda each: CovariateLDA(K, max_iter=2).fit(frame, covariates={"a": np.arange(D), "b": each}),
-        lambda each: LabeledLDA(max_iter=2, n_draws=1).fit(frame, each),
-        lambda each: COMPOUND.transform(frame, collections=each),
-        lambda each: metrics.held_out_log_likelihood(COMPOUND, frame, collections=each, n_temperatures=2),
-        lambda each: inspection.CollectionTopicsDisplay.from_estimator(GIBBS, frame, groups=each),
-        lambda each: inspection.topic_effects(GIBBS, frame, np.arange(D), clusters=each, n_draws=2),
-        lambda each: inspection.topic_effects(GIBBS, frame, {"b": each}, n_draws=2),
-        lambda each: inspection.document_table(inspection.describe(GIBBS, frame, document_names=each)),
-    ]
-    for call_with in calls:
-        call_with(labels)
-        call_with(labels.reset_index(drop=True))
-        with pytest.raises(ValueError, match="in another order"):
-            call_with(moved)
-    check_same_order(X, moved, "labels")
-    check_same_order(frame, SOURCES, "labels")
+    check_documents(X, groups=pd.Series(SOURCES, index=frame.index[::-1]))
+    check_documents(frame, groups=SOURCES, covariates={"a": np.arange(D), "b": pd.Series(SOURCES, index=frame.index)})
+    # Labels that have nothing in common are no labels of these documents.
+    check_documents(frame, groups=pd.Series(SOURCES))
+    with pytest.raises(ValueError, match="the index of clusters has the labels of the index of y in another order"):
+        check_documents(X, y=pd.Series(range(D)), clusters=pd.Series(SOURCES)[::-1])
+    with pytest.raises(ValueError, match="covariates has 23 values; there are 24 documents"):
+        check_documents(X, covariates={"a": SOURCES, "b": SOURCES[1:]})
+
+
+def test_documents_of_weight_zero_leave_before_values_are_missing():
+    values = DocumentValues.read(y=[1, None, 3.5, True], weights=[1, 0, 1, 1], clusters=["a", "b", "c", "c"])
+    assert values.used(np.arange(4), 4).tolist() == [0, 2, 3]
+    np.testing.assert_array_equal(values["y"], [1, np.nan, 3.5, 1])
+    for wrong in (["1", "2"], pd.to_datetime(["2020-01-01", "2020-01-02"])):
+        with pytest.raises(TypeError, match=r"y\[0\] = .* is not a number"):
+            DocumentValues.read(y=wrong)
 
 
 def test_unknown_words_are_named_together_with_those_like_them():

@@ -52,7 +52,7 @@ REFUSED = [
     (
         lambda: GibbsLDA(2).fit(X).score(X, sample_weight="x"),
         TypeError,
-        "sample_weight must hold real numbers, got 'x'",
+        "sample_weight must hold one number for each document, got 'x'",
     ),
     *(
         (lambda call=call: call(np.ma.masked_array), ValueError, f"{name} has masked entries, which would be used")
@@ -129,7 +129,7 @@ REFUSED = [
         (
             lambda gap=gap: CompoundLDA(2, max_iter=2).fit(X, collections=["a", gap]),
             ValueError,
-            "collections[1] is missing (None): each document needs a label",
+            "collections is missing for 1 of 2 documents: 1. Each document needs one.",
         )
         for gap in (None, np.nan, np.datetime64("NaT", "s"), *GAPS)
     ),

@@ -11,7 +11,17 @@ import pandas as pd
 import scipy.sparse as sp
 
 from sklda._core.arguments import check_no_mask, real_numbers
-from sklda._core.names import grouped, in_order, is_missing, listed, python_value, read_column, read_labels, read_once
+from sklda._core.names import (
+    grouped,
+    in_order,
+    index_of,
+    is_missing,
+    listed,
+    python_value,
+    read_column,
+    read_labels,
+    read_once,
+)
 from sklda._core.warn import warn
 
 # Texts with more values than this, most of which one document has, get a warning: they may be numbers.
@@ -76,7 +86,8 @@ def covariate_frame(covariates, n_documents=None, known=None):
     n_documents = max(n_rows) if n_documents is None else n_documents
     for each in sorted(n_rows):
         check_rows(each, n_documents)
-    return pd.DataFrame(columns)
+    index = index_of(covariates) if not isinstance(covariates, dict) else None
+    return pd.DataFrame(columns) if index is None else pd.DataFrame(columns).set_axis(index)
 
 
 def _named_columns(covariates):
@@ -188,8 +199,8 @@ class Covariate:
         if index.min(initial=0) < 0:
             d = int(index.argmin())
             raise ValueError(
-                f"covariate {self.name!r} of document {d} is {labels[d]!r}, which no document of the fit had. It had "
-                f"{listed(list(self.levels))}."
+                f"covariate {self.name!r} of document {python_value(values.index[d])!r} is {labels[d]!r}, which no "
+                f"document of the fit had. It had {listed(list(self.levels))}."
             )
         return index[:, None] == np.arange(1, len(self.levels))
 

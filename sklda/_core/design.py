@@ -69,6 +69,21 @@ def design_of(covariates, n_documents, formula=None, transformer=None, *, interc
     return design
 
 
+def needed_covariates(formula, transformer):
+    """The names of the covariates that must not be missing; None: all. A transformer may take missing values."""
+    if transformer is not None:
+        return ()
+    if not isinstance(formula, str):
+        return None
+    try:
+        from formulaic import Formula
+
+        return sorted({name for term in Formula(formula) for factor in term.factors for name in _names_in(factor.expr)})
+    # That of a formula with an error, which the design reports.
+    except Exception:
+        return ()
+
+
 class Design:
     """The columns of plain covariates: categories have one for each level but the first, numbers have one."""
 

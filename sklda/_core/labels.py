@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from sklda._core.names import grouped, label_array, read_labels
+from sklda._core.names import grouped, label_array
 from sklda._core.warn import warn
 
 # From this number of values on, collections that look like a covariate get a warning. With fewer, a user sees the
@@ -12,24 +12,14 @@ from sklda._core.warn import warn
 _MANY_COLLECTIONS = 10
 
 
-def encode(collections, corpus):
-    """The distinct labels, and the index of the label of every document.
+def encode(collections, n_documents):
+    """The distinct labels in the order of `in_order`, and the place of that of every document, int64 (n_documents,).
 
-    Parameters
-    ----------
-    collections : sequence of n_documents hashable labels, or None
-        None: one collection, "all".
-    corpus : Corpus
-
-    Returns
-    -------
-    known : ndarray of shape (n_collections,)
-        In the order of `in_order`.
-    index : ndarray of shape (n_documents,), int64
+    Without collections, all documents are in one, "all".
     """
     if collections is None:
-        return np.array(["all"]), np.zeros(corpus.n_documents, np.int64)
-    distinct, index = grouped(read_labels(collections, "collections", corpus.n_documents))
+        return np.array(["all"]), np.zeros(n_documents, np.int64)
+    distinct, index = grouped(collections)
     return label_array(distinct), index
 
 

@@ -117,25 +117,6 @@ def is_missing(value):
     return not isinstance(same, (bool, np.bool_)) or not same
 
 
-def check_same_order(X, values, name):
-    """Refuse values whose index has the labels of that of X in another order: they belong to other documents.
-
-    Both must have an index, as in pandas. `values` may be a dict of columns.
-    """
-    index = index_of(X)
-    for each in values.values() if isinstance(values, dict) else [values]:
-        own = index_of(each)
-        index = own if index is None else index
-        if own is None or len(own) != len(index) or own.equals(index) or set(own) != set(index):
-            continue
-        i = next(i for i, (a, b) in enumerate(zip(own, index, strict=True)) if a != b)
-        raise ValueError(
-            f"the index of {name} has the labels of the index of X in another order: row {i} is {own[i]!r} in {name} "
-            f"and {index[i]!r} in X. Give {name} in the order of X, as in {name}.loc[X.index], or without an index, as "
-            f"in {name}.to_numpy(), if the rows belong together as they are."
-        )
-
-
 def index_of(values):
     """The index of a series or frame of pandas; None for others. Lists have a method of this name."""
     index = getattr(values, "index", None)

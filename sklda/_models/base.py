@@ -18,6 +18,7 @@ from sklda._core import random
 from sklda._core.arguments import check_bool, check_components, check_int, check_weights
 from sklda._core.corpus import Corpus
 from sklda._core.dask_arrays import by_block, is_dask
+from sklda._core.document_values import DocumentValues, check_documents
 from sklda._core.names import check_order_of_labels
 from sklda._core.priors import check_prior
 from sklda._core.types import Counts, Seed
@@ -73,6 +74,28 @@ class BaseLDA(
         check_order_of_labels(getattr(self, "topic_word_prior", None), "topic_word_prior", words)
         return corpus
 
+    def _training_documents(self, X, needed=None, **values):
+        """The corpus of `fit`, and the `DocumentValues` of its documents, none of which may be missing."""
+        values = DocumentValues.read(X, needed=needed, **values)
+        self._validate_params()
+        corpus = self._training_corpus(X)
+        check_documents(n_documents=corpus.n_documents, **values.given)
+        values.check_complete()
+        return corpus, values
+
+    def _documents(self, X, **values):
+        """The corpus of documents that are given to a fitted estimator, their `DocumentValues`, and their alpha."""
+        check_is_fitted(self)
+        values = DocumentValues.read(X, **values)
+        self._validate_params()
+        corpus = self._new_corpus(X)
+        check_documents(n_documents=corpus.n_documents, **values.given)
+        return corpus, values, self._prior_given(values)
+
+    def _prior_given(self, values):
+        """alpha of documents with these `DocumentValues`, (1 or n_documents, n_components)."""
+        return self._doc_prior()
+
     def _new_corpus(self, X):
         """The corpus of documents that are given to a fitted estimator; its features are compared."""
         return Corpus.from_counts(X, partial(validate_data, self, reset=False))
@@ -126,7 +149,12 @@ class BaseLDA(
         TypeError
             If a parameter has the wrong type.
         """
-        return self.fit(X, y).transform(X, normalize=normalize)
+        return self._fit_transform(X, y, normalize)
+
+    def _fit_transform(self, X, y, normalize, **values):
+        """`fit_transform` with values of the documents, which are read once: they may be iterators."""
+        values = DocumentValues.read(X, **values).given
+        return self.fit(X, y, **values).transform(X, normalize=normalize, **values)
 
     def transform(self, X: Counts, *, normalize: bool = True) -> np.ndarray:
         """Topic proportions of documents, given the topics of the fit.
@@ -156,11 +184,15 @@ class BaseLDA(
         ValueError
             If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
         """
+        return self._transform(X, normalize)
+
+    def _transform(self, X, normalize, **values):
+        """`transform` with values of the documents."""
         check_is_fitted(self)
-        if is_dask(X):
+        if is_dask(X) and all(each is None for each in values.values()):
             return by_block(partial(_transform, normalize=normalize), copy(self), X, self._n_features_out)
-        self._validate_params()
-        return self._proportions(self._new_corpus(X), self._doc_prior(), normalize)
+        corpus, _, alpha = self._documents(X, **values)
+        return self._proportions(corpus, alpha, normalize)
 
     def _proportions(self, corpus, alpha, normalize):
         """Expected topic counts of documents given the topics, plus alpha; with `normalize`, proportions."""
@@ -273,9 +305,12 @@ class BaseLDA(
         >>> posterior.mean.shape, posterior.draws.shape, bool((low < posterior.mean).all())
         ((3, 2), (100, 3, 2), True)
         """
-        check_is_fitted(self)
-        self._validate_params()
-        return self._posterior_of(self._new_corpus(X), self._doc_prior(), n_samples, topic_uncertainty)
+        return self._doc_topic_posterior(X, n_samples, topic_uncertainty)
+
+    def _doc_topic_posterior(self, X, n_samples, topic_uncertainty, **values):
+        """`doc_topic_posterior` with values of the documents."""
+        corpus, _, alpha = self._documents(X, **values)
+        return self._posterior_of(corpus, alpha, n_samples, topic_uncertainty)
 
     def _posterior_of(self, corpus, alpha, n_samples, topic_uncertainty):
         seed = random.child(np.random.SeedSequence(self._fold_in_seed_), 3)
@@ -331,11 +366,15 @@ class BaseLDA(
         ValueError
             If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
         """
+        return self._score_samples(X)
+
+    def _score_samples(self, X, **values):
+        """`score_samples` with values of the documents."""
         check_is_fitted(self)
-        if is_dask(X):
+        if is_dask(X) and all(each is None for each in values.values()):
             return by_block(_score_samples, copy(self), X, None)
-        self._validate_params()
-        return self._log_likelihood(self._new_corpus(X), self._doc_prior())
+        corpus, _, alpha = self._documents(X, **values)
+        return self._log_likelihood(corpus, alpha)
 
     def _log_likelihood(self, corpus, alpha):
         """log p(w_d | phi, alpha) of documents, (n_documents,)."""
@@ -374,13 +413,12 @@ class BaseLDA(
             If X is not a matrix of counts with the features of the fit, X has no token, all tokens have weight zero,
             or a weight is negative or not finite.
         """
-        return self._mean_log_likelihood(X, sample_weight)
+        return self._score(X, sample_weight)
 
-    def _mean_log_likelihood(self, X, sample_weight=None):
-        check_is_fitted(self)
-        self._validate_params()
-        corpus = self._new_corpus(X)
-        return mean_per_token(self._log_likelihood(corpus, self._doc_prior()), corpus.lengths, sample_weight)
+    def _score(self, X, sample_weight=None, **values):
+        """`score` with values of the documents."""
+        corpus, values, alpha = self._documents(X, sample_weight=sample_weight, **values)
+        return mean_per_token(self._log_likelihood(corpus, alpha), corpus.lengths, values["sample_weight"])
 
     def perplexity(self, X: Counts) -> float:
         """Held-out perplexity, ``exp(-score(X))``. Smaller is better.
@@ -394,8 +432,12 @@ class BaseLDA(
         -------
         float
         """
+        return self._perplexity(X)
+
+    def _perplexity(self, X, **values):
+        """`perplexity` with values of the documents."""
         with np.errstate(over="ignore"):
-            return float(np.exp(-self._mean_log_likelihood(X)))
+            return float(np.exp(-self._score(X, **values)))
 
     @property
     def _n_features_out(self):

@@ -94,13 +94,19 @@ def topic_names(model, n_topics, given=None):
     if given is None:
         return known
     names = checked(given, n_topics, "topic_names")
-    if known is not None and names != known and set(names) == set(known):
-        k = next(k for k in range(n_topics) if names[k] != known[k])
+    if known is not None:
+        check_same_order(names, known)
+    return names
+
+
+def check_same_order(names, known):
+    """Refuse names that are those of other topics of the model."""
+    if names != known and set(names) == set(known):
+        k = next(k for k in range(len(names)) if names[k] != known[k])
         raise ValueError(
             f"topic_names has the names of the model in another order: topic {k} is {known[k]!r}, and "
             f"topic_names[{k}] is {names[k]!r}. Leave topic_names out; model.set_topic_names gives topics other names."
         )
-    return names
 
 
 def _replaced(names, new):

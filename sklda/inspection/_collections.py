@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -90,6 +90,7 @@ class CollectionTopicsDisplay(PanelsDisplay):
         X: Data | None = None,
         *,
         groups: ArrayLike | None = None,
+        missing: Literal["raise", "drop"] = "raise",
         topics: Values | None = None,
         ordered: bool | None = None,
         n_words: int = 3,
@@ -105,10 +106,9 @@ class CollectionTopicsDisplay(PanelsDisplay):
             The groups of the documents. None, or collections of the fit: the mixtures of `CompoundLDA`, with posterior
             standard deviations. Otherwise the shares of topics in the tokens of the groups, with 95% intervals as if
             the documents were a sample; errors of the topics are not in them. In groups of fewer than about 20
-            documents the intervals are too short. Documents whose label is missing (None, NaN, NaT or NA) are one
-            group, None. Documents without words, and those that the fit left out, do not count: there is a warning, and
-            the shares of a group of such documents are NaN. Intervals are NaN if all documents have the same
-            proportion.
+            documents the intervals are too short. Documents without words, and those that the fit left out, do not
+            count: there is a warning, and the shares of a group of such documents are NaN. Intervals are NaN if all
+            documents have the same proportion.
         topics : sequence of int or str, default=None
             Topics to show; None: the eight largest.
         ordered : bool, default=None
@@ -122,7 +122,7 @@ class CollectionTopicsDisplay(PanelsDisplay):
         TypeError
             If there are neither groups nor collections.
         """
-        found = view(estimator, X, groups=groups)
+        found = view(estimator, X, groups=groups, missing=missing)
         shares = group_shares(found)
         if shares is None:
             raise lacks(found.model, "collection_topic_", "give X and groups, or a fitted CompoundLDA")

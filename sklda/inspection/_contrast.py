@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -186,6 +186,7 @@ class TopicContrastDisplay(Display):
         other_estimator: Model | None = None,
         groups: ArrayLike | None = None,
         group: Any = None,
+        missing: Literal["raise", "drop"] = "raise",
         n_words: int = 10,
         least_tokens: int = 20,
         level: float = 0.95,
@@ -231,10 +232,10 @@ class TopicContrastDisplay(Display):
             return cls([found.words[each] for each in v], left, right, found.names).plot(ax=ax)
         if other_estimator is not None:
             raise ValueError("other_estimator is for other_topic: do not give it with groups.")
-        found = view(estimator, X, needs="counts")
+        found = view(estimator, X, needs="counts", groups=groups, missing=missing)
         (chosen,) = found.chosen([topic])
         least_tokens = check_int(least_tokens, "least_tokens", 1)
-        sample = GroupSample.of_view(found, groups, n_sweeps, level, random_state)
+        sample = GroupSample.of_view(found, n_sweeps, level, random_state)
         g, names = _sides(sample.labels, group)
         own = sample.of(chosen, least_tokens)
         rows = [own.words_of(g, n_words, side) for side in (1, -1)]

@@ -5,7 +5,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from sklda._core.names import check_same_order, read_labels, read_once
+from sklda._core.document_values import check_documents
+from sklda._core.names import read_labels, read_once
 from sklda._core.types import Data, Model, Values
 from sklda.metrics._models import Description, check_order
 
@@ -69,6 +70,6 @@ def describe(
             continue
         if known.X is None and not isinstance(known.estimator, tuple):
             raise ValueError(f"{name} are those of the documents of X: give X, too.")
-        check_same_order(known.X, values, name)
+        check_documents(known.X, **{name: values})
         given[name] = read_labels(values, name, may_be_missing=name == "collections")
     return replace(known, **{name: values for name, values in given.items() if values is not None})

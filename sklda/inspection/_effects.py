@@ -11,13 +11,14 @@ from pandas import DataFrame
 from scipy.sparse import csr_array
 
 from sklda._core import random
-from sklda._core.arguments import check_document_weights, check_int, check_level
+from sklda._core.arguments import check_int, check_level
 from sklda._core.composition import SMALLEST_P_VALUE, LinearModels
 from sklda._core.corpus import Corpus
-from sklda._core.covariates import covariate_frame, has_names, read_covariates, warn_of_sources, with_value
-from sklda._core.design import design_of
+from sklda._core.covariates import covariate_frame, warn_of_sources, with_value
+from sklda._core.design import design_of, needed_covariates
+from sklda._core.document_values import DocumentValues
 from sklda._core.least_squares import checked_columns, spans
-from sklda._core.names import check_same_order, grouped, read_labels
+from sklda._core.names import grouped
 from sklda._core.priors import SMALLEST
 from sklda._core.rounding import rounding
 from sklda._core.warn import warn
@@ -56,8 +57,8 @@ class ProportionDraws:
     groups: Any = None  # (n_used, n_groups): the columns that the prior of theta knows
 
 
-def proportion_draws(X, model, n_draws, seed, weights=None):
-    """`ProportionDraws` of the documents that take part: they have words, and a positive weight if there are weights.
+def proportion_draws(X, model, n_draws, seed, values, used=None):
+    """`ProportionDraws` of the documents that take part: they have words, a positive weight, and no value is missing.
 
     For the documents of a fit by this package, they are posterior draws of all chains in turn; a chain that does not
     have a topic has none of it. For other documents and models, the topics of all tokens are drawn given phi and alpha
@@ -70,26 +71,31 @@ def proportion_draws(X, model, n_draws, seed, weights=None):
         corpus, phi, alpha = corpus_and_model(X, model)
         topics = phi, np.ones((corpus.n_documents, len(phi)))
         found = view(replace(described, estimator=topics))
-        return _of_view(found, None, phi, alpha, n_draws, seed, weights)
+        return _of_view(found, None, phi, alpha, n_draws, seed, values, used)
     found = view(described)
     inner, X = inner_model(described.estimator, described.X)
     if isinstance(inner, ConsensusTopics):
-        return _of_fits(X, inner, found, n_draws, seed, weights)
+        return _of_fits(X, inner, found, n_draws, seed, values)
     if isinstance(inner, BaseLDA) and found.is_training:
-        return _of_view(found, inner, found.topic_word, found.alpha, n_draws, seed, weights)
+        return _of_view(found, inner, found.topic_word, found.alpha, n_draws, seed, values, used)
     _, phi, alpha = corpus_and_model(X, inner, described.collections)
-    return _of_view(found, None, phi, alpha, n_draws, seed, weights)
+    return _of_view(found, None, phi, alpha, n_draws, seed, values, used)
 
 
-def _of_view(found, fitted, phi, alpha, n_draws, seed, weights):
-    """The draws of the documents that take part. `fitted` is the model if they are those of its fit."""
+def used_documents(found, values):
+    """The rows of the documents of a view that have words, and all of the `DocumentValues`; an error without any."""
     if not len(found.used):
         raise ValueError(f"{found.left_out} There is nothing to estimate effects from.")
-    weights = check_document_weights(weights, "weights", found.n_documents)[found.used]
-    used = found.used[weights > 0]
+    used = values.used(found.used, found.n_documents)
     if not len(used):
         raise ValueError("all weights of documents with words are 0: there is nothing to estimate effects from.")
-    weights = weights[weights > 0]
+    return used
+
+
+def _of_view(found, fitted, phi, alpha, n_draws, seed, values, used):
+    """The draws of the documents that take part. `fitted` is the model if they are those of its fit."""
+    used = used_documents(found, values) if used is None else used
+    weights = np.ones(len(used)) if values["weights"] is None else values["weights"][used]
     corpus, alpha = found.corpus.take(used), alpha[used] if len(alpha) > 1 else alpha
     tokens_count = float(np.average(corpus.lengths / (corpus.lengths + alpha.sum(axis=1)), weights=weights))
     simulated = _simulated(corpus, phi, alpha, _SIMULATED, seed, weights)
@@ -136,12 +142,12 @@ def _simulated(corpus, phi, alpha, n_documents, seed, weights):
     yield theta - mean, next(_folded_in(Corpus.from_counts(counts), phi, alpha, 1, random.child(seed, 4))) - mean
 
 
-def _of_fits(X, consensus, found, n_draws, seed, weights):
-    n_fits = len(consensus.estimators_)
+def _of_fits(X, consensus, found, n_draws, seed, values):
+    n_fits, used = len(consensus.estimators_), used_documents(found, values)
     # One of each fit at least, because a topic may be in few of them.
     n_draws = max(n_draws, n_fits)
     parts = [
-        proportion_draws(X, each, n_draws // n_fits + (f < n_draws % n_fits), random.child(seed, f), weights)
+        proportion_draws(X, each, n_draws // n_fits + (f < n_draws % n_fits), random.child(seed, f), values, used)
         for f, each in enumerate(consensus.estimators_)
     ]
 
@@ -225,6 +231,7 @@ class Effects:
         transformer=None,
         clusters=None,
         weights=None,
+        missing="raise",
         n_draws=50,
         level=0.95,
         random_state=None,
@@ -232,20 +239,23 @@ class Effects:
         n_draws = check_int(n_draws, "n_draws", 1)
         level = check_level(level)
         seed = random.seed_sequence(random_state)
-        for name, values in (("covariates", covariates), ("clusters", clusters), ("weights", weights)):
-            check_same_order(Description.of(model, X).X, values, name)
         if covariates is None:
             raise ValueError("covariates is None: give what the proportions depend on.")
-        covariates = read_covariates(covariates)
-        draws = proportion_draws(X, model, n_draws, seed, weights)
+        values = DocumentValues.read(
+            Description.of(model, X).X,
+            missing=missing,
+            needed=needed_covariates(formula, transformer),
+            covariates=covariates,
+            clusters=clusters,
+            weights=weights,
+        )
+        draws = proportion_draws(X, model, n_draws, seed, values)
         if draws.view.n_topics == 0:
             raise ValueError("the model has no topics: there are no effects to estimate.")
-        if clusters is not None:
-            clusters = cluster_numbers(clusters, draws.view, draws.used)
-        if weights is not None:
-            weights = check_document_weights(weights, "weights", draws.view.n_documents)[draws.used]
+        clusters = cluster_numbers(values["clusters"], draws.used)
+        weights = None if weights is None else values["weights"][draws.used]
         draws.view.say_what_is_left_out()
-        covariates = of_used(covariates, draws.view.n_documents, draws.used)
+        covariates = values.covariates_of(draws.used)
         n_documents = len(draws.used)
         design = design_of(covariates, n_documents, formula, transformer)
         matrix = checked_columns(design.matrix(covariates, n_documents), design.terms, ADVICE)
@@ -304,23 +314,10 @@ def attenuation(draws, topics=None):
     return np.where(known, np.clip(products / np.where(known, squares, 1), 0, 1), draws.tokens_count)
 
 
-def of_used(covariates, n_documents, used):
-    """The covariates of the documents that take part."""
-    if len(used) == n_documents:
-        return covariates
-    frame = covariate_frame(covariates, n_documents).iloc[used]
-    if has_names(covariates):
-        return frame.set_axis(list(getattr(covariates, "columns", covariates)), axis=1)
-    # A column may have a type of its own.
-    return frame.iloc[:, 0] if frame.shape[1] == 1 else frame.to_numpy()
-
-
-def cluster_numbers(clusters, found, used):
-    """The clusters of the documents that take part, as numbers from zero."""
-    labels = read_labels(clusters, "clusters", found.n_documents, may_be_missing=True)
-    for d in used:
-        if labels[d] is None:
-            raise ValueError(f"the cluster of document {d} is missing: each document needs one.")
+def cluster_numbers(labels, used):
+    """The clusters of the documents that take part, as numbers from zero; None without clusters."""
+    if labels is None:
+        return None
     distinct, index = grouped([labels[d] for d in used])
     if len(distinct) < 2:
         raise ValueError("clusters has one label for all documents: there must be at least two clusters.")

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
-from sklda._core.names import check_same_order
 from sklda._core.types import Data, Model, Values
-from sklda._models.topic_names import checked
+from sklda._models.topic_names import check_same_order, checked
 from sklda.inspection._explorer_data import clip, page_data
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
@@ -102,6 +101,7 @@ class TopicExplorer:
         documents: Sequence[str] | None = None,
         groups: ArrayLike | None = None,
         dates: Values | None = None,
+        missing: Literal["raise", "drop"] = "drop",
         title: str = "Topics",
     ) -> Self:
         """Make the page of a fitted model.
@@ -114,23 +114,23 @@ class TopicExplorer:
         documents : sequence of n_documents str, default=None
             Texts. None: X, if a pipeline takes texts; otherwise the page lists the words of documents.
         groups : sequence of n_documents hashable labels, default=None
-            Groups such as years or sources. Documents whose label is missing (None, NaN, NaT or NA) are one group,
-            None. Without groups: the collections of the fit, if the model has some.
+            Groups such as years or sources. Without groups: the collections of the fit, if the model has some.
         dates : sequence of n_documents dates, default=None
             Years (whole numbers), dates, datetimes, or ISO texts such as ``"1998"``, ``"1998-05"`` or ``"1998-05-17"``.
-            Documents whose date is missing (None, NaN, NaT or NA) are in no period. See the notes of the class.
+            See the notes of the class.
+        missing : {"raise", "drop"}, default="drop"
+            What happens to documents without a group or a date: an error that names them, or they are left out of the
+            shares of groups or periods and a warning says so.
         title : str, default="Topics"
             Title of the page.
         """
         X = Description.of(estimator, X).X
-        check_same_order(X, documents, "documents")
-        check_same_order(X, dates, "dates")
-        found = view(estimator, X, groups=groups, needs="proportions")
+        given = {"groups": groups, "dates": dates, "documents": documents}
+        found = view(estimator, X, needs="proportions", missing=missing, **given)
         if documents is not None and found.counts is None:
             raise ValueError("documents are shown with the topics of the words of X: give X, too.")
-        if documents is None and found.pipelines and _all_texts(X):
-            documents = X
-        return cls(page_data(found, documents, dates), str(title))
+        texts = X if documents is None and found.pipelines and _all_texts(X) else found.values["documents"]
+        return cls(page_data(found, texts), str(title))
 
     def to_html(self, path: str | PathLike[str] | None = None, *, topic_names: Values | None = None) -> str:
         """The page, as one self-contained file.
@@ -150,6 +150,9 @@ class TopicExplorer:
         data = self.data
         if topic_names is not None:
             names = checked(topic_names, data["n_topics"], "topic_names")
+            if data["topics"]["name"] is not None:
+                known = dict(zip(data["topics"]["id"], data["topics"]["name"], strict=True))
+                check_same_order([clip(name) for name in names], [known.get(k) for k in range(data["n_topics"])])
             topics = data["topics"] | {"name": [clip(names[k]) for k in data["topics"]["id"]]}
             data = data | {"topics": topics}
         style, script = _packaged("explorer.css"), _packaged("explorer.js")

@@ -24,7 +24,7 @@ N_SHARES, SMALLEST_SHARE = 8, 0.01
 MAX_NAME = 200
 
 
-def page_data(view, documents=None, dates=None):
+def page_data(view, documents=None):
     """All that the page shows of a `View` with documents, a dict. `documents` are texts."""
     notes = []
     topics = _largest_of(view.share, MAX_TOPICS, "topics", "The largest are shown.", notes)
@@ -33,7 +33,7 @@ def page_data(view, documents=None, dates=None):
     place = {int(d): i for i, d in enumerate(kept)}
     texts = Texts(view, words.index, documents)
     blocks = [] if view.counts is None else texts.blocks(kept, topics)
-    periods = None if dates is None else period_shares(view, dates)
+    periods = None if view.values["dates"] is None else period_shares(view)
     distances = jensen_shannon(view.topic_word[topics])
     return {
         "n_topics": view.n_topics,

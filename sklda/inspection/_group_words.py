@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +35,7 @@ def group_words(
     X: Data | None = None,
     groups: ArrayLike | None = None,
     *,
+    missing: Literal["raise", "drop"] = "raise",
     topics: Values | None = None,
     n_words: int = 10,
     least_tokens: int = 20,
@@ -55,8 +56,8 @@ def group_words(
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents, as word counts. They need not be those of the fit.
     groups : sequence of n_documents hashable labels
-        Documents with missing labels are one group. Documents without words, and those that the fit left out, do not
-        count, and there is a warning.
+        Of the documents. Documents without words, and those that the fit left out, do not count, and there is a
+        warning.
     topics : sequence of int or str, default=None
         Topics of the table, by number or name. None: all.
     n_words : int, default=10
@@ -129,9 +130,9 @@ def group_words(
     [0, 1]
     """
     n_words, least_tokens = check_int(n_words, "n_words", 1), check_int(least_tokens, "least_tokens", 1)
-    found = view(estimator, X, needs="counts")
+    found = view(estimator, X, needs="counts", groups=groups, missing=missing)
     chosen = found.chosen(topics)
-    sample = GroupSample.of_view(found, groups, n_sweeps, level, random_state)
+    sample = GroupSample.of_view(found, n_sweeps, level, random_state)
     parts = []
     for k in chosen:
         own = sample.of(k, least_tokens)
@@ -155,10 +156,10 @@ class GroupSample:
     seed: Any
 
     @classmethod
-    def of_view(cls, found, groups, n_sweeps, level, random_state):
+    def of_view(cls, found, n_sweeps, level, random_state):
         """Sample from a view with documents."""
         n_sweeps, level = check_int(n_sweeps, "n_sweeps", 6), check_level(level)
-        labels, index = groups_to_compare(found, groups)
+        labels, index = groups_to_compare(found)
         found.say_what_is_left_out()
         if len(labels) > _MANY_GROUPS and 2 * len(labels) > found.n_documents:
             raise ValueError(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklda._core.names import grouped, read_labels
+from sklda._core.names import grouped
 from sklda.inspection._share_intervals import share_intervals
 
 
@@ -22,33 +22,25 @@ class GroupShares:
     overall: np.ndarray  # (n_components,): shares in all tokens, or of the mixture of all collections
 
 
-def group_index(groups, n_documents):
-    """The distinct labels of documents in order, and the place of each document's label in them.
-
-    Documents whose label is missing are one group, None.
-    """
-    return grouped(read_labels(groups, "groups", n_documents, may_be_missing=True))
-
-
-def groups_to_compare(view, groups):
-    """At least two groups that have documents that take part: as `group_index`, with -1 for all other documents."""
-    labels, index = group_index(groups, view.n_documents)
+def groups_to_compare(view):
+    """The labels of at least two groups in order, and the place of each document's label in them; -1 for the others."""
+    if view.groups is None:
+        raise ValueError("groups is None: give the group of every document.")
+    used = view.counted("groups")
+    labels, found = grouped([view.groups[d] for d in used])
     if len(labels) < 2:
-        raise ValueError("groups has one label: a comparison needs at least two.")
-    kept, found = np.unique(index[view.used], return_inverse=True)
-    if len(kept) < 2:
-        raise ValueError(f"a comparison needs at least two groups: {view.left_out} The others are in one group.")
+        raise ValueError("groups has one label for all documents that count: a comparison needs at least two.")
     index = np.full(view.n_documents, -1)
-    index[view.used] = found
-    return [labels[j] for j in kept], index
+    index[used] = found
+    return labels, index
 
 
 def group_shares(view):
     """Shares of topics in the tokens of groups of documents, or the mixtures of a model that has collections.
 
-    None if there are no groups. The mixtures without groups, or if all labels are among the collections of the fit.
-    Documents whose label is missing are one group, None. The share of topic k in a group is the ratio
-    ``sum_d n_d theta_dk / sum_d n_d``. A group without documents that take part has NaN only.
+    None if there are no groups. The mixtures without groups, or if all labels are among the collections of the fit. The
+    share of topic k in a group is the ratio ``sum_d n_d theta_dk / sum_d n_d``. A group without documents that take
+    part has NaN only.
     """
     groups = view.groups
     mixtures = getattr(view.model, "collection_topic_", None)
@@ -58,10 +50,12 @@ def group_shares(view):
         return _of_model(view.model, view.model.collections_.tolist())
     if view.doc_topic is None:
         raise ValueError("groups are groups of documents: give X.")
-    distinct, index = group_index(groups, len(view.doc_topic))
+    used = view.counted("groups")
+    distinct, found = grouped([label for label in groups if label is not None])
     if mixtures is not None and set(distinct) <= set(view.model.collections_.tolist()):
         return _of_model(view.model, distinct)
-    used = view.used
+    index = np.full(view.n_documents, -1)
+    index[[label is not None for label in groups]] = found
     theta = np.asarray(view.doc_topic[used], dtype=np.float64)
     intervals = share_intervals(theta, view.weights[used], index[used], len(distinct))
     return GroupShares(distinct, *intervals, kind="sample", overall=view.share)

@@ -12,16 +12,15 @@ from pandas import DataFrame
 from scipy.special import expit
 
 from sklda._core import random
-from sklda._core.arguments import check_choice, check_document_weights, check_level, real_numbers
+from sklda._core.arguments import check_choice, check_level
 from sklda._core.composition import SMALLEST_P_VALUE, Basis, LinearModels, mean_of_known
-from sklda._core.covariates import read_covariates
-from sklda._core.design import design_of
+from sklda._core.design import design_of, needed_covariates
+from sklda._core.document_values import DocumentValues
 from sklda._core.least_squares import NEAREST, Columns, checked_columns, combination_of, is_constant, spans
-from sklda._core.names import check_same_order
 from sklda._core.rounding import rounding
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn
-from sklda.inspection._effects import ADVICE, TopicSums, cluster_numbers, of_used, warn_of_undetermined
+from sklda.inspection._effects import ADVICE, TopicSums, cluster_numbers, used_documents, warn_of_undetermined
 from sklda.inspection._parameters import described
 from sklda.inspection._share_moments import share_moments
 from sklda.metrics._models import Description
@@ -50,6 +49,7 @@ def outcome_effects(
     transformer: Any = None,
     clusters: Any = None,
     weights: ArrayLike | None = None,
+    missing: Literal["raise", "drop"] = "raise",
     level: float = 0.95,
     n_words: int = 3,
     random_state: Seed = None,
@@ -174,33 +174,27 @@ def outcome_effects(
     """
     check_choice(model, "model", ("linear", "logistic"))
     level = check_level(level)
-    given = {"y": y, "covariates": covariates, "clusters": clusters, "weights": weights}
-    for name, values in given.items():
-        check_same_order(Description.of(estimator, X).X, values, name)
     if y is None:
         raise ValueError("y is None: give the outcome of each document.")
-    covariates = None if covariates is None else read_covariates(covariates)
-
-    def used_of(found):
-        if not len(found.used):
-            raise ValueError(f"{found.left_out} There is nothing to estimate effects from.")
-        used = found.used[check_document_weights(weights, "weights", found.n_documents)[found.used] > 0]
-        if not len(used):
-            raise ValueError("all weights of documents with words are 0: there is nothing to estimate effects from.")
-        return used
-
+    values = DocumentValues.read(
+        Description.of(estimator, X).X,
+        missing=missing,
+        needed=needed_covariates(formula, transformer),
+        y=y,
+        covariates=covariates,
+        clusters=clusters,
+        weights=weights,
+    )
     seed = random.seed_sequence(random_state)
-    found, moments = share_moments(estimator, X, used_of, seed)
-    used = used_of(found)
+    found, moments = share_moments(estimator, X, lambda found: used_documents(found, values), seed)
+    used = used_documents(found, values)
     found.say_what_is_left_out()
-    outcome = _read_outcome(y, model, found.n_documents)[used]
-    if clusters is not None:
-        clusters = cluster_numbers(clusters, found, used)
-    if weights is not None:
-        weights = check_document_weights(weights, "weights", found.n_documents)[used]
+    outcome = _checked_outcome(values["y"][used], used, model)
+    clusters = cluster_numbers(values["clusters"], used)
+    weights = None if weights is None else values["weights"][used]
     terms, bases, matrix = ["intercept"], [""], np.ones((len(used), 1))
     if covariates is not None:
-        covariates = of_used(covariates, found.n_documents, used)
+        covariates = values.covariates_of(used)
         design = design_of(covariates, len(used), formula, transformer)
         terms, bases = design.terms, design.bases
         matrix = checked_columns(design.matrix(covariates, len(used)), terms, ADVICE)
@@ -402,18 +396,13 @@ def _no_maximum(columns, outcome, names):
     )
 
 
-def _read_outcome(y, model, n_documents):
-    outcome = real_numbers(y, "y")
-    if outcome.shape == (n_documents, 1):
-        outcome = outcome[:, 0]
-    if outcome.shape != (n_documents,):
-        raise ValueError(f"y has shape {outcome.shape}; X has {n_documents} documents, so it must be ({n_documents},).")
-    if not np.isfinite(outcome).all():
-        d = int(np.argmax(~np.isfinite(outcome)))
-        raise ValueError(f"y[{d}] = {outcome[d]:g}: give documents whose outcome is known.")
-    if model == "logistic" and not np.isin(outcome, (0, 1)).all():
-        d = int(np.argmax(~np.isin(outcome, (0, 1))))
-        raise ValueError(f"y[{d}] = {outcome[d]:g}: outcomes of a logistic regression are 0 and 1.")
+def _checked_outcome(outcome, used, model):
+    """The outcomes of the documents `used`, after a check of their values."""
+    allowed = np.isin(outcome, (0, 1)) if model == "logistic" else np.isfinite(outcome)
+    if not allowed.all():
+        d = int(np.argmin(allowed))
+        what = "outcomes of a logistic regression are 0 and 1" if model == "logistic" else "outcomes must be finite"
+        raise ValueError(f"y[{used[d]}] = {outcome[d]:g}: {what}.")
     return outcome
 
 

@@ -17,6 +17,9 @@ by : {{"probability", "relevance", "frex"}}, default="probability"
     Order of the words; see `topic_table`.
 weight : float in [0, 1], default=None
     See `topic_table`.
+missing : {{"raise", "drop"}}, default="raise"
+    What happens to documents that count and lack a value of an argument: an error that names them, or they are left
+    out and a warning says so.
 n_words : int, default=3
     How many of a topic's most probable words are in its label, if it has no name.
 random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None

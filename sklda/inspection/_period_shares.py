@@ -26,13 +26,13 @@ class PeriodShares:
     dates: list  # of all documents, str; "" for those without
 
 
-def period_shares(view, dates):
+def period_shares(view):
     """The shares of topics by period, in the tokens of the documents of a `View`.
 
     Intervals are those of `share_intervals`.
     """
-    days, unit = read_dates(None, dates, view.n_documents)
-    used = view.used[~np.isnat(days[view.used])]
+    days, unit = read_dates(view.values["dates"])
+    used = view.counted("dates")
     if not len(used):
         raise ValueError("dates has no date of a document with words: give some, or none at all.")
     period = read_period(None, days[used], unit)

@@ -8,7 +8,6 @@ from numbers import Real
 import numpy as np
 
 from sklda._core.arguments import check_choice, check_int
-from sklda._core.names import check_same_order, is_missing, read_column
 
 # Dates as ISO 8601 writes them, of which the time is not read.
 _ISO = re.compile(r"\d{4}(-\d\d(-\d\d([T ].*)?)?)?")
@@ -65,21 +64,17 @@ _NAMED = {
 _CHOICE = [*list(_NAMED.values())[:5], *map(_years, (2, 5, 10, 20, 50, 100))]
 
 
-def read_dates(X, dates, n_documents):
-    """Dates of documents as days, NaT for those that are missing, and the unit that all of them have at least.
+def read_dates(dates):
+    """Dates of documents, None where missing, as days, NaT there, and the unit that all of them have at least.
 
     Raises
     ------
     ValueError, TypeError
-        If a value is not a date, or their number is wrong.
+        If a value is not a date.
     """
-    check_same_order(X, dates, "dates")
-    values = read_column(dates, "dates", "one date for each document")
-    if len(values) != n_documents:
-        raise ValueError(f"dates has {len(values)} dates; there are {n_documents} documents.")
-    days, units = np.full(len(values), "NaT", dtype="datetime64[D]"), set()
-    for d, value in enumerate(values):
-        if not is_missing(value):
+    days, units = np.full(len(dates), "NaT", dtype="datetime64[D]"), set()
+    for d, value in enumerate(dates):
+        if value is not None:
             found = _read(value, d)
             days[d] = found.astype("datetime64[D]")
             units.add(np.datetime_data(found.dtype)[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import ArrayLike
 from pandas import DataFrame
@@ -25,6 +27,7 @@ def topic_check(
     X: Data | None = None,
     *,
     groups: ArrayLike | None = None,
+    missing: Literal["raise", "drop"] = "raise",
     topics: Values | None = None,
     n_draws: int = 15,
     n_words: int = 3,
@@ -43,7 +46,7 @@ def topic_check(
         Documents, as word counts. If they are those of the fit, topics of tokens are the last draws of its best chain.
         Otherwise they are drawn given the topics of the model.
     groups : sequence of n_documents hashable labels, default=None
-        Documents with missing labels are one group. None: every document is a group.
+        Of the documents. None: every document is a group.
     topics : sequence of int or str, default=None
         Topics of the table, by number or name. None: all.
     n_draws : int, default=15
@@ -114,12 +117,12 @@ def topic_check(
     True
     """
     n_draws = check_int(n_draws, "n_draws", 1)
-    found = view(estimator, X, needs="counts")
+    found = view(estimator, X, needs="counts", groups=groups, missing=missing)
     tokens, chosen = Tokens(found), found.chosen(topics)
     seed, documents = random.seed_sequence(random_state), found.corpus.token_documents
     group_of = documents
     if groups is not None:
-        group_of = groups_to_compare(found, groups)[1][documents]
+        group_of = groups_to_compare(found)[1][documents]
     draws = tokens.draws(n_draws, random.child(seed, 0))
     # The results of a topic do not depend on which others are asked for.
     rngs = [np.random.default_rng(random.child(seed, 1, int(k))) for k in chosen]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,6 +47,7 @@ def topic_effects(
     transformer: Any = None,
     clusters: Any = None,
     weights: ArrayLike | None = None,
+    missing: Literal["raise", "drop"] = "raise",
     n_draws: int = 50,
     level: float = 0.95,
     n_words: int = 3,
@@ -180,6 +181,7 @@ def topic_effects(
         transformer=transformer,
         clusters=clusters,
         weights=weights,
+        missing=missing,
         n_draws=n_draws,
         level=level,
         random_state=random_state,
@@ -297,6 +299,7 @@ class TopicEffectsDisplay(PanelsDisplay):
         transformer: Any = None,
         clusters: Any = None,
         weights: ArrayLike | None = None,
+        missing: Literal["raise", "drop"] = "raise",
         n_draws: int = 50,
         level: float = 0.95,
         n_words: int = 3,
@@ -325,7 +328,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             Values of other covariates, by name, that all documents are given.
         difference : pair of values, default=None
             The first minus the second: of the levels of `by`, along the covariate; without `by`, of the covariate.
-        formula, transformer, clusters, weights, n_draws, level
+        formula, transformer, clusters, weights, missing, n_draws, level
             See `topic_effects`.
 
         Raises
@@ -341,6 +344,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             transformer=transformer,
             clusters=clusters,
             weights=weights,
+            missing=missing,
             n_draws=n_draws,
             level=level,
             random_state=random_state,

@@ -13,9 +13,9 @@ from scipy.special import expit, logit, stdtrit
 from sklda._core import random
 from sklda._core.arguments import check_int, check_level
 from sklda._core.composition import LinearModels
+from sklda._core.document_values import DocumentValues
 from sklda._core.least_squares import spans
 from sklda._core.types import Data, Model, Seed, Values
-from sklda._core.warn import warn
 from sklda.inspection._axes import LINE, PanelsDisplay, percent_axis
 from sklda.inspection._effects import attenuation, cluster_numbers, proportion_draws
 from sklda.inspection._intervals import (
@@ -31,6 +31,7 @@ from sklda.inspection._intervals import (
 from sklda.inspection._parameters import described
 from sklda.inspection._periods import read_dates, read_period
 from sklda.inspection._view import View
+from sklda.metrics._models import Description
 
 # --- A table ---------------------------------------------------------------------------------------------------------
 
@@ -44,6 +45,7 @@ def topics_over_time(
     period: Literal["day", "week", "month", "quarter", "year", "decade"] | int | None = None,
     topics: Values | None = None,
     clusters: Any = None,
+    missing: Literal["raise", "drop"] = "drop",
     n_draws: int = 50,
     level: float = 0.95,
     n_words: int = 3,
@@ -60,7 +62,7 @@ def topics_over_time(
         topics and `doc_topic_prior_` of the model.
     dates : sequence of length n_documents
         Years as whole numbers; texts such as ``"1984"``, ``"1984-05"`` or ``"1984-05-31"``; or dates of Python, NumPy
-        or pandas. Documents whose date is missing take no part.
+        or pandas.
     period : {"day", "week", "month", "quarter", "year", "decade"} or int, default=None
         Length of the periods; a number is that of years. Weeks begin with Monday, and periods of n years with the years
         that n divides. None: the shortest for which there are at most forty periods, with ten documents on average.
@@ -69,6 +71,9 @@ def topics_over_time(
     clusters : sequence of n_documents labels, default=None
         The source, author or book of every document, if documents of one are not independent. None: documents are
         independent.
+    missing : {"raise", "drop"}, default="drop"
+        What happens to documents without a date or a cluster: an error that names them, or they are left out and a
+        warning says so.
     n_draws : int, default=50
         Number of draws of theta; at least one of each chain or fit.
     level : float, default=0.95
@@ -132,7 +137,7 @@ def topics_over_time(
     >>> [str(start.date()) for start in table["start"]], table["documents"].tolist()
     (['1999-01-01', '2000-01-01', '2001-01-01'], [20, 20, 20])
     """
-    found = _by_period(estimator, X, dates, period, clusters, n_draws, level, random_state)
+    found = _by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state)
     shown, n = found.view.chosen(topics), len(found.starts)
     return DataFrame(
         {
@@ -171,28 +176,22 @@ class _ByPeriod:
     attenuation: np.ndarray
 
 
-def _by_period(estimator, X, dates, period, clusters, n_draws, level, random_state):
+def _by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state):
     n_draws, level = check_int(n_draws, "n_draws", 1), check_level(level)
     seed = random.seed_sequence(random_state)
     if dates is None:
         raise ValueError("dates is None: give the year or the day of every document.")
-    draws = proportion_draws(X, estimator, n_draws, seed)
+    values = DocumentValues.read(Description.of(estimator, X).X, missing=missing, dates=dates, clusters=clusters)
+    days, unit = read_dates(values["dates"])
+    draws = proportion_draws(X, estimator, n_draws, seed, values)
     found = draws.view
     if found.n_topics == 0:
         raise ValueError("the model has no topics: there is nothing to show.")
-    days, unit = read_dates(X, dates, found.n_documents)
     found.say_what_is_left_out()
-    kept = ~np.isnat(days[found.used])
-    if not kept.any():
-        raise ValueError("no document that takes part has a date: give the year or the day of every document.")
-    if not kept.all():
-        warn(f"{(~kept).sum():,} of {len(kept):,} documents have no date, and take no part.")
-    days = days[found.used[kept]]
-    if clusters is not None:
-        clusters = cluster_numbers(clusters, found, found.used)[kept]
+    days, clusters = days[draws.used], cluster_numbers(values["clusters"], draws.used)
     periods = read_period(period, days, unit)
     distinct, index = np.unique(periods.number(days), return_inverse=True)
-    models = LinearModels.means(index, (theta[kept] for theta in draws.theta), clusters)
+    models = LinearModels.means(index, draws.theta, clusters)
     estimate, error = models.summary(level)[:2]
     numbers = np.arange(distinct[0], distinct[-1] + 1)
 
@@ -203,7 +202,7 @@ def _by_period(estimator, X, dates, period, clusters, n_draws, level, random_sta
         return every
 
     shrunk = attenuation(draws)
-    if draws.groups is not None and spans(draws.groups[kept], index[:, None] == np.arange(len(distinct))):
+    if draws.groups is not None and spans(draws.groups, index[:, None] == np.arange(len(distinct))):
         shrunk = np.ones(found.n_topics)
     low, high = _interval(estimate, error, models.freedom, level)
     return _ByPeriod(
@@ -304,6 +303,7 @@ class TopicsOverTimeDisplay(PanelsDisplay):
         period: Literal["day", "week", "month", "quarter", "year", "decade"] | int | None = None,
         topics: Values | None = None,
         clusters: Any = None,
+        missing: Literal["raise", "drop"] = "drop",
         n_draws: int = 50,
         level: float = 0.95,
         n_words: int = 3,
@@ -324,7 +324,7 @@ class TopicsOverTimeDisplay(PanelsDisplay):
             Length of the periods; see `topics_over_time`.
         topics : sequence of int or str, default=None
             Topics to show; None: the six largest.
-        clusters, n_draws, level
+        clusters, missing, n_draws, level
             See `topics_over_time`.
         ax : sequence of matplotlib Axes, default=None
             One for each topic. None: those of a new figure.
@@ -334,7 +334,7 @@ class TopicsOverTimeDisplay(PanelsDisplay):
         ValueError, TypeError
             As `topics_over_time`.
         """
-        found = _by_period(estimator, X, dates, period, clusters, n_draws, level, random_state)
+        found = _by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state)
         shown = found.view.chosen(topics, 6)
         return cls(
             starts=found.starts,

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._core.arguments import check_int, distributions, real_numbers
 from sklda._core.corpus import Corpus
 from sklda._core.counts import check_matrix
-from sklda._core.names import check_same_order, names_of_rows, read_column, read_document_names, read_labels
+from sklda._core.document_values import DocumentValues, check_documents
+from sklda._core.names import names_of_rows, read_column, read_document_names
 from sklda._core.warn import warn
 from sklda._models.topic_names import distinct
 from sklda._models.topic_names import topic_names as model_topic_names
@@ -44,10 +45,15 @@ class View:
     doc_topic: np.ndarray | None = None
     is_training: bool = False  # whether the documents are those of the fit
     collections: Any = None  # labels of the documents, for a model with collections
-    groups: Any = None  # labels of the documents, for any model
+    values: DocumentValues = field(default_factory=lambda: DocumentValues({}))  # groups, dates and texts
     pipelines: list = field(default_factory=list)
     names: list | None = None  # of the topics
     document_names: list = field(default_factory=list)  # given, or the index of X, or row numbers
+
+    @property
+    def groups(self):
+        """Labels of the documents, for any model; None without any."""
+        return self.values["groups"]
 
     # The topics.
 
@@ -239,6 +245,10 @@ class View:
         """The rows of the documents that take part."""
         return np.flatnonzero(self.takes_part)
 
+    def counted(self, *names):
+        """The rows of the documents that take part and have these values, such as groups; see `DocumentValues`."""
+        return self.values.used(self.used, self.n_documents, names)
+
     @property
     def left_out(self):
         """A sentence that says how many documents take no part, and why; empty if all do."""
@@ -298,7 +308,7 @@ class View:
         labels = None if self.collections is None else [self.collections[d] for d in rows]
         own = {"counts": self.counts[rows], "doc_topic": self.doc_topic[rows], "collections": labels}
         names = [self.document_names[d] for d in rows]
-        return replace(self, **own, document_names=names, groups=None, is_training=False)
+        return replace(self, **own, document_names=names, values=DocumentValues({}), is_training=False)
 
     # The fit.
 
@@ -312,7 +322,7 @@ class View:
         return getattr(self.model, name, None) if self.is_of_fit else None
 
 
-def view(model, X=None, *, groups=None, needs=None):
+def view(model, X=None, *, needs=None, missing="raise", **values):
     """Read a model in any form that the functions of this package take: a `View`.
 
     Parameters
@@ -320,11 +330,13 @@ def view(model, X=None, *, groups=None, needs=None):
     model : estimator, pipeline, pair of arrays, or Description
     X : documents, default=None
         None: those of the description.
-    groups : sequence of n_documents hashable labels, default=None
-        If all are collections of the fit, they are the collections of X, too.
     needs : {"topics", "proportions", "counts"}, default=None
         What the caller needs: topics, whatever the documents of a description; or besides topics theta, of X or of the
         documents that the model keeps; or X itself. None: topics, and what there is.
+    missing : {"raise", "drop"}, default="raise"
+        What happens to documents without a value, see `DocumentValues`.
+    **values
+        Groups, dates and texts of the documents. If all groups are collections of the fit, they are those of X, too.
     """
     models.check_order(X, model)
     described = models.Description.of(model, X)
@@ -332,15 +344,14 @@ def view(model, X=None, *, groups=None, needs=None):
         described = replace(described, X=None, document_names=None, collections=None)
     model, X = described.estimator, described.X
     collections, document_names = described.collections, described.document_names
-    for name, values in (("collections", collections), ("groups", groups), ("document_names", document_names)):
-        check_same_order(X, values, name)
-    # They are read once, because they may be iterators.
-    collections, groups = (
-        None if values is None else read_labels(values, name, may_be_missing=True)
-        for name, values in (("collections", collections), ("groups", groups))
-    )
-    read = _of_arrays if isinstance(model, tuple) else _of_model
-    found = read(model, X, collections, groups)
+    check_documents(X, collections=collections, document_names=document_names, **values)
+    values = DocumentValues.read(X, missing=missing, **values)
+    collections = DocumentValues.read(X, collections=collections)["collections"]
+    if isinstance(model, tuple):
+        found = _of_arrays(model, X, collections)
+    else:
+        found = _of_model(model, X, collections, values["groups"])
+    found.values = values
     found.known_words = models.words_of(described, found.n_features)
     found.names = model_topic_names(found.model, found.n_topics, described.topic_names)
     if needs == "counts" and X is None:
@@ -350,6 +361,7 @@ def view(model, X=None, *, groups=None, needs=None):
         if found.doc_topic is None:
             raise ValueError(f"X is None, and {type(found.model).__name__} keeps no documents: give X.")
     if found.doc_topic is not None:
+        check_documents(n_documents=found.n_documents, **values.given)
         found.document_names = (
             names_of_rows(X, found.n_documents)
             if document_names is None
@@ -371,7 +383,7 @@ def _of_model(model, X, collections, groups):
         raise ValueError("collections are those of the documents of X: give X, too.")
     topic_word = distributions(model.components_, f"components_ of the {type(model).__name__}")
     hashed = any(isinstance(step, HashingVectorizer) for each in pipelines for _, step in each.steps)
-    found = View(model, topic_word, is_hashed=hashed, collections=collections, groups=groups, pipelines=pipelines)
+    found = View(model, topic_word, is_hashed=hashed, collections=collections, pipelines=pipelines)
     if X is None:
         return found
     found.counts = _read_documents(documents, topic_word.shape[1], f"the {type(model).__name__}")
@@ -395,7 +407,7 @@ def _of_model(model, X, collections, groups):
     return found
 
 
-def _of_arrays(pair, X, collections, groups):
+def _of_arrays(pair, X, collections):
     if collections is not None:
         raise TypeError("arrays have no collections: do not give any.")
     if len(pair) != 2:
@@ -410,7 +422,7 @@ def _of_arrays(pair, X, collections, groups):
     if len(doc_topic) == 0:
         raise ValueError("doc_topic has no document: it needs at least one row.")
     doc_topic = distributions(doc_topic, "doc_topic")
-    found = View(None, topic_word, doc_topic=doc_topic, groups=groups)
+    found = View(None, topic_word, doc_topic=doc_topic)
     if X is not None:
         found.counts = _read_documents(X, topic_word.shape[1], "topic_word")
         if found.counts.shape[0] != len(doc_topic):

@@ -15,7 +15,8 @@ from sklda._core.arguments import check_components, check_weights, real_numbers
 from sklda._core.consensus import has_own_words
 from sklda._core.corpus import Corpus
 from sklda._core.counts import holds_texts
-from sklda._core.names import check_same_order, find_words, read_vocabulary, read_words
+from sklda._core.document_values import DocumentValues
+from sklda._core.names import find_words, read_vocabulary, read_words
 from sklda._core.priors import check_prior
 
 _ADVICE = "give a fitted topic model, a pipeline that has one, or a pair (topic_word, doc_topic_prior)"
@@ -56,8 +57,8 @@ def corpus_and_model(X, model, collections=None, covariates=None):
     model, X = described.estimator, described.X
     if collections is None:
         collections = described.collections
-    check_same_order(X, collections, "collections")
-    check_same_order(X, covariates, "covariates")
+    values = DocumentValues.read(X, collections=collections, covariates=covariates)
+    collections, covariates = values["collections"], values["covariates"]
     if isinstance(model, tuple):
         if len(model) != 2:
             raise ValueError(

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from sklda._core import random
 from sklda._core.arguments import check_int
+from sklda._core.document_values import check_same_index
 from sklda._core.types import Counts, Model, Seed
 from sklda._likelihood.held_out.document_completion import predictive_log_likelihood
 from sklda.metrics._models import corpus_and_model, corpus_of
@@ -76,6 +77,7 @@ def predictive_perplexity(
     True
     """
     check_int(n_sweeps, "n_sweeps", 1)
+    check_same_index(X_seen, X_hidden=X_hidden)
     seen, topic_word, alpha = corpus_and_model(X_seen, estimator, collections, covariates)
     hidden = corpus_of(X_hidden, estimator)
     if (seen.n_documents, seen.n_features) != (hidden.n_documents, hidden.n_features):

@@ -13,7 +13,7 @@ from pandas import DataFrame
 from sklearn.base import clone
 from sklearn.model_selection import KFold, check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
@@ -21,7 +21,10 @@ from sklda._core import random
 from sklda._core.arguments import check_int, distributions
 from sklda._core.consensus import SAME_TOPIC
 from sklda._core.counts import read_sparse
+from sklda._core.covariates import covariate_frame
 from sklda._core.distances import jensen_shannon
+from sklda._core.document_values import DocumentValues, check_documents, number_of_documents
+from sklda._core.names import index_of
 from sklda._core.parallel import jobs_for
 from sklda._core.types import Data, Model, Seed
 from sklda.metrics._coherence import topic_coherence
@@ -153,7 +156,7 @@ def compare_topic_counts(
     model, X = model_and_input(estimator, X)
     name = _name_of_the_count(model)
     seed = random.seed_sequence(random_state)
-    folds, metadata = _folds(cv, X, seed), _checked_metadata(params, _num_samples(X))
+    folds, metadata = _folds(cv, X, seed), _checked_metadata(params, X)
     tasks = [
         (clone(model).set_params(**{name: K}), X, metadata, *fold, n_words, random.child(seed, 1, K, f))
         for K in counts
@@ -212,33 +215,31 @@ def _folds(cv, X, seed):
     return folds
 
 
-def _checked_metadata(params, n_documents):
-    """Metadata whose rows can be chosen: by name, columns by their name, which is None if there is only one."""
+def _checked_metadata(params, X):
+    """Metadata of the documents of X, of which rows can be chosen; covariates keep the places of the documents in X."""
     if params is not None and not isinstance(params, dict):
         raise TypeError(f"params must be a dict such as {{'covariates': values}}, got {type(params).__name__}.")
-    found: dict[str, Any] = {}
-    for name, value in (params or {}).items():
-        columns = dict(value) if isinstance(value, dict) else {None: value}
-        for column, each in columns.items():
-            shown = name if column is None else f"{name}[{column!r}]"
-            if isinstance(each, str) or not (hasattr(each, "__len__") or hasattr(each, "shape")):
-                raise ValueError(
-                    f"params has {shown} = {each!r}: give a value for each of the {n_documents} documents."
-                )
-            if (n := _num_samples(each)) != n_documents:
-                raise ValueError(f"params has {n} values of {shown}; X has {n_documents} documents.")
-            columns[column] = indexable(each)[0]
-        found[name] = columns
+    known = {name: (params or {})[name] for name in ("collections", "covariates") if name in (params or {})}
+    found = (params or {}) | DocumentValues.read(X, **known).given
+    for name, values in found.items():
+        if number_of_documents(next(iter(values.values()), None) if isinstance(values, dict) else values) is None:
+            raise ValueError(f"params has {name} = {values!r}: give a value for each document.")
+    check_documents(X, **found)
+    if "covariates" in found:
+        index = index_of(X)
+        names = range(_num_samples(X)) if index is None else index
+        found["covariates"] = covariate_frame(found["covariates"]).set_axis(names)
     return found
 
 
 def _rows_of(metadata, rows):
-    """The metadata of some documents, as they were given."""
-    chosen = {
-        name: {column: _safe_indexing(each, rows) for column, each in columns.items()}
-        for name, columns in metadata.items()
+    """The metadata of some documents."""
+    return {
+        name: {key: _safe_indexing(column, rows) for key, column in each.items()}
+        if isinstance(each, dict)
+        else _safe_indexing(each, rows)
+        for name, each in metadata.items()
     }
-    return {name: columns[None] if None in columns else columns for name, columns in chosen.items()}
 
 
 def _measure(model, X, metadata, train, test, n_words, seed):

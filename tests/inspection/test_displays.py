@@ -171,7 +171,7 @@ def test_groups_of_any_model(arrays, corpus):
         np.testing.assert_allclose(display.mean[j], expected[[3, 0]])
     with pytest.raises(TypeError, match=r"has no collection_topic_: give X and groups, or a fitted CompoundLDA"):
         CollectionTopicsDisplay.from_estimator(arrays, corpus.data)
-    with pytest.raises(ValueError, match="groups has 30 labels; there are 5 documents"):
+    with pytest.raises(ValueError, match="groups has 30 values; there are 5 documents"):
         CollectionTopicsDisplay.from_estimator((arrays[0], arrays[1][:5]), groups=years)
 
 

@@ -377,7 +377,7 @@ def test_the_page_is_one_file_that_names_no_address(tmp_path, docstrings, fitted
     [
         ({"documents": ["a"]}, ValueError, "documents has 1 texts; there are 5 documents"),
         ({"documents": "a"}, TypeError, "documents must hold one text for each document"),
-        ({"groups": ["a"]}, ValueError, "groups has 1 labels; there are 5 documents"),
+        ({"groups": ["a"]}, ValueError, "groups has 1 values; there are 5 documents"),
         ({"groups": 3}, TypeError, "must hold one label for each document"),
         ({"dates": [2001]}, ValueError, "dates has 1 dates; there are 5 documents"),
         ({"dates": [2001, "May", 2003, 2004, 2005]}, ValueError, r"dates\[1\] = 'May' is not a date: give years"),

@@ -280,7 +280,7 @@ def test_the_same_seed_gives_the_same_table():
     ("options", "error", "message"),
     [
         ({"y": None}, ValueError, "y is None: give the outcome of each document"),
-        ({"y": Y[:5]}, ValueError, r"y has shape \(5,\); X has 200 documents"),
+        ({"y": Y[:5]}, ValueError, "y has 5 values; there are 200 documents"),
         ({"y": np.where(np.arange(D) == 7, np.nan, Y)}, ValueError, r"y\[7\] = nan"),
         ({"y": ["good"] * D}, TypeError, "y must hold real numbers"),
         ({"model": "probit"}, ValueError, "model must be one of"),

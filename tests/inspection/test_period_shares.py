@@ -12,7 +12,8 @@ from sklda.inspection._view import view
 def shares(dates, theta=None, X=None, **options):
     n = len(dates)
     theta = np.tile([[0.25, 0.75]], (n, 1)) if theta is None else theta
-    return period_shares(view((np.full((theta.shape[1], 3), 1 / 3), theta), X, needs="proportions"), dates)
+    model = np.full((theta.shape[1], 3), 1 / 3), theta
+    return period_shares(view(model, X, needs="proportions", missing="drop", dates=dates))
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,7 @@ def shares(dates, theta=None, X=None, **options):
         (np.datetime64("1998-05-17T10:00:00.123456789"), "1998-05-17"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:dates is missing for 1 of 3 documents")
 def test_documents_have_their_dates(date, text):
     found = shares([date, None, date])
     assert found.dates == [text, "", text] and found.n_undated == 1 and found.n_documents.sum() == 2

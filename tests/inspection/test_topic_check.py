@@ -210,7 +210,7 @@ def test_the_table():
         .fit(corpus.data)
         .set_topic_names(["a", "b", "c"])
     )
-    groups = ["x", None, "y", float("nan")] * 10
+    groups = ["x", "other", "y", "other"] * 10
     table = topic_check(lda, corpus.data, groups=groups, topics=["b"], n_draws=3, random_state=0)
     assert table["topic"].tolist() == [1] and table["name"].tolist() == ["1: b"]
     assert np.isfinite(table.drop(columns="name").to_numpy(float)).all()
@@ -239,7 +239,7 @@ def test_what_is_refused():
         topic_check((corpus.topic_word, corpus.doc_topic), X)
     with pytest.raises(TypeError, match=r"LatentDirichletAllocation has no posterior draws .*from_assignments"):
         topic_check(LatentDirichletAllocation(2).fit(X), X)
-    with pytest.raises(ValueError, match="groups has 3 labels; there are 20"):
+    with pytest.raises(ValueError, match="groups has 3 values; there are 20"):
         topic_check(lda, X, groups=[0, 1, 2])
     with pytest.raises(ValueError, match="one label"):
         topic_check(lda, X, groups=[0] * 20)

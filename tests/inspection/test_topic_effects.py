@@ -172,8 +172,8 @@ def test_a_number_that_a_transformer_makes_a_category_has_points(transformer):
         ("sqrt(y)", r"write 'np.sqrt\('"),
         ("ns(y, 3)", r"write 'bs\(y, df=4\)'"),
         ("a b", "the name 'a b' between backticks"),
-        ("gap", "covariate 'gap' of document 3 is missing"),
-        ("bs(gap, df=4)", "covariate 'gap' of document 3 is missing"),
+        ("gap", "covariate 'gap' is missing for 1 of 80 documents: 3"),
+        ("bs(gap, df=4)", "covariate 'gap' is missing for 1 of 80 documents: 3"),
         ("log(y - 1)", "gives nan for document"),
         ("lag(y)", "gives nan for document 0"),
         ("y + intercept", "a covariate .* has the name 'intercept'"),
@@ -549,11 +549,11 @@ def test_the_attenuation_is_that_of_the_weighted_documents():
 @pytest.mark.parametrize(
     ("weights", "error", "message"),
     [
-        (np.ones(5), ValueError, r"weights has shape \(5,\); X has 80 documents"),
+        (np.ones(5), ValueError, "weights has 5 values; there are 80 documents"),
         (np.r_[-1, np.ones(D - 1)], ValueError, r"weights\[0\] = -1: a weight must be finite and not negative"),
-        (np.r_[np.ones(D - 1), np.nan], ValueError, r"weights\[79\] = nan"),
+        (np.r_[np.ones(D - 1), np.nan], ValueError, "weights is missing for 1 of 80 documents: 79"),
         (np.zeros(D), ValueError, "all weights of documents with words are 0"),
-        (["heavy"] * D, TypeError, "weights must hold real numbers"),
+        (["heavy"] * D, TypeError, r"weights\[0\] = 'heavy' is not a number"),
         (np.arange(D) < 2, ValueError, "2 documents do not determine 2 coefficients"),
     ],
 )
@@ -607,13 +607,18 @@ MISSING = np.where(np.arange(D) == 7, np.nan, X_NUMBER)
 @pytest.mark.parametrize(
     ("covariates", "options", "error", "message"),
     [
-        (X_NUMBER[:5], {}, ValueError, "5 rows; X has 80 documents"),
+        (X_NUMBER[:5], {}, ValueError, "5 values; there are 80 documents"),
         (None, {}, ValueError, "covariates is None: give what the proportions depend on"),
         ("text", {}, TypeError, "array or a data frame"),
         (np.zeros((D, 0)), {}, ValueError, "no column"),
         (np.zeros((D, 2, 2)), {}, ValueError, "3 dimensions"),
-        (MISSING, {}, ValueError, "document 7 is nan"),
-        (np.where(np.arange(D) == 7, None, GROUPS), {}, ValueError, "document 7 is missing"),
+        (MISSING, {}, ValueError, "covariate 'x0' is missing for 1 of 80 documents: 7"),
+        (
+            np.where(np.arange(D) == 7, None, GROUPS),
+            {},
+            ValueError,
+            "covariate 'x0' is missing for 1 of 80 documents: 7",
+        ),
         (X_NUMBER * 1j, {}, TypeError, "complex"),
         (X_NUMBER * 1e200, {}, ValueError, "'x0' has values too large or too small"),
         (X_NUMBER * 1e-300, {}, ValueError, "'x0' has values too large or too small"),
@@ -624,7 +629,7 @@ MISSING = np.where(np.arange(D) == 7, np.nan, X_NUMBER)
         ([[{}]] * D, {}, TypeError, "hashable"),
         (np.ones(D), {}, ValueError, "'x0' is a combination"),
         (np.eye(D), {}, ValueError, "80 documents do not determine 81"),
-        ({"a": X_NUMBER, "b": X_NUMBER[:3]}, {}, ValueError, "3 rows"),
+        ({"a": X_NUMBER, "b": X_NUMBER[:3]}, {}, ValueError, "3 values"),
         (X_NUMBER, {"n_draws": 0}, ValueError, "n_draws"),
         (X_NUMBER, {"level": 1.0}, ValueError, "level"),
         (X_NUMBER, {"topics": [2]}, ValueError, "topics must be numbers from 0 to 1"),
@@ -671,9 +676,9 @@ def test_errors_of_clusters_are_those_of_so_many_sources():
 @pytest.mark.parametrize(
     ("clusters", "error", "message"),
     [
-        (SOURCES[:5], ValueError, "clusters has 5 labels; there are 80 documents"),
+        (SOURCES[:5], ValueError, "clusters has 5 values; there are 80 documents"),
         (np.zeros(D), ValueError, "one label for all documents"),
-        ([None, *SOURCES[1:]], ValueError, r"the cluster of document 0 is missing"),
+        ([None, *SOURCES[1:]], ValueError, "clusters is missing for 1 of 80 documents: 0"),
         ("source", TypeError, "one label for each document"),
         ([[]] * D, TypeError, "hashable"),
     ],

@@ -152,7 +152,7 @@ def test_documents_without_a_date_or_words_take_no_part():
     dates, counts = YEARS.astype(object), COUNTS.copy()
     dates[:5], counts[75:] = None, 0
     with (
-        pytest.warns(UserWarning, match="5 of 75 documents have no date, and take no part"),
+        pytest.warns(UserWarning, match="dates is missing for 5 of 75 documents: .* These documents are left"),
         pytest.warns(UserWarning, match="5 of 80 documents have no words"),
     ):
         found = topics_over_time(LDA, counts, dates, topics=[TOPIC], clusters=np.arange(D) // 2, random_state=0)
@@ -276,8 +276,8 @@ def test_changes_that_are_shrunk_have_a_note():
     ("dates", "options", "error", "message"),
     [
         (None, {}, ValueError, "dates is None: give the year or the day of every document"),
-        (YEARS[:5], {}, ValueError, "dates has 5 dates; there are 80 documents"),
-        ([None] * D, {}, ValueError, "no document that takes part has a date"),
+        (YEARS[:5], {}, ValueError, "dates has 5 values; there are 80 documents"),
+        ([None] * D, {}, ValueError, "dates is missing for 80 of 80 documents: .* No document is left"),
         (np.full(D, 1.5), {}, ValueError, r"dates\[0\] = 1.5 is not a date: give years as whole numbers"),
         (np.full(D, 20240131), {}, ValueError, "is not a date: give years as whole numbers"),
         (np.full(D, np.inf), {}, ValueError, "is not a date"),
@@ -288,14 +288,14 @@ def test_changes_that_are_shrunk_have_a_note():
         (["1984-13"] * D, {}, ValueError, "not a day of the calendar"),
         (np.full(D, True), {}, TypeError, r"dates\[0\] is a bool and not a date"),
         ([()] * D, {}, TypeError, "is a tuple and not a date"),
-        ("1984", {}, TypeError, "one date for each document"),
+        ("1984", {}, TypeError, "one value for each document"),
         (YEARS, {"period": "century"}, ValueError, "period must be one of"),
         (YEARS, {"period": 0}, ValueError, "period must be at least 1"),
         (YEARS, {"period": 1.5}, TypeError, "period must be an int"),
         (YEARS, {"n_draws": 0}, ValueError, "n_draws"),
         (YEARS, {"level": 1.0}, ValueError, "level must lie between 0 and 1"),
         (YEARS, {"topics": [2]}, ValueError, "topics must be numbers from 0 to 1"),
-        (YEARS, {"clusters": YEARS[:3]}, ValueError, "clusters has 3 labels; there are 80 documents"),
+        (YEARS, {"clusters": YEARS[:3]}, ValueError, "clusters has 3 values; there are 80 documents"),
     ],
 )
 def test_bad_arguments(dates, options, error, message):

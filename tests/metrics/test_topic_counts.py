@@ -307,10 +307,10 @@ def test_metadata_reach_fits_and_scores():
     ("params", "error", "message"),
     [
         (np.arange(90), TypeError, "params must be a dict"),
-        ({"covariates": np.arange(5)}, ValueError, "5 values of covariates; X has 90 documents"),
-        ({"covariates": {"year": np.arange(5)}}, ValueError, r"5 values of covariates\['year'\]; X has 90 documents"),
-        ({"covariates": "year"}, ValueError, "covariates = 'year': give a value for each of the 90 documents"),
-        ({"covariates": {"year": 1990}}, ValueError, r"covariates\['year'\] = 1990: give a value for each"),
+        ({"covariates": np.arange(5)}, ValueError, "covariates has 5 values; there are 90 documents"),
+        ({"covariates": {"year": np.arange(5)}}, ValueError, "covariates has 5 values; there are 90 documents"),
+        ({"covariates": "year"}, ValueError, "covariates = 'year': give a value for each document"),
+        ({"covariates": {"year": 1990}}, ValueError, "covariates = {'year': 1990}: give a value for each"),
     ],
 )
 def test_metadata_that_are_refused(params, error, message):

@@ -231,11 +231,19 @@ def test_no_labels_is_one_collection(corpus):
 def test_bad_input(corpus, labels):
     X = corpus.data
     for wrong, error, match in [
-        (labels[:5], ValueError, "5 labels; there are 90 documents"),
+        (labels[:5], ValueError, "5 values; there are 90 documents"),
         ("arts", TypeError, "one label for each document"),
         ([[1]] * 90, TypeError, "not hashable"),
-        ([None] * 90, ValueError, "each document needs a label"),
-        ([np.nan] * 90, ValueError, "each document needs a label"),
+        (
+            [None] * 90,
+            ValueError,
+            "collections is missing for 90 of 90 documents: 0, 1, .* and 80 others. Each document needs one",
+        ),
+        (
+            [np.nan] * 90,
+            ValueError,
+            "collections is missing for 90 of 90 documents: 0, 1, .* and 80 others. Each document needs one",
+        ),
     ]:
         with pytest.raises(error, match=match):
             make().fit(X, collections=wrong)
@@ -252,7 +260,7 @@ def test_bad_input(corpus, labels):
             lda.fit(X)
         assert not hasattr(lda, "components_")
     lda = make(max_iter=5).fit(X, collections=labels)
-    with pytest.raises(ValueError, match="2 labels; X has 90"):
+    with pytest.raises(ValueError, match="2 values; there are 90"):
         lda.transform(X, collections=["arts", "arts"])
 
 

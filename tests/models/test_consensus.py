@@ -425,7 +425,7 @@ def test_metadata_that_are_refused():
         ConsensusTopics(GibbsLDA(2, max_iter=2), n_fits=2).fit(X, weights=np.ones(6))
     # As many as the documents that are drawn.
     for marks, name in ((np.ones(3), "marks"), ({"a": [1, 2, 3]}, r"marks\['a'\]"), (sp.eye_array(3), "marks")):
-        with pytest.raises(ValueError, match=f"{name} has 3 entries; X has 6 documents"):
+        with pytest.raises(ValueError, match=f"{name} has 3 (entries|values); "):
             ConsensusTopics(WithMetadata(), n_fits=2, resample=0.5).fit(X, marks=marks)
 
 

@@ -152,7 +152,7 @@ def test_bad_documents_and_models():
     with pytest.raises(NotFittedError):
         GibbsLDA().doc_topic_posterior(X)
     model, _ = FITTED["CompoundLDA"]
-    with pytest.raises(ValueError, match="2 labels; X has 60 documents"):
+    with pytest.raises(ValueError, match="2 values; there are 60 documents"):
         model.doc_topic_posterior(X, collections=GROUPS[:2])
     dependent = LabeledLDA(label_prior="dependency", max_iter=5, n_draws=2, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="label_prior='dependency' has no fixed prior"):

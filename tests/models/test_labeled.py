@@ -262,7 +262,7 @@ def test_likelihoods_and_draws(labelled):
 
 BAD_Y = [
     (None, ValueError, "LabeledLDA requires y to be passed, but the target y is None"),
-    ([0, 1], ValueError, "y has 2 rows; X has 3 documents"),
+    ([0, 1], ValueError, "y has 2 values; there are 3 documents"),
     ([[1, 0], [0, 2], [1, 1]], ValueError, r"y\[1, 1\] = 2: Unknown label type. An indicator matrix has only entries"),
     ([[1, 0], [0, -1], [1, 1]], ValueError, r"y\[1, 1\] = -1"),
     (sp.csr_array([[0.5, 0], [0, 1], [1, 1]]), ValueError, r"y\[0, 0\] = 0.5"),

@@ -9,11 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._core.dask_arrays import is_dask
-from sklda._core.names import check_same_order, read_labels
 from sklda._core.types import Counts
 from sklda._core.warn import warn
-from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._models.base import BaseLDA
 from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.results import mixtures_of
@@ -51,8 +48,7 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
         -------
         ndarray of shape (n_documents, n_components)
         """
-        collections = self._read_collections(X, collections)
-        return self.fit(X, y, collections=collections).transform(X, collections=collections, normalize=normalize)
+        return self._fit_transform(X, y, normalize, collections=collections)
 
     def transform(self, X: Counts, *, normalize: bool = True, collections: ArrayLike | None = None) -> np.ndarray:
         """Topic proportions of documents, given the topics and mixtures found.
@@ -81,13 +77,7 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
         ValueError
             If X is not a matrix of counts with the features of the fit, or a label is not among `collections_`.
         """
-        check_is_fitted(self)
-        if is_dask(X) and collections is None:
-            return super().transform(X, normalize=normalize)
-        collections = self._read_collections(X, collections)
-        self._validate_params()
-        corpus = self._new_corpus(X)
-        return self._proportions(corpus, self._prior_of(corpus, collections), normalize)
+        return self._transform(X, normalize, collections=collections)
 
     def doc_topic_posterior(
         self,
@@ -116,11 +106,7 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
         DocTopicPosterior
             See `GibbsLDA.doc_topic_posterior`.
         """
-        check_is_fitted(self)
-        collections = self._read_collections(X, collections)
-        self._validate_params()
-        corpus = self._new_corpus(X)
-        return self._posterior_of(corpus, self._prior_of(corpus, collections), n_samples, topic_uncertainty)
+        return self._doc_topic_posterior(X, n_samples, topic_uncertainty, collections=collections)
 
     def score_samples(self, X: Counts, *, collections: ArrayLike | None = None) -> np.ndarray:
         """Held-out log-likelihood of documents, log p(w_d | phi, gamma pi_j), by guided annealed importance sampling.
@@ -137,13 +123,7 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
         ndarray of shape (n_documents,)
             Nats, without the multinomial coefficient; 0 for a document without words.
         """
-        check_is_fitted(self)
-        if is_dask(X) and collections is None:
-            return super().score_samples(X)
-        collections = self._read_collections(X, collections)
-        self._validate_params()
-        corpus = self._new_corpus(X)
-        return self._log_likelihood(corpus, self._prior_of(corpus, collections))
+        return self._score_samples(X, collections=collections)
 
     def score(
         self,
@@ -170,12 +150,7 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
         -------
         float
         """
-        check_is_fitted(self)
-        collections = self._read_collections(X, collections)
-        self._validate_params()
-        corpus = self._new_corpus(X)
-        log_likelihood = self._log_likelihood(corpus, self._prior_of(corpus, collections))
-        return mean_per_token(log_likelihood, corpus.lengths, sample_weight)
+        return self._score(X, sample_weight, collections=collections)
 
     def perplexity(self, X: Counts, *, collections: ArrayLike | None = None) -> float:
         """Held-out perplexity, ``exp(-score(X))``: smaller is better.
@@ -191,15 +166,7 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
         -------
         float
         """
-        with np.errstate(over="ignore"):
-            return float(np.exp(-self.score(X, collections=collections)))
-
-    def _read_collections(self, X, collections):
-        """The labels as a list; missing ones are None."""
-        if collections is None:
-            return None
-        check_same_order(X, collections, "collections")
-        return read_labels(collections, "collections", may_be_missing=True)
+        return self._perplexity(X, collections=collections)
 
     def _warn_of_y(self, y):
         """Warn if y is given in a fit without collections."""
@@ -207,14 +174,9 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
             name = type(self).__name__
             warn(f"{name} does not use y. If it holds the collections of the documents, call fit(X, collections=y).")
 
-    def _prior_of(self, corpus, collections):
-        """The Dirichlet parameter of theta of documents of these collections, one row for all if they are unknown."""
-        if collections is None:
-            return self._doc_prior()
-        prior = self.document_prior(collections)
-        if len(prior) != corpus.n_documents:
-            raise ValueError(f"collections has {len(prior)} labels; X has {corpus.n_documents} documents.")
-        return prior
+    def _prior_given(self, values):
+        collections = values["collections"]
+        return self._doc_prior() if collections is None else self.document_prior(collections)
 
     def document_prior(self, collections: ArrayLike) -> np.ndarray:
         """The Dirichlet parameter of theta for documents of the given collections, gamma pi_j.

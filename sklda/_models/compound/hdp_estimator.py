@@ -310,13 +310,12 @@ class HDPLDA(CollectionsLDA):
         TypeError
             If a label is not hashable, or a parameter is of the wrong type.
         """
-        given = self._read_collections(X, collections)
-        self._validate_params()
+        corpus, values = self._training_documents(X, collections=collections)
+        given = values["collections"]
         if given is None:
             self._warn_of_y(y)
         refuse_symmetric(self.learn_priors, NEVER_SYMMETRIC)
-        corpus = self._training_corpus(X)
-        labels, collection_of = encode(given, corpus)
+        labels, collection_of = encode(given, corpus.n_documents)
         warn_of_many_collections(labels, collection_of)
         with FitRun(self, corpus, X, y, collections=given) as run:
             if run.former is not None:

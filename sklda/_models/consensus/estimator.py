@@ -19,6 +19,7 @@ from sklda._core import random
 from sklda._core.consensus import find_consensus
 from sklda._core.counts import LARGEST_COUNT, check_matrix
 from sklda._core.diagnostics import std_of_proportions
+from sklda._core.document_values import check_documents
 from sklda._core.types import Counts, Model, Seed
 from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._models.checkpoints import take
@@ -367,6 +368,7 @@ class ConsensusTopics(
             If X does not have the features of the fit or no word, the estimator refuses X, or a weight is not valid.
         """
         check_is_fitted(self)
+        check_documents(X, sample_weight=sample_weight)
         assigned = self._transform(X, self._routed("score", X, metadata).transform).sum(axis=1)
         lengths = np.asarray(self._counts(X, reset=False).sum(axis=1), dtype=np.float64).ravel()
         return self.n_components_ * mean_per_token(assigned * lengths, lengths, sample_weight)

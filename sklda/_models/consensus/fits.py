@@ -17,10 +17,9 @@ from sklda._core.arguments import check_memory, distributions
 from sklda._core.consensus import consensus_of, splits_and_merges
 from sklda._core.consensus_tree import leaves_below, mixture
 from sklda._core.corpus import Corpus
-from sklda._core.covariates import read_covariates
 from sklda._core.diagnostics import std_of_proportions
 from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
-from sklda._core.names import check_same_order, read_labels
+from sklda._core.document_values import DocumentValues, check_same_index
 from sklda._core.parallel import jobs_for
 from sklda._core.priors import Priors
 from sklda._core.warn import warn
@@ -82,14 +81,9 @@ def _task(estimator, X, metadata, rows):
 
 def read_metadata(X, metadata):
     """The metadata of the documents X, each of which is read once for all fits."""
-    found = dict(metadata)
-    for name, values in metadata.items():
-        check_same_order(X, values, name)
-    if metadata.get("collections") is not None:
-        found["collections"] = read_labels(metadata["collections"], "collections", may_be_missing=True)
-    if metadata.get("covariates") is not None:
-        found["covariates"] = read_covariates(metadata["covariates"])
-    return found
+    known = {name: metadata[name] for name in ("collections", "covariates") if name in metadata}
+    check_same_index(X, **metadata)
+    return metadata | DocumentValues.read(X, **known).given
 
 
 def _drawn(value, X, rows, name):

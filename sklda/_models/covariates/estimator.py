@@ -13,13 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
 from sklda._core.covariates import read_covariates
-from sklda._core.dask_arrays import is_dask
-from sklda._core.design import design_of
-from sklda._core.names import check_same_order
+from sklda._core.design import design_of, needed_covariates
 from sklda._core.priors import Priors, check_prior
 from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._core.warn import warn
-from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._models.base import BaseLDA
 from sklda._models.covariates.coefficients import (
     Coefficients,
@@ -311,9 +308,9 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         TypeError
             If covariates are neither an array nor a data frame, or a parameter is of the wrong type.
         """
-        given = self._read_covariates(X, covariates)
-        self._validate_params()
-        corpus = self._training_corpus(X)
+        needed = needed_covariates(self.formula, self.transformer)
+        corpus, values = self._training_documents(X, needed, covariates=covariates)
+        given = values["covariates"]
         with FitRun(self, corpus, X, y, covariates=given) as run:
             design, columns = None, np.zeros((corpus.n_documents, 0))
             if given is not None:
@@ -466,8 +463,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         -------
         ndarray of shape (n_documents, n_components)
         """
-        covariates = self._read_covariates(X, covariates)
-        return self.fit(X, y, covariates=covariates).transform(X, covariates=covariates, normalize=normalize)
+        return self._fit_transform(X, y, normalize, covariates=covariates)
 
     def transform(self, X: Counts, *, normalize: bool = True, covariates: Any = None) -> np.ndarray:
         """Topic proportions of documents, given the topics and coefficients found.
@@ -496,13 +492,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             If X is not a matrix of counts with the features of the fit, covariates are not of the kind of the fit, or
             a category has a new level.
         """
-        check_is_fitted(self)
-        if is_dask(X) and covariates is None:
-            return super().transform(X, normalize=normalize)
-        covariates = self._read_covariates(X, covariates)
-        self._validate_params()
-        corpus = self._new_corpus(X)
-        return self._proportions(corpus, self._prior_of(corpus, covariates), normalize)
+        return self._transform(X, normalize, covariates=covariates)
 
     def doc_topic_posterior(
         self, X: Counts, *, n_samples: int = 100, topic_uncertainty: bool = False, covariates: Any = None
@@ -526,11 +516,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         DocTopicPosterior
             See `GibbsLDA.doc_topic_posterior`.
         """
-        check_is_fitted(self)
-        covariates = self._read_covariates(X, covariates)
-        self._validate_params()
-        corpus = self._new_corpus(X)
-        return self._posterior_of(corpus, self._prior_of(corpus, covariates), n_samples, topic_uncertainty)
+        return self._doc_topic_posterior(X, n_samples, topic_uncertainty, covariates=covariates)
 
     def score_samples(self, X: Counts, *, covariates: Any = None) -> np.ndarray:
         """Held-out log-likelihood of documents, log p(w_d | phi, alpha_d), by guided annealed importance sampling.
@@ -547,13 +533,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         ndarray of shape (n_documents,)
             Nats, without the multinomial coefficient; 0 for a document without words.
         """
-        check_is_fitted(self)
-        if is_dask(X) and covariates is None:
-            return super().score_samples(X)
-        covariates = self._read_covariates(X, covariates)
-        self._validate_params()
-        corpus = self._new_corpus(X)
-        return self._log_likelihood(corpus, self._prior_of(corpus, covariates))
+        return self._score_samples(X, covariates=covariates)
 
     def score(
         self, X: Counts, y: Any = None, sample_weight: ArrayLike | None = None, *, covariates: Any = None
@@ -575,12 +555,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         -------
         float
         """
-        check_is_fitted(self)
-        covariates = self._read_covariates(X, covariates)
-        self._validate_params()
-        corpus = self._new_corpus(X)
-        log_likelihood = self._log_likelihood(corpus, self._prior_of(corpus, covariates))
-        return mean_per_token(log_likelihood, corpus.lengths, sample_weight)
+        return self._score(X, sample_weight, covariates=covariates)
 
     def perplexity(self, X: Counts, *, covariates: Any = None) -> float:
         """Held-out perplexity, ``exp(-score(X))``: smaller is better.
@@ -596,24 +571,11 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         -------
         float
         """
-        with np.errstate(over="ignore"):
-            return float(np.exp(-self.score(X, covariates=covariates)))
+        return self._perplexity(X, covariates=covariates)
 
-    def _read_covariates(self, X, covariates):
-        """Covariates of which the rows can be taken, in the order of X."""
-        if covariates is None:
-            return None
-        check_same_order(X, covariates, "covariates")
-        return read_covariates(covariates)
-
-    def _prior_of(self, corpus, covariates):
-        """The Dirichlet parameter of theta of documents with these covariates; one row for all if they are unknown."""
-        if covariates is None:
-            return self._doc_prior()
-        prior = self.document_prior(covariates)
-        if len(prior) != corpus.n_documents:
-            raise ValueError(f"covariates has {len(prior)} rows; X has {corpus.n_documents} documents.")
-        return prior
+    def _prior_given(self, values):
+        covariates = values["covariates"]
+        return self._doc_prior() if covariates is None else self.document_prior(covariates)
 
     def document_prior(self, covariates: Any) -> np.ndarray:
         """The Dirichlet parameter of theta of documents, ``exp(intercept_ + x @ coef_.T)``.

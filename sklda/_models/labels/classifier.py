@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from sklda._core import random
-from sklda._core.names import check_same_order
+from sklda._core.document_values import check_documents
 from sklda._core.types import Counts
 from sklda._likelihood.held_out.fold_in import fold_in
 from sklda._models.base import BaseLDA
@@ -296,7 +296,7 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
             If y is malformed, has a label that the fit did not have, or has columns in another order.
         """
         check_is_fitted(self)
-        check_same_order(X, y, "y")
+        check_documents(X, y=y, sample_weight=sample_weight)
         known = read_known_labels(y, self)
         if not self.multilabel_:
             return super().score(X, known, sample_weight)

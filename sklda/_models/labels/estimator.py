@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklda._core import random
-from sklda._core.names import check_same_order
+from sklda._core.document_values import check_documents
 from sklda._core.priors import LARGEST, SMALLEST, at_topics
 from sklda._core.types import Counts, Model, Seed, TopicPrior
 from sklda._models.fit_run import FitRun, all_or_nothing
@@ -304,7 +304,7 @@ class LabeledLDA(LabelClassifier):
         self._validate_params()
         corpus = self._training_corpus(X)
         with FitRun(self, corpus, X, y) as run:
-            check_same_order(X, y, "y")
+            check_documents(X, y=y)
             targets = read_targets(y, corpus.n_documents)
             if self.label_weight + self.even_weight == 0:
                 raise ValueError("label_weight and even_weight are both 0: one of them must be positive.")
