@@ -65,11 +65,11 @@ def describe(
     check_order(X, estimator)
     known = Description.of(estimator, X)
     given: dict[str, Any] = {"feature_names": read_once(feature_names), "topic_names": read_once(topic_names)}
+    check_documents(known.X, document_names=document_names, collections=collections)
     for name, values in (("document_names", document_names), ("collections", collections)):
         if values is None:
             continue
         if known.X is None and not isinstance(known.estimator, tuple):
             raise ValueError(f"{name} are those of the documents of X: give X, too.")
-        check_documents(known.X, **{name: values})
         given[name] = read_labels(values, name, may_be_missing=name == "collections")
     return replace(known, **{name: values for name, values in given.items() if values is not None})
