@@ -65,18 +65,6 @@ class Consensus:
     n_not_in_halves: int = 0
     tree: dict[str, Any] | None = None
 
-    def attributes(self):
-        """The fitted attributes of an estimator, a dict."""
-        return {
-            "components_": self.topic_word,
-            "topic_word_": self.topic_word,
-            "topic_word_std_": self.topic_word_std,
-            "topic_prevalence_": self.prevalence,
-            "topic_stability_": self.similarity,
-            "members_": self.members,
-            "n_components_": len(self.topic_word),
-        }
-
 
 def has_own_words(components, topic_word_prior):
     """Which topics have words of their own, (n_components,) bool.

@@ -61,6 +61,13 @@ class BaseLDA(
     def fit(self, X: Counts, y: Any = None) -> Self:
         """Find topics in a corpus."""
 
+    @abstractmethod
+    def _set_results(self, chains: Any) -> None:
+        """Set the fitted attributes that come from the chains of a fit, or from what it has in their place.
+
+        `fit` calls it at its end, and callbacks of scikit-learn call it for a copy, to see the fit as it is.
+        """
+
     @classmethod
     def _read(cls, X):
         """The corpus of `fit`, without checks of the names of its columns."""

@@ -16,6 +16,7 @@ from sklda._checkpoints import files
 from sklda._checkpoints.saver import Saver
 from sklda._core.types import Counts
 from sklda._core.warn import warn
+from sklda._models.progress import fitted_attributes
 from sklda.callbacks import Checkpoint, check_samples
 
 # Attributes that scikit-learn gives to estimators with callbacks.
@@ -80,7 +81,9 @@ class CheckpointMixin:
         try:
             estimator.set_callbacks(checkpoint, *callbacks)  # type: ignore[attr-defined]
             if (folder / "fitted").exists():
-                return take(estimator, _read(folder / "fitted", corpus, facts))
+                forget(estimator)
+                vars(estimator).update(_read(folder / "fitted", corpus, facts))
+                return estimator
             _warn_of_versions(facts)
             if estimator.verbose:  # type: ignore[attr-defined]
                 print(f"[{cls.__name__}] continues the fit of {facts['begun']} in {folder}", flush=True)
@@ -89,14 +92,10 @@ class CheckpointMixin:
             checkpoint._resumes, checkpoint._seed = False, None
 
 
-def take(estimator, attributes):
-    """The estimator with these fitted attributes, in place of all that it had."""
-    # The names of all of them end with an underscore.
-    for name in list(vars(estimator)):
-        if name.endswith("_") and name not in ("n_features_in_", "feature_names_in_"):
-            delattr(estimator, name)
-    vars(estimator).update(attributes)
-    return estimator
+def forget(estimator):
+    """Delete the fitted attributes of an estimator, but those of its input."""
+    for name in fitted_attributes(vars(estimator)):
+        delattr(estimator, name)
 
 
 def checkpoints_of(estimator):

@@ -10,9 +10,8 @@ import numpy as np
 
 from sklda._core import random
 from sklda._core.types import Method
-from sklda._models.checkpoints import resumed_seed, saver_of, take
-from sklda._models.persistence import without_dask
-from sklda._models.progress import progress_of
+from sklda._models.checkpoints import forget, resumed_seed, saver_of
+from sklda._models.progress import fitted_attributes, progress_of
 from sklda._sampling.run_chains import Run
 
 # Which models take an argument of `fit`.
@@ -91,14 +90,13 @@ class FitRun(Run):
         if self.saver is not None:
             self.saver.close(error)
 
-    def begin(self, fitted_attributes, *, n_chains=None, n_sweeps=None, n_annealed=0):
+    def begin(self, *, n_chains=None, n_sweeps=None, n_annealed=0):
         """All is checked, and the work begins: it is shown and saved from here on.
+
+        The attributes of an earlier fit go, so that the fit can set its own.
 
         Parameters
         ----------
-        fitted_attributes : callable
-            Takes the chains as they are now, and returns the fitted attributes, for callbacks. It must be possible to
-            send it to other processes.
         n_chains : int, default=None
             None: the fit has stages of which nobody knows the number.
         n_sweeps, n_annealed : int
@@ -106,13 +104,14 @@ class FitRun(Run):
         """
         self.saver = saver_of(self.estimator, self.corpus, self.seed, self.y, self.metadata)
         given = {"X": self.X, "y": self.y}
-        self.progress = progress_of(self.estimator, given, fitted_attributes, n_chains, n_sweeps, n_annealed)
+        self.progress = progress_of(self.estimator, given, n_chains, n_sweeps, n_annealed)
+        forget(self.estimator)
 
-    def take(self, attributes):
-        """Save the fitted attributes, a dict, and give them to the estimator in place of those of an earlier fit."""
+    def finish(self):
+        """Save the fitted attributes, and return the estimator."""
         if self.saver is not None:
-            self.saver.finish(without_dask(attributes))
-        return take(self.estimator, attributes)
+            self.saver.finish(fitted_attributes(self.estimator.__getstate__()))
+        return self.estimator
 
 
 def former_results(estimator, corpus):

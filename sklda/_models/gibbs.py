@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -19,7 +19,6 @@ from sklda._core import random
 from sklda._core.types import Counts, Model, Seed, TopicPrior, Topics
 from sklda._mode_search.initialisation import INITS, initialise_chains, start_of
 from sklda._models.base import BaseLDA
-from sklda._models.checkpoints import take
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
 from sklda._models.known_topics import LEARN, read_known_topics
 from sklda._models.parameters import columns_of_words, counts_of_seed_words, shared
@@ -374,24 +373,21 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             known = self._read_known_topics(corpus)
             priors, learning = self._priors_and_learning(corpus, known)
             learns_alpha = learning is not None and learning.alpha is None
+            check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws)
             if run.former is not None:
                 self._check_same_known_topics(known)
-                init, annealing = None, NOT_ANNEALED
+                chains = self._continued_chains(corpus, priors, learning, run.former)
+                annealing = NOT_ANNEALED
             else:
                 init, annealing = start_of(self.init, X, corpus, self.n_components, self.max_iter, self.burn_in)
-            check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws)
             if self.verbose:
                 self._advise(corpus)
 
-            run.begin(
-                partial(self._fitted_attributes, run.fold_in_seed, learning, known),
-                n_chains=self.n_chains,
-                n_sweeps=self.max_iter,
-                n_annealed=annealing.n_sweeps,
-            )
-            if run.former is not None:
-                chains = self._continued_chains(corpus, priors, learning, run.former)
-            else:
+            run.begin(n_chains=self.n_chains, n_sweeps=self.max_iter, n_annealed=annealing.n_sweeps)
+            self._settings_ = settings_of(self)
+            self._fold_in_seed_ = run.fold_in_seed
+            self._set_known(known, learning)
+            if run.former is None:
                 seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
                 kind = chain_class(self.sampler, corpus, priors)
                 chains = initialise_chains(corpus, priors, seeds, init, self.n_jobs, kind, run=run)
@@ -410,13 +406,12 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
             run.progress.end(chains)
 
-            results = self._results_of(chains)
-            del chains  # They have arrays for sweeps.
-            results.warn_of_disagreement()
-            results.warn_of_modes()
+            self._set_results(chains)
+            self._results_.warn_of_disagreement()
+            self._results_.warn_of_modes()
             if learns_alpha:
-                results.warn_of_weak_priors()
-            return run.take(self._attributes_of(results, run.fold_in_seed, learning, known))
+                self._results_.warn_of_weak_priors()
+            return run.finish()
 
     def _read_known_topics(self, corpus):
         """The known topics with their names, or None."""
@@ -459,30 +454,21 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             chains.append(kind(corpus, new, state if new.equal(known) else replace(state, draws=())))
         return chains
 
-    def _results_of(self, chains):
-        results = ChainResults(chains)
-        kind = self.learn_priors
-        results.records = [prior_attributes(self, priors, kind) for priors in results.priors]
-        return results
-
-    def _attributes_of(self, results, fold_in_seed, learning, known):
-        """The fitted attributes, a dict. The means are computed here, which takes the time of some sweeps."""
-        results.estimate(self.point_estimate, self.n_jobs)
-        found = results.attributes() | {
-            "_fold_in_seed_": fold_in_seed,
-            "_settings_": settings_of(self),
-            # A copy without its M-step, because the caller may change arrays of priors.
-            "_learning_": None if learning is None else copy.deepcopy(replace(learning)),
-        }
+    def _set_known(self, known, learning):
+        """Set the attributes of known topics, and how the priors are learnt."""
+        # A copy without its M-step, because the caller may change arrays of priors.
+        self._learning_ = None if learning is None else copy.deepcopy(replace(learning))
         if known is not None:
-            found["known_topic_word_"] = known.topics.topic_word
+            self.known_topic_word_ = known.topics.topic_word
             if known.names is not None:
-                found["topic_names_"] = np.array(known.names, dtype=object)
-        return found
+                self.topic_names_ = np.array(known.names, dtype=object)
 
-    def _fitted_attributes(self, fold_in_seed, learning, known, chains):
-        """The fitted attributes of chains as they are now, for callbacks."""
-        return self._attributes_of(self._results_of(chains), fold_in_seed, learning, known)
+    def _set_results(self, chains):
+        results = ChainResults(chains)
+        chains.clear()  # They have arrays for sweeps.
+        results.records = [prior_attributes(self, priors, self.learn_priors) for priors in results.priors]
+        results.estimate(self.point_estimate, self.n_jobs)
+        self._set_chain_results(results)
 
     @cached_property
     def known_weight_log_std_(self) -> np.ndarray:
@@ -552,10 +538,13 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             m_step.set(chain, m_step.maximum([m_step.statistics(chain)], m_step.present(chain)))
         chain.record()
         chain.keep_draw(1)
-        found = lda._fitted_attributes(random.key(random.child(seed, 1)), learning, known, [chain])
         # It is one chain, whatever the parameter says.
-        settings = found["_settings_"] | {"n_chains": 1}
-        return take(lda, found | {"_settings_": settings, "n_iter_": 0})
+        lda._settings_ = settings_of(lda) | {"n_chains": 1}
+        lda._fold_in_seed_ = random.key(random.child(seed, 1))
+        lda._set_known(known, learning)
+        lda._set_results([chain])
+        lda.n_iter_ = 0
+        return lda
 
     def _advise(self, corpus):
         large = corpus.n_tokens >= 2 * TOKENS_PER_WORKER

@@ -21,7 +21,7 @@ from sklda._core.types import Model
 from sklda._models.compound.estimator import CompoundLDA
 from sklda._models.compound.hdp_estimator import HDPLDA
 from sklda._models.consensus.estimator import ConsensusTopics
-from sklda._models.consensus.fits import share_std, topic_word_std, topics_of
+from sklda._models.consensus.fits import share_std, topics_of
 from sklda._models.covariates.estimator import CovariateLDA
 from sklda._models.empirical_bayes.estimator import EmpiricalBayesLDA
 from sklda._models.gibbs import GibbsLDA
@@ -279,7 +279,8 @@ def _merged_gibbs(model, sums):
         }
     )
     settings = {name: getattr(merged, name) for name in GibbsLDA._continued}
-    vars(merged).update(_of_input(model), **_of_chains(model, sums), _learning_=None, _settings_=settings)
+    vars(merged).update(_of_input(model), _learning_=None, _settings_=settings)
+    _set_chains(merged, model, sums)
     merged.__dict__ |= {"doc_topic_prior_": alpha.copy(), "topic_word_prior_": eta.copy()}
     return merged
 
@@ -299,8 +300,8 @@ def _of_input(model):
     return {name: vars(model)[name] for name in names if name in vars(model)}
 
 
-def _of_chains(model, sums):
-    """Attributes of merged topics in all chains of a model."""
+def _set_chains(estimator, model, sums):
+    """Set the attributes of merged topics in all chains of a model."""
     merged = copy.copy(model._results_)
     merged.means = list(merged.means)
     merged.means[merged.best] = replace(
@@ -313,7 +314,7 @@ def _of_chains(model, sums):
     same = np.arange(sums.n_merged)
     merged.compare(lambda kept, other, has_words: (same, nearest_distances(kept, other, has_words)))
     merged.traces = {}
-    return merged.attributes()
+    estimator._set_chain_results(merged)
 
 
 def _of_chain(sums, n_features, order, state, draws, record, means):
@@ -350,7 +351,7 @@ def _merged_compound(model, sums):
     for name in ("doc_topic_prior_", "collection_topic_", "corpus_topic_", "collection_topic_draws_"):
         if hasattr(model, name):
             found[name] = sums.columns(getattr(model, name))
-    found = _of_chains(model, sums) | found
+    _set_chains(merged, model, sums)
     if len(found["collection_topic_draws_"]) > 1:
         found["collection_topic_std_"] = std_of_proportions(variance_of_draws(found["collection_topic_draws_"]))
     merged.__dict__.update(found)
@@ -379,8 +380,8 @@ def _merged_consensus(model, sums):
         np.concatenate([model.members_[k] for k in np.flatnonzero(sums.place == c)]) for c in range(sums.n_merged)
     ]
     found = consensus_of([topics_of(each) for each in model.estimators_], model._topic_shares_, members)
-    merged.__dict__ |= found.attributes() | {
-        "topic_word_std_": topic_word_std(found, model.estimators_),
+    merged._set_topics(found)
+    merged.__dict__ |= {
         "doc_topic_": sums.columns(model.doc_topic_),
         "topic_share_": found.share,
         "topic_share_std_": share_std(model._share_draws_, found.members),

@@ -3,8 +3,6 @@
 import sys
 from importlib.metadata import version
 
-from sklda._core.dask_arrays import is_dask
-
 # The form of saved states. Raise it when fitted attributes change so that earlier states cannot answer.
 _FORMAT = 1
 # Types of other packages in fitted estimators, which skops does not trust by itself. None of them runs code of a file.
@@ -42,16 +40,11 @@ def trusted_types() -> list[str]:
     return sorted(own.union(_OF_OTHER_PACKAGES))
 
 
-def without_dask(state):
-    """The attributes of a fit without those that are Dask arrays: the workers have their values."""
-    return {name: value for name, value in state.items() if not is_dask(value)}
-
-
 class SavedMixin:
     """Estimators whose saved states name their version, so that a version that cannot load one says so."""
 
     def __getstate__(self):
-        return without_dask(super().__getstate__()) | {"_saved_by": [_FORMAT, version("sklda")]}
+        return super().__getstate__() | {"_saved_by": [_FORMAT, version("sklda")]}
 
     def __setstate__(self, state):
         saved, name = dict(state), type(self).__name__

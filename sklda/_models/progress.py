@@ -1,5 +1,6 @@
 """Progress of a fit: printed lines, and the callbacks of scikit-learn 1.9 and later."""
 
+import copy
 import shutil
 import sys
 import time
@@ -47,6 +48,7 @@ except ImportError:
         return method
 
 
+_OF_INPUT = "n_features_in_", "feature_names_in_"
 # Seconds between two states of a line that is updated.
 _REFRESH = 0.1
 
@@ -56,7 +58,7 @@ def with_callbacks(method: Method) -> Method:
     return _with_callbacks(method)
 
 
-def progress_of(estimator, data, fitted_attributes, n_chains=None, n_sweeps=None, n_annealed=0):
+def progress_of(estimator, data, n_chains=None, n_sweeps=None, n_annealed=0):
     """The `Progress` of a fit: a `Report`, which has the parameters, if lines are printed or there are callbacks."""
     root = estimator._init_callback_context(max_subtasks=n_chains, sequential_subtasks=n_chains is None)
     # A checkpoint does not need to hear of tasks.
@@ -64,7 +66,7 @@ def progress_of(estimator, data, fitted_attributes, n_chains=None, n_sweeps=None
     if not (estimator.verbose or has_callbacks):
         return SILENT
     # Only callbacks ask for X, which may be large, or of a type that other processes cannot receive.
-    return Report(estimator, root, data if has_callbacks else {}, fitted_attributes, n_chains, n_sweeps, n_annealed)
+    return Report(estimator, root, data if has_callbacks else {}, n_chains, n_sweeps, n_annealed)
 
 
 class Report(Progress):
@@ -73,12 +75,11 @@ class Report(Progress):
     Parameters
     ----------
     estimator : BaseLDA
+        Its `_set_results` takes the argument of `end`, or a list with one chain, when a callback asks for the fitted
+        attributes.
     root : CallbackContext
     data : dict
         X and y, for callbacks.
-    fitted_attributes : callable
-        Takes the argument of `end`, or a list with one chain, and returns the fitted attributes, for callbacks. For
-        chains it must not be a local function, because the `Progress` is sent to the processes of a joblib backend.
     n_chains : int, default=None
         None: a fit in stages.
     n_sweeps : int, default=None
@@ -87,8 +88,8 @@ class Report(Progress):
         How many of them, the first ones, are annealed. The lines say so.
     """
 
-    def __init__(self, estimator, root, data, fitted_attributes, n_chains=None, n_sweeps=None, n_annealed=0):
-        self.estimator, self.data, self.fitted_attributes = estimator, data, fitted_attributes
+    def __init__(self, estimator, root, data, n_chains=None, n_sweeps=None, n_annealed=0):
+        self.estimator, self.data = estimator, data
         self.n_chains, self.n_sweeps, self.n_annealed = n_chains, n_sweeps, n_annealed
         self.prints, self.ended, self.start_time, self.root = bool(estimator.verbose), set(), time.perf_counter(), root
         self.updates = estimator.verbose == 1 and _is_watched(sys.stdout)
@@ -148,8 +149,15 @@ class Report(Progress):
         return context.call_on_fit_task_end(
             estimator=self.estimator,
             **self.data,
-            reconstruction_attributes=lambda: self.fitted_attributes(result),
+            reconstruction_attributes=lambda: self._attributes(result),
         )
+
+    def _attributes(self, result):
+        """The fitted attributes as they would be if the fit ended now, a dict."""
+        fitted = copy.copy(self.estimator)
+        # A list of chains is emptied when their results have been taken.
+        fitted._set_results(copy.copy(result))
+        return fitted_attributes(vars(fitted))
 
     def _print_sweep(self, index, chain):
         if not self.prints:
@@ -196,6 +204,11 @@ class Report(Progress):
 
     def _with_time(self, text):
         return f"[{type(self.estimator).__name__}] {text}, {time.perf_counter() - self.start_time:.1f} s"
+
+
+def fitted_attributes(state):
+    """The fitted attributes in the state of an estimator, a dict; without those that say what X was."""
+    return {name: value for name, value in state.items() if name.endswith("_") and name not in _OF_INPUT}
 
 
 def _is_watched(stream):

@@ -1,7 +1,6 @@
 """Fitted attributes from chains: means over draws, uncertainty, all chains, diagnostics."""
 
 import copy
-from abc import ABC, abstractmethod
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -39,7 +38,7 @@ _LARGE_R_HAT, _FEWEST_SWEEPS = 2.0, 50
 _TOPICS_EACH = 12
 
 
-class FitResults(ABC):
+class FitResults:
     """What a fit keeps beside its attributes; those of all models have this form. A fitted estimator has ``_results_``.
 
     Attributes
@@ -57,10 +56,6 @@ class FitResults(ABC):
     states: list[Any] = []
     best: int
     continues = False
-
-    @abstractmethod
-    def attributes(self):
-        """The fitted attributes, a dict."""
 
     def kept_draws(self):
         """The draws of z in the means of the kept chain, `KeptDraws`; None if there are none."""
@@ -109,22 +104,6 @@ class RunResults(FitResults):
                 ConvergenceWarning,
             )
 
-    def estimate(self, method, n_jobs):
-        """Compute the means. This takes the time of some sweeps, so it comes after the warnings."""
-
-    def attributes(self):
-        """Fitted attributes of the traces, a dict; empty without traces, as for merged topics."""
-        if not self.traces:
-            return {}
-        return {
-            "log_joint_trace_": self.traces["log_joint"],
-            "traces_": self.traces,
-            "diagnostics_": self.diagnostics,
-            "n_iter_": self.traces["log_joint"].shape[1],
-            "n_burn_in_": self.n_burn_in,
-            "best_chain_": self.best,
-        }
-
 
 class ChainResults(RunResults):
     """The results of one or several Gibbs chains on one corpus. A fitted estimator has them as ``_results_``.
@@ -144,7 +123,7 @@ class ChainResults(RunResults):
     priors : list of Priors
         Those of the draws of every chain.
     records : list of dict
-        The fitted attributes that every chain has for itself. The estimator sets them.
+        The fitted attributes that every chain has for itself.
     means : list of PosteriorMeans
         Of every chain. Those of the fitted estimator have no topics and proportions of the chain that is kept, because
         ``components_`` and ``doc_topic_`` have them.
@@ -154,9 +133,8 @@ class ChainResults(RunResults):
         The fitted attributes that compare chains; empty with one chain.
     """
 
-    records: list[dict[str, Any]]
-
     def __init__(self, chains):
+        self.records: list[dict[str, Any]] = [{} for _ in chains]
         self.corpus, self.sampler = chains[0].corpus, chains[0].sampler
         self.states = [_compact(each) for each in chains]
         self.draws = [each.kept_draws() for each in chains]
@@ -188,6 +166,7 @@ class ChainResults(RunResults):
             )
 
     def estimate(self, method, n_jobs):
+        """Compute the means. This takes the time of some sweeps."""
         tasks = []
         for state, draws in zip(self.states, self.draws, strict=True):
             most = most_draws(method, state.n_sweeps, draws.priors.n_components)
@@ -224,35 +203,11 @@ class ChainResults(RunResults):
         """
         return [own[name][(*before, order)] for own, order in zip(self.records, self.orders, strict=True)]
 
-    def attributes(self):
-        """The fitted attributes, a dict."""
-        kept = self.means[self.best]
-        shares = [each.topic_shares[:, order] for each, order in zip(self.means, self.orders, strict=True)]
-        found = {
-            "components_": kept.components,
-            "doc_topic_": kept.doc_topic,
-            "n_draws_": len(kept.topic_shares),
-            **self.records[self.best],
-            **super().attributes(),
-            **share_attributes(shares[self.best], shares),
-            **self.stability,
-            "topic_assignments_": self.states[self.best].topics.astype(np.int32),
-            "sampler_": self.sampler,
-            "_fingerprint_": self.corpus.fingerprint,
-            "_used_tokens_": self.corpus.lengths,
-            "_results_": self._stored(),
-        }
-        if "prior_trace_" in found:
-            found["prior_trace_"] = in_rows([each["prior_trace_"] for each in self.records])
-        return found
-
-    def _stored(self):
-        """A copy without what the fitted estimator has anyway."""
+    def without_means_of_kept_chain(self):
+        """A copy without the topics and proportions of the kept chain, which the fitted estimator has."""
         stored = copy.copy(self)
         stored.means = list(self.means)
         stored.means[self.best] = replace(self.means[self.best], components=None, doc_topic=None)
-        for name in ("traces", "diagnostics", "stability"):
-            vars(stored).pop(name, None)
         return stored
 
     @property
@@ -336,11 +291,32 @@ class ChainResults(RunResults):
 
 
 class ChainAttributes:
-    """Fitted attributes that are computed on access, so that a fit needs no memory for them."""
+    """Fitted attributes of Gibbs chains. Some are computed on access, so that a fit needs no memory for them."""
 
     topic_word_: np.ndarray
     doc_topic_: np.ndarray
     _results_: ChainResults
+
+    def _set_chain_results(self, results):
+        """Set the attributes that all models of Gibbs chains have, from `ChainResults` with means."""
+        best, means = results.best, results.means
+        shares = [each.topic_shares[:, order] for each, order in zip(means, results.orders, strict=True)]
+        vars(self).update(results.records[best])
+        if "prior_trace_" in results.records[best]:
+            self.prior_trace_ = in_rows([each["prior_trace_"] for each in results.records])
+        self.components_ = means[best].components
+        self.doc_topic_ = means[best].doc_topic
+        self.n_draws_ = len(means[best].topic_shares)
+        self.topic_share_, self.topic_share_std_ = shares_with_std(shares[best], shares)
+        vars(self).update(results.stability)
+        self.topic_assignments_ = results.states[best].topics.astype(np.int32)
+        self.sampler_ = results.sampler
+        self._fingerprint_ = results.corpus.fingerprint
+        self._used_tokens_ = results.corpus.lengths
+        # Merged topics have no traces.
+        if results.traces:
+            set_traces(self, results)
+        self._results_ = results.without_means_of_kept_chain()
 
     @cached_property
     def doc_topic_std_(self) -> np.ndarray:
@@ -381,9 +357,22 @@ def total_variance(means, variances):
     return np.nanmean(variances, axis=0) + (deviations**2).sum(axis=0) / np.maximum(n - 1, 1)
 
 
-def share_attributes(kept, chains):
-    """Shares of the topics, from draws of them in the kept chain and in all chains, (n_draws, n_components) each."""
-    return {"topic_share_": kept.mean(axis=0), "topic_share_std_": std_of_proportions(variance_around_mean(chains))}
+def set_traces(estimator, results):
+    """Set the fitted attributes of the traces of `RunResults`."""
+    estimator.log_joint_trace_ = results.traces["log_joint"]
+    estimator.traces_ = results.traces
+    estimator.diagnostics_ = results.diagnostics
+    estimator.n_iter_ = results.traces["log_joint"].shape[1]
+    estimator.n_burn_in_ = results.n_burn_in
+    estimator.best_chain_ = results.best
+
+
+def shares_with_std(kept, chains):
+    """Shares of the topics and their standard deviations.
+
+    They come from draws of the shares in the kept chain and in all chains, (n_draws, n_components) each.
+    """
+    return kept.mean(axis=0), std_of_proportions(variance_around_mean(chains))
 
 
 def _compact(chain):

@@ -150,9 +150,9 @@ def label_topics(label_names, n_shared):
     return distinct([*map(str, label_names), *(f"shared {s}" for s in range(n_shared))])
 
 
-def label_attributes(targets, n_shared):
-    """`topic_names_` after a fit to labels, as a dict; empty if the labels are only the numbers of the topics."""
+def names_of_labels(targets, n_shared):
+    """The names of topics after a fit to labels; None if the labels are only the numbers of the topics."""
     names = targets.names.tolist()
     if names == [str(j) for j in range(len(names))]:
-        return {}
-    return {"topic_names_": np.array(label_topics(names, n_shared), dtype=object)}
+        return None
+    return np.array(label_topics(names, n_shared), dtype=object)

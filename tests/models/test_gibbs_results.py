@@ -265,7 +265,7 @@ def test_topics_of_the_kept_chain_are_stored_once(X):
     lda = fit(X, n_chains=2, max_iter=20)
     stored = [each.components is not None for each in lda._results_.means]
     assert stored == [c != lda.best_chain_ for c in range(2)]
-    assert not {"traces", "diagnostics"} & vars(lda._results_).keys()
+    assert lda._results_.traces is lda.traces_ and lda._results_.diagnostics is lda.diagnostics_
 
 
 def test_an_interrupt_in_the_averages_changes_nothing(X, monkeypatch):

@@ -13,6 +13,7 @@ from sklda._core.types import Counts
 from sklda._core.warn import warn
 from sklda._models.base import BaseLDA
 from sklda._models.compound.hyperparameters import document_prior
+from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.results import mixtures_of
 from sklda._models.doc_topic_posterior import DocTopicPosterior
 from sklda._models.results import ChainAttributes
@@ -23,6 +24,8 @@ NEVER_SYMMETRIC = "the prior of a document, gamma pi_j, has a mixture that diffe
 
 class CollectionsLDA(ChainAttributes, BaseLDA):
     """Base class of models whose documents come in collections, each with a mixture pi_j of the topics."""
+
+    _model_: CompoundModel
 
     @abstractmethod
     def fit(self, X: Counts, y: Any = None, *, collections: ArrayLike | None = None) -> Self:

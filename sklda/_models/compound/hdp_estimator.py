@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -21,10 +20,9 @@ from sklda._models.compound.hdp import show_in_common
 from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.results import (
     check_same_collections,
-    corpus_attributes,
     hdp_attributes,
-    mixture_attributes,
     record_of_mixtures,
+    set_mixtures,
     warn_of_smallest_eta,
     warn_of_truncation,
     warn_of_unsettled_count,
@@ -344,13 +342,11 @@ class HDPLDA(CollectionsLDA):
             n_rows = (self.n_chains + 1) * len(labels)
             check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws, n_rows)
 
-            known = {
-                "collections_": labels,
-                "_model_": model,
-                "_fold_in_seed_": run.fold_in_seed,
-                "_settings_": settings_of(self),
-            }
-            run.begin(partial(self._fitted_attributes, known), n_chains=self.n_chains, n_sweeps=self.max_iter)
+            run.begin(n_chains=self.n_chains, n_sweeps=self.max_iter)
+            self._settings_ = settings_of(self)
+            self._fold_in_seed_ = run.fold_in_seed
+            self._model_ = model
+            self.collections_ = labels
             if run.former is not None:
                 chains = continued_chains(corpus, priors, model, run.former.states)
             else:
@@ -359,37 +355,28 @@ class HDPLDA(CollectionsLDA):
             chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
             run.progress.end(chains)
 
-            results = self._results_of(chains)
-            del chains  # They have arrays for sweeps.
-            results.warn_of_disagreement()
+            self._set_results(chains)
+            self._results_.warn_of_disagreement()
             if model.learn_eta:
-                warn_of_smallest_eta(results)
-            warn_of_truncation(results, self.n_components)
-            warn_of_unsettled_count(results)
-            return run.take(self._attributes_of(results, known))
+                warn_of_smallest_eta(self._results_)
+            warn_of_truncation(self._results_, self.n_components)
+            warn_of_unsettled_count(self._results_)
+            return run.finish()
 
-    def _results_of(self, chains):
+    def _set_results(self, chains):
         show_in_common(chains)
         results = ChainResults(chains)
-        results.records = []
-        for chain, draws in zip(chains, results.draws, strict=True):
-            record = record_of_mixtures(chain)
+        for chain, draws, record in zip(chains, results.draws, results.records, strict=True):
+            record |= record_of_mixtures(chain)
             # alpha is a / n_components, and has no meaning of its own.
             del record["collection_topic_prior_"]
             record["doc_concentration_"] = float(draws.added("gamma").mean())
             record["topic_word_prior_"] = eta_attribute(self.topic_word_prior, draws.priors)
-            results.records.append(record)
-        return results
-
-    def _attributes_of(self, results, known):
-        """The fitted attributes, a dict. The means are computed here, which takes the time of some sweeps."""
+        chains.clear()  # They have arrays for sweeps.
         results.estimate(self.point_estimate, self.n_jobs)
-        found = known | results.attributes() | mixture_attributes(results) | hdp_attributes(results)
-        return found | corpus_attributes(found, results)
-
-    def _fitted_attributes(self, known, chains):
-        """The fitted attributes of chains as they are now, for callbacks."""
-        return self._attributes_of(self._results_of(chains), known)
+        self._set_chain_results(results)
+        vars(self).update(hdp_attributes(results))
+        set_mixtures(self, results)
 
     def summary(self) -> str:
         """What the fit says of the number of topics in use, in a sentence.

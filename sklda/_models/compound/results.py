@@ -33,15 +33,12 @@ def record_of_mixtures(chain):
     return record
 
 
-def corpus_attributes(found, results):
-    """The mixture of the corpus, and the prior of a document of which nothing is known, from the other attributes."""
-    model, mixtures = found["_model_"], found["collection_topic_"]
-    weights = np.bincount(model.collections[results.corpus.lengths > 0], minlength=len(mixtures))
-    corpus_topic = weights @ mixtures / weights.sum()
-    return {
-        "corpus_topic_": corpus_topic,
-        "doc_topic_prior_": document_prior(found["doc_concentration_"], corpus_topic),
-    }
+def set_corpus_mixture(estimator, corpus):
+    """Set the mixture of the corpus, and the prior of a document of which nothing is known."""
+    mixtures = estimator.collection_topic_
+    weights = np.bincount(estimator._model_.collections[corpus.lengths > 0], minlength=len(mixtures))
+    estimator.corpus_topic_ = weights @ mixtures / weights.sum()
+    estimator.doc_topic_prior_ = document_prior(estimator.doc_concentration_, estimator.corpus_topic_)
 
 
 def check_same_collections(fitted, labels, collections):
@@ -55,14 +52,13 @@ def check_same_collections(fitted, labels, collections):
             )
 
 
-def mixture_attributes(results):
-    """Means, standard deviations and draws of the mixtures, with the topics of all chains in the same order."""
+def set_mixtures(estimator, results):
+    """Set means, standard deviations and draws of the mixtures, with the topics of all chains in the same order."""
     means, stds, draws = (results.in_order(f"collection_topic_{name}") for name in ("", "std_", "draws_"))
-    return {
-        "collection_topic_": means[results.best],
-        "collection_topic_std_": std_of_proportions(total_variance(means, np.square(stds))),
-        "collection_topic_draws_": np.concatenate(draws),
-    }
+    estimator.collection_topic_ = means[results.best]
+    estimator.collection_topic_std_ = std_of_proportions(total_variance(means, np.square(stds)))
+    estimator.collection_topic_draws_ = np.concatenate(draws)
+    set_corpus_mixture(estimator, results.corpus)
 
 
 def mixtures_of(fitted, collections):

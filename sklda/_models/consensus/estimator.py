@@ -22,7 +22,7 @@ from sklda._core.diagnostics import std_of_proportions
 from sklda._core.document_values import check_documents
 from sklda._core.types import Counts, Model, Seed
 from sklda._likelihood.held_out.averages import mean_per_token
-from sklda._models.checkpoints import take
+from sklda._models.checkpoints import forget
 from sklda._models.consensus.fits import (
     check_memory_of_fits,
     draws_from_fits,
@@ -273,10 +273,6 @@ class ConsensusTopics(
         # Topics that most fits have, and both halves.
         found = find_consensus(topics, shares, self.min_prevalence, halves)
         warn_of_poor_fits(topics, found, self.min_prevalence)
-        attributes = found.attributes() | hierarchy_of(found.tree, self.n_fits)
-        attributes["topic_word_std_"] = topic_word_std(found, estimators)
-        if halves:
-            attributes["split_half_agreement_"] = found.split_half_agreement
 
         # Their proportions and shares, with the variance within fits and between them.
         documents_hash = fingerprint(counts)
@@ -292,19 +288,32 @@ class ConsensusTopics(
         mean, between = mean_and_variance(proportions, self.n_fits)
         within = sum(each.variance(found.members, f) for f, each in enumerate(draws) if each is not None) / self.n_fits
         share_draws = [own[None] if each is None else each.shares() for own, each in zip(shares, draws, strict=True)]
-        attributes |= {
-            "estimators_": estimators,
-            "doc_topic_": mean,
-            "doc_topic_std_": std_of_proportions(within + between),
-            "topic_share_": found.share,
-            "topic_share_std_": share_std(share_draws, found.members),
-            "_topic_shares_": shares,
-            "_share_draws_": share_draws,
-            "_resampled_": self.resample,
-            "_fingerprint_": documents_hash,
-            "_used_tokens_": lengths,
-        }
-        return take(self, attributes)
+
+        forget(self)
+        self.estimators_ = estimators
+        self._set_topics(found)
+        self.__dict__.update(hierarchy_of(found.tree, self.n_fits))
+        if halves:
+            self.split_half_agreement_ = found.split_half_agreement
+        self.doc_topic_ = mean
+        self.doc_topic_std_ = std_of_proportions(within + between)
+        self.topic_share_ = found.share
+        self.topic_share_std_ = share_std(share_draws, found.members)
+        self._topic_shares_ = shares
+        self._share_draws_ = share_draws
+        self._resampled_ = self.resample
+        self._fingerprint_ = documents_hash
+        self._used_tokens_ = lengths
+        return self
+
+    def _set_topics(self, found):
+        """Set the attributes that say which topics of the fits belong together, from a `Consensus`."""
+        self.components_ = self.topic_word_ = found.topic_word
+        self.topic_word_std_ = topic_word_std(found, self.estimators_)
+        self.topic_prevalence_ = found.prevalence
+        self.topic_stability_ = found.similarity
+        self.members_ = found.members
+        self.n_components_ = len(found.topic_word)
 
     def transform(self, X: Counts, **metadata: Any) -> np.ndarray:
         """Proportions of the consensus topics in documents.

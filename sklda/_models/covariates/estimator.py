@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -335,23 +334,16 @@ class CovariateLDA(ChainAttributes, BaseLDA):
                     give = "It does not use y: call fit(X, covariates=y)."
                 warn(f"CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. {give}")
 
-            known = {
-                "_design_": design,
-                "_columns_": columns,
-                "_model_": model,
-                "covariate_names_": np.array(terms, dtype=object),
-                "covariate_mean_": standardised.mean,
-                "covariate_std_": standardised.std,
-                "_scale_": standardised.scale,
-                "_fold_in_seed_": run.fold_in_seed,
-                "_settings_": settings_of(self),
-            }
-            run.begin(
-                partial(self._fitted_attributes, known),
-                n_chains=self.n_chains,
-                n_sweeps=self.max_iter,
-                n_annealed=model.annealing.n_sweeps,
-            )
+            run.begin(n_chains=self.n_chains, n_sweeps=self.max_iter, n_annealed=model.annealing.n_sweeps)
+            self._settings_ = settings_of(self)
+            self._fold_in_seed_ = run.fold_in_seed
+            self._model_ = model
+            self._design_ = design
+            self._columns_ = columns
+            self._scale_ = standardised.scale
+            self.covariate_names_ = np.array(terms, dtype=object)
+            self.covariate_mean_ = standardised.mean
+            self.covariate_std_ = standardised.std
             if run.former is not None:
                 chains = continued(corpus, priors, model, run.former.states)
             else:
@@ -361,11 +353,10 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
             run.progress.end(chains)
 
-            results = self._results_of(chains, known)
-            del chains  # They have arrays for sweeps.
-            results.warn_of_modes()
-            results.warn_of_disagreement()
-            return run.take(self._attributes_of(results, known))
+            self._set_results(chains)
+            self._results_.warn_of_modes()
+            self._results_.warn_of_disagreement()
+            return run.finish()
 
     def _model_and_eta(self, corpus, distinct, former):
         """The model of the coefficients, and `Priors` with eta."""
@@ -401,49 +392,29 @@ class CovariateLDA(ChainAttributes, BaseLDA):
                 "fit. Fit with warm_start=False to begin again."
             )
 
-    def _results_of(self, chains, known):
+    def _set_results(self, chains):
         results = ChainResults(chains)
-        results.records = []
-        for chain, priors in zip(chains, results.priors, strict=True):
+        for chain, priors, record in zip(chains, results.priors, results.records, strict=True):
             step = chain.step(Coefficients)
             path = step.draws()
             # In the units of the covariates.
-            coef = path[:, :, 1:] / known["_scale_"]
-            intercept = path[:, :, 0] - coef @ known["covariate_mean_"]
-            results.records.append(
-                {
-                    "doc_topic_prior_": np.exp(path[:, :, 0].mean(axis=0)),
-                    "topic_word_prior_": eta_attribute(self.topic_word_prior, priors),
-                    "coef_": coef.mean(axis=0),
-                    "intercept_": intercept.mean(axis=0),
-                    "coef_draws_": coef,
-                    "intercept_draws_": intercept,
-                    "coef_scale_": step.sigma_mean() if step.model.sigma is None else float(step.model.sigma),
-                }
-            )
-        return results
-
-    def _attributes_of(self, results, known):
-        """The fitted attributes, a dict. The means are computed here, which takes the time of some sweeps."""
+            coef = path[:, :, 1:] / self._scale_
+            intercept = path[:, :, 0] - coef @ self.covariate_mean_
+            record["doc_topic_prior_"] = np.exp(path[:, :, 0].mean(axis=0))
+            record["topic_word_prior_"] = eta_attribute(self.topic_word_prior, priors)
+            record["coef_"] = coef.mean(axis=0)
+            record["intercept_"] = intercept.mean(axis=0)
+            record["coef_draws_"] = coef
+            record["intercept_draws_"] = intercept
+            record["coef_scale_"] = step.sigma_mean() if step.model.sigma is None else float(step.model.sigma)
+        chains.clear()  # They have arrays for sweeps.
         results.estimate(self.point_estimate, self.n_jobs)
-        found = known | results.attributes()
-        has_topics = results.has_topics(normalised(found["components_"]))
-        for name in ("coef", "intercept"):
-            draws = results.in_order(f"{name}_draws_", (slice(None),))
-            # A chain that lacks a topic says nothing about it.
-            for own, has in zip(draws, has_topics, strict=True):
-                own[:, ~has] = np.nan
-            means, variances = [each.mean(axis=0) for each in draws], [variance_of_draws(each) for each in draws]
-            found |= {
-                f"{name}_": means[results.best],
-                f"{name}_std_": np.sqrt(total_variance(means, variances)),
-                f"{name}_draws_": np.concatenate(draws),
-            }
-        return found
-
-    def _fitted_attributes(self, known, chains):
-        """The fitted attributes of chains as they are now, for callbacks."""
-        return self._attributes_of(self._results_of(chains, known), known)
+        self._set_chain_results(results)
+        has_topics = results.has_topics(normalised(self.components_))
+        self.coef_, self.coef_std_, self.coef_draws_ = _over_chains(results, "coef_draws_", has_topics)
+        self.intercept_, self.intercept_std_, self.intercept_draws_ = _over_chains(
+            results, "intercept_draws_", has_topics
+        )
 
     def fit_transform(self, X: Counts, y: Any = None, *, normalize: bool = True, covariates: Any = None) -> np.ndarray:
         """Find topics, and return the topic proportions: ``fit(X, covariates=z).transform(X, covariates=z)``.
@@ -606,3 +577,13 @@ class CovariateLDA(ChainAttributes, BaseLDA):
 
     def _known_groups(self):
         return self._columns_
+
+
+def _over_chains(results, name, has_topics):
+    """The mean of the kept chain, standard deviations and draws of all chains, of an entry of their records."""
+    draws = results.in_order(name, (slice(None),))
+    # A chain that lacks a topic says nothing about it.
+    for own, has in zip(draws, has_topics, strict=True):
+        own[:, ~has] = np.nan
+    means, variances = [each.mean(axis=0) for each in draws], [variance_of_draws(each) for each in draws]
+    return means[results.best], np.sqrt(total_variance(means, variances)), np.concatenate(draws)

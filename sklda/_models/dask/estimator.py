@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import partial
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -23,7 +22,7 @@ from sklda._models.dask.cluster_corpus import ClusterCorpus
 from sklda._models.fit_run import FitRun, all_or_nothing
 from sklda._models.parameters import counts_of_seed_words, shared
 from sklda._models.progress import with_callbacks
-from sklda._models.results import RunResults, most_draws, prior_attributes, share_attributes
+from sklda._models.results import RunResults, most_draws, prior_attributes, set_traces, shares_with_std
 from sklda._sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._sampling.prior_learning import prior_settings
 from sklda._sampling.run_chains import Schedule, check_burn_in
@@ -109,6 +108,8 @@ class DaskGibbsLDA(BaseLDA):
         Number of sweeps of the burn-in. At least one sweep follows.
     n_iter_ : int
         Number of sweeps.
+    best_chain_ : int
+        0: there is one chain.
     n_features_in_ : int
         Size of the vocabulary.
     topic_names_ : ndarray of shape (n_components,)
@@ -243,12 +244,8 @@ class DaskGibbsLDA(BaseLDA):
             )
             annealing = Annealing.within(self.max_iter, self.burn_in) if self.init == "anneal" else NOT_ANNEALED
 
-            run.begin(
-                partial(self._fitted_attributes, run.fold_in_seed),
-                n_chains=1,
-                n_sweeps=self.max_iter,
-                n_annealed=annealing.n_sweeps,
-            )
+            run.begin(n_chains=1, n_sweeps=self.max_iter, n_annealed=annealing.n_sweeps)
+            self._fold_in_seed_ = run.fold_in_seed
             chains = [ClusterChain(corpus, priors, random.child(run.seed, 0, 0))]
             schedule = Schedule(
                 self.n_draws,
@@ -260,7 +257,8 @@ class DaskGibbsLDA(BaseLDA):
             )
             chains = run.sweep(chains, self.max_iter, schedule=schedule)
             run.progress.end(chains)
-            return run.take(self._fitted_attributes(run.fold_in_seed, chains))
+            self._set_results(chains)
+            return run.finish()
 
     @classmethod
     def _read(cls, X):
@@ -270,28 +268,22 @@ class DaskGibbsLDA(BaseLDA):
             )
         return ClusterCorpus(X, present_client())
 
-    def _fitted_attributes(self, fold_in_seed, chains):
-        """The fitted attributes of a list with the chain as it is now, a dict."""
+    def _set_results(self, chains):
         (chain,) = chains
-        traces = RunResults(chains, chain.n_burn_in)
         most = most_draws(self.point_estimate, chain.n_sweeps, self.n_components)
-        components, shares = chain.means(self.point_estimate, most)
+        self.components_, shares = chain.means(self.point_estimate, most)
         columns = (self.n_components,)
-        return {
-            "components_": components,
-            "doc_topic_": on_workers(chain.corpus, "doc_topic", columns, np.float32),
-            "doc_topic_std_": on_workers(chain.corpus, "doc_topic_std", columns, np.float32),
-            "topic_assignments_": on_workers(chain.corpus, "topics", (), np.int32),
-            **share_attributes(shares, [shares]),
-            "n_draws_": len(shares),
-            **prior_attributes(self, chain.priors, self.learn_priors),
-            "log_joint_trace_": traces.traces["log_joint"],
-            "traces_": traces.traces,
-            "diagnostics_": traces.diagnostics,
-            "n_burn_in_": traces.n_burn_in,
-            "n_iter_": chain.n_sweeps,
-            "_fold_in_seed_": fold_in_seed,
-        }
+        self.doc_topic_ = on_workers(chain.corpus, "doc_topic", columns, np.float32)
+        self.doc_topic_std_ = on_workers(chain.corpus, "doc_topic_std", columns, np.float32)
+        self.topic_assignments_ = on_workers(chain.corpus, "topics", (), np.int32)
+        self.topic_share_, self.topic_share_std_ = shares_with_std(shares, [shares])
+        self.n_draws_ = len(shares)
+        vars(self).update(prior_attributes(self, chain.priors, self.learn_priors))
+        set_traces(self, RunResults(chains, chain.n_burn_in))
+
+    def __getstate__(self):
+        # The workers have the values of Dask arrays.
+        return {name: value for name, value in super().__getstate__().items() if not is_dask(value)}
 
     def _sample_posterior(self, n_samples, seed):
         raise ValueError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -18,7 +17,7 @@ from sklda._models.base import BaseLDA
 from sklda._models.empirical_bayes.chain_pool import ChainPool, with_a_record
 from sklda._models.empirical_bayes.estimate import estimate
 from sklda._models.empirical_bayes.prior_steps import trace_of
-from sklda._models.empirical_bayes.results import MarginalLikelihoodMixin, attributes_of
+from sklda._models.empirical_bayes.results import MarginalLikelihoodMixin
 from sklda._models.empirical_bayes.settings import NAMES, Settings, run_lengths
 from sklda._models.fit_run import FitRun, all_or_nothing
 from sklda._models.parameters import POSITIVE, shared
@@ -245,32 +244,26 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
             settings = Settings(n_last, max_iter, self.n_draws, self.error_ratio)
             check_memory_of_results(corpus, self.n_components, n_chains, self.n_draws)
 
-            known = {"_fold_in_seed_": run.fold_in_seed}
-            run.begin(partial(self._fitted_attributes, known), n_chains=n_chains, n_sweeps=max_iter)
+            run.begin(n_chains=n_chains, n_sweeps=max_iter)
+            self._fold_in_seed_ = run.fold_in_seed
             seed = random.child(run.seed, 0)
             pool = ChainPool(corpus, priors, settings, seed, n_chains=n_chains, n_jobs=self.n_jobs, run=run)
-            # The callbacks of the end see what is known then.
-            known.update(attributes_of(estimate(pool)))
+            self._set_estimate(estimate(pool))
             run.progress.end(pool.chains)
-            return run.take(self._fitted_attributes(known, pool.chains))
+            self._set_results(pool.chains)
+            return run.finish()
 
-    def _fitted_attributes(self, known, chains):
-        """The fitted attributes of chains as they are now, a dict. The means are computed here."""
+    def _set_results(self, chains):
         chains = [with_a_record(chain) for chain in chains]
         results = ChainResults(chains)
-        results.records = []
-        for chain, priors in zip(chains, results.priors, strict=True):
+        for chain, priors, record in zip(chains, results.priors, results.records, strict=True):
             alpha = priors.doc[0]
-            results.records.append(
-                {
-                    # A float unless topics have different ones, as with Gibbs-EM.
-                    "doc_topic_prior_": alpha.copy() if np.ndim(self._alpha) else float(alpha[0]),
-                    "topic_word_prior_": float(priors.word[0]),
-                    "prior_trace_": np.reshape(trace_of(chain).path, (-1, 2)),
-                }
-            )
+            # A float unless topics have different ones, as with Gibbs-EM.
+            record["doc_topic_prior_"] = alpha.copy() if np.ndim(self._alpha) else float(alpha[0])
+            record["topic_word_prior_"] = float(priors.word[0])
+            record["prior_trace_"] = np.reshape(trace_of(chain).path, (-1, 2))
         results.estimate(self.point_estimate, self.n_jobs)
-        return known | results.attributes()
+        self._set_chain_results(results)
 
     def _check_symmetric(self):
         """Refuse priors that are arrays."""

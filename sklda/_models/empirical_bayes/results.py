@@ -17,23 +17,20 @@ from sklda._models.empirical_bayes.estimate import MarginalLikelihoodEstimate
 KINDS = ("monte_carlo", "statistical", "total")
 
 
-def attributes_of(found: MarginalLikelihoodEstimate) -> dict[str, Any]:
-    """Fitted attributes from an estimate of m(h)."""
-    return {
-        "grid_": (found.alphas, found.etas),
-        "occupancy_": found.occupancy,
-        "r_hat_": found.r_hat,
-        "n_effective_": found.n_effective,
-        "mode_log_evidence_": found.beginning.log_evidence,
-        "mode_log_evidence_std_": found.beginning.log_evidence_std,
-        "_estimate_": found,
-    }
-
-
 class MarginalLikelihoodMixin:
     """Methods of a fitted estimator for m(h), where h = (alpha, eta) = (doc_topic_prior, topic_word_prior)."""
 
     _estimate_: MarginalLikelihoodEstimate
+
+    def _set_estimate(self, found: MarginalLikelihoodEstimate) -> None:
+        """Set the attributes that come from the estimate of m(h)."""
+        self._estimate_ = found
+        self.grid_ = (found.alphas, found.etas)
+        self.occupancy_ = found.occupancy
+        self.r_hat_ = found.r_hat
+        self.n_effective_ = found.n_effective
+        self.mode_log_evidence_ = found.beginning.log_evidence
+        self.mode_log_evidence_std_ = found.beginning.log_evidence_std
 
     def _found(self) -> MarginalLikelihoodEstimate:
         check_is_fitted(self)

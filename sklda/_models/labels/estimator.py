@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from numbers import Integral, Real
 from typing import Literal, Self
 
@@ -26,12 +25,12 @@ from sklda._models.labels.dependency import SAMPLERS
 from sklda._models.labels.label_chain import LabelChain
 from sklda._models.labels.label_topics import label_prior
 from sklda._models.labels.open_topics import LabelPriors, OpenTopics
-from sklda._models.labels.results import LabelResults, LabelSums
+from sklda._models.labels.results import LabelMeans, LabelResults, LabelSums
 from sklda._models.labels.targets import read_targets
 from sklda._models.parameters import POSITIVE, shared
 from sklda._models.progress import with_callbacks
-from sklda._models.results import eta_attribute
-from sklda._models.topic_names import label_attributes
+from sklda._models.results import RunResults, eta_attribute, set_traces, shares_with_std
+from sklda._models.topic_names import names_of_labels
 from sklda._sampling.run_chains import Schedule, burn_in_of
 
 _LABEL_PRIORS = ("uniform", "frequency", "dependency")
@@ -327,46 +326,62 @@ class LabeledLDA(LabelClassifier):
             sums = LabelSums(first_draw, self.draw_every, self.point_estimate)
             numbers = np.diff(labels.indptr)[is_labelled]
 
-            known = {
-                "classes_": targets.classes,
-                "label_names_": targets.names,
-                "multilabel_": targets.is_multilabel,
-                "label_frequency_": np.bincount(labels.indices, minlength=n_labels) / is_labelled.sum(),
-                "n_unlabeled_": int((~is_labelled).sum()),
-                "topic_word_prior_": eta_attribute(self.topic_word_prior),
-                "_sparse_labels_": targets.is_sparse,
-                "_numbers_of_labels_": (int(numbers.min()), float(numbers.mean()), int(numbers.max())),
-                "_fold_in_seed_": run.fold_in_seed,
-                **label_attributes(targets, self.n_shared),
-            }
-            run.begin(partial(self._fitted_attributes, known), n_chains=self.n_chains, n_sweeps=self.max_iter)
+            run.begin(n_chains=self.n_chains, n_sweeps=self.max_iter)
+            self._fold_in_seed_ = run.fold_in_seed
+            self.classes_ = targets.classes
+            self.label_names_ = targets.names
+            self.multilabel_ = targets.is_multilabel
+            self.label_frequency_ = np.bincount(labels.indices, minlength=n_labels) / is_labelled.sum()
+            self.n_unlabeled_ = int((~is_labelled).sum())
+            self.topic_word_prior_ = eta_attribute(self.topic_word_prior)
+            self._sparse_labels_ = targets.is_sparse
+            self._numbers_of_labels_ = (int(numbers.min()), float(numbers.mean()), int(numbers.max()))
+            names = names_of_labels(targets, self.n_shared)
+            if names is not None:
+                self.topic_names_ = names
             if self.label_prior == "dependency":
                 seed = random.child(run.seed, 2)
-                known["label_topics_"] = run.once(lambda: self._topics_of_labels(labels[is_labelled], seed))
-                known["_n_label_tokens_"] = max(int(np.rint(numbers.mean())), 1)
+                self.label_topics_ = run.once(lambda: self._topics_of_labels(labels[is_labelled], seed))
+                self._n_label_tokens_ = max(int(np.rint(numbers.mean())), 1)
             if targets.is_multilabel and self._counts_labels_by_regression():
-                known["label_count_regressor_"] = self._label_count_regressor(corpus, is_labelled, numbers)
+                self.label_count_regressor_ = self._label_count_regressor(corpus, is_labelled, numbers)
             seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
             chains = [LabelChain.initialise(corpus, priors, seed, (sums,)) for seed in seeds]
             chains = run.sweep(chains, self.max_iter, schedule=Schedule(0, burn_in=burn_in), n_jobs=self.n_jobs)
             run.progress.end(chains)
-            return run.take(self._fitted_attributes(known, chains))
+            self._set_results(chains)
+            return run.finish()
 
-    def _fitted_attributes(self, known, chains):
-        """The fitted attributes of chains as they are now, a dict."""
-        found = known | LabelResults(chains, len(known["classes_"])).attributes()
-        frequency = found["label_frequency_"]
-        n_labels = len(frequency)
-        totals = np.asarray(found["_word_topic_counts_"].sum(axis=0)).ravel()
+    def _set_results(self, chains):
+        n_labels = len(self.label_frequency_)
+        traces = RunResults(chains, chains[0].n_burn_in)
+        chain, means = chains[traces.best], LabelMeans.of(chains, n_labels)
+        opened = chain.priors.opened
+        counts = opened.pair_matrix(means.pair_counts)
+        totals = np.asarray(counts.sum(axis=0)).ravel()
+        set_traces(self, traces)
+        self.doc_label_ = means.theta(chain.priors)
+        self.n_draws_ = len(means.shares)
+        # The mean of expected counts has less noise than that of the shares of draws.
+        self.topic_share_ = totals / totals.sum()
+        self.topic_share_std_ = shares_with_std(means.shares, [means.shares])[1]
+        self.topic_assignments_ = chain.token_topics()
+        self._word_topic_counts_ = counts
+        self._fingerprint_ = chain.corpus.fingerprint
+        # Documents without open topics are left out.
+        self._used_tokens_ = np.where(opened.numbers > 0, chain.corpus.lengths, 0)
+        self._results_ = LabelResults(chain, traces.best, means.theta_std(chain.priors))
+
         shared_odds = totals[n_labels:] / max(totals[:n_labels].sum(), 1)
         weights = self.label_weight, self.even_weight
-        even = label_prior(frequency, (0, sum(weights)), shared_odds)
-        prior = even if self.label_prior == "uniform" else label_prior(frequency, weights, shared_odds)
+        even = label_prior(self.label_frequency_, (0, sum(weights)), shared_odds)
+        prior = even
+        if self.label_prior != "uniform":
+            prior = label_prior(self.label_frequency_, weights, shared_odds)
         # The part of alpha that does not depend on the document.
         base = np.concatenate([np.full(n_labels, self.even_weight / n_labels), even[n_labels:]])
-        found["doc_topic_prior_"] = np.clip(prior, SMALLEST, LARGEST)
-        found["_base_prior_"] = np.clip(base, SMALLEST, LARGEST)
-        return found
+        self.doc_topic_prior_ = np.clip(prior, SMALLEST, LARGEST)
+        self._base_prior_ = np.clip(base, SMALLEST, LARGEST)
 
     def _topics_of_labels(self, labels, seed):
         """Topics of labels, (n_chains, n_label_topics, n_labels): a set for each chain, as draws cannot be averaged."""

@@ -1,6 +1,5 @@
 """The results of chains of labelled LDA: sums over draws, means over draws and chains, draws of theta and phi."""
 
-import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklda._core.diagnostics import std_of_proportions
 from sklda._core.parallel import NEVER_STOP
 from sklda._models.labels.label_chain import LabelChain
 from sklda._models.labels.label_topics import LabelTopics
-from sklda._models.results import RunResults, share_attributes
+from sklda._models.results import FitResults
 from sklda._sampling.draws import empty_draws
 from sklda._sampling.matching import match_topics
 from sklda._sampling.steps import Step
@@ -192,47 +191,22 @@ def sample_parameters(chain, eta, n_samples, seed):
 # --- The results of chains of labelled LDA: means over draws and chains -----------------------------------------------
 
 
-class LabelResults(RunResults):
-    """The results of `LabelChain`s.
+class LabelResults(FitResults):
+    """What a fit of labelled LDA keeps beside its attributes.
 
     Parameters
     ----------
-    chains : list of LabelChain
-    n_labels : int
+    chain : LabelChain
+        The chain that is kept.
+    best : int
+        Its index.
+    doc_label_std : csr_array of shape (n_documents, n_topics)
+        Posterior standard deviations of theta over the open topics.
     """
 
-    def __init__(self, chains, n_labels):
-        super().__init__(chains, chains[0].n_burn_in)
-        self.chains, self.n_labels = chains, n_labels
-
-    def attributes(self):
-        """The fitted attributes, a dict."""
-        chain, means = self.chains[self.best], LabelMeans.of(self.chains, self.n_labels)
-        counts, opened = chain.priors.opened.pair_matrix(means.pair_counts), chain.priors.opened
-        totals = np.asarray(counts.sum(axis=0)).ravel()
-        return {
-            **super().attributes(),
-            **share_attributes(means.shares, [means.shares]),
-            # The mean of expected counts has less noise than that of the shares of draws.
-            "topic_share_": totals / totals.sum(),
-            "doc_label_": means.theta(chain.priors),
-            "n_draws_": len(means.shares),
-            "topic_assignments_": chain.token_topics(),
-            "_word_topic_counts_": counts,
-            "_fingerprint_": chain.corpus.fingerprint,
-            # Documents without open topics are left out.
-            "_used_tokens_": np.where(opened.numbers > 0, chain.corpus.lengths, 0),
-            "_results_": self._stored(chain, means.theta_std(chain.priors)),
-        }
-
-    def _stored(self, chain, doc_label_std):
-        """A copy without what the fitted estimator has anyway, and without chains."""
-        stored = copy.copy(self)
-        for name in ("chains", "traces", "diagnostics"):
-            vars(stored).pop(name, None)
-        stored.corpus, stored.priors, stored.doc_label_std = chain.corpus, chain.priors, doc_label_std
-        stored.state = replace(chain.state(), trace=(), label_free=(), steps=())
-        return stored
+    def __init__(self, chain, best, doc_label_std):
+        self.corpus, self.priors, self.best, self.doc_label_std = chain.corpus, chain.priors, best, doc_label_std
+        self.state = replace(chain.state(), trace=(), label_free=(), steps=())
 
     def sample(self, eta, n_samples, seed):
         """theta and phi of `n_samples` draws."""

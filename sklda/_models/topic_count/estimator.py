@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -262,8 +261,8 @@ default=None
             fewest = min(prior.up_to(LARGEST))
             check_memory_of_results(corpus, fewest, self.n_chains, LAST_SWEEPS // 10)
 
-            known = {"_fold_in_seed_": run.fold_in_seed}
-            run.begin(partial(self._fitted_attributes, known))
+            run.begin()
+            self._fold_in_seed_ = run.fold_in_seed
             seed = random.child(run.seed, 0)
             scan = Scan(
                 corpus,
@@ -276,9 +275,9 @@ default=None
                 n_jobs=self.n_jobs,
                 run=run,
             )
-            return self._take(run, corpus, prior, scan.estimate(), known)
+            return self._finish(run, corpus, prior, scan.estimate())
 
-    def _take(self, run, corpus, prior, posterior, known):
+    def _finish(self, run, corpus, prior, posterior):
         """Make the last sweeps at the mode of a posterior, warn of its faults, and set the fitted attributes."""
         try:
             chains = posterior.chains(corpus, posterior.last_sweeps, self.n_jobs, run)
@@ -288,39 +287,29 @@ default=None
             chains = posterior.chains(corpus, 1, self.n_jobs, run)
         check = dependence_on_documents(corpus, chains[best_chain(chains)].topics, posterior.mode, run.seed)
         self._warn(posterior, prior, check)
-        known.update(
-            {
-                "topic_counts_": posterior.counts,
-                "topic_count_posterior_": posterior.probability,
-                "topic_count_posterior_std_": posterior.std,
-                "topic_count_interval_": posterior.interval,
-                "n_components_": posterior.mode,
-                "log_evidence_": posterior.log_evidence,
-                "log_evidence_std_": posterior.log_evidence_std,
-                "evidence_trace_": posterior.estimates,
-                "model_check_z_": check,
-                "n_iter_": posterior.n_sweeps + sum(len(each.trace) for each in chains),
-                "_draws_": posterior.draws,
-            }
-        )
+        self.topic_counts_ = posterior.counts
+        self.topic_count_posterior_ = posterior.probability
+        self.topic_count_posterior_std_ = posterior.std
+        self.topic_count_interval_ = posterior.interval
+        self.n_components_ = posterior.mode
+        self.log_evidence_ = posterior.log_evidence
+        self.log_evidence_std_ = posterior.log_evidence_std
+        self.evidence_trace_ = posterior.estimates
+        self.model_check_z_ = check
+        self._n_scan_sweeps_ = posterior.n_sweeps
+        self._draws_ = posterior.draws
         run.progress.end(chains)
+        self._set_results(chains)
+        self._results_.warn_of_disagreement()
+        return run.finish()
 
-        results = self._results_of(chains)
-        del chains  # They have arrays for sweeps.
-        results.warn_of_disagreement()
-        results.estimate(self.point_estimate, self.n_jobs)
-        return run.take(results.attributes() | known)
-
-    def _results_of(self, chains):
+    def _set_results(self, chains):
         results = ChainResults(chains)
+        chains.clear()  # They have arrays for sweeps.
         results.records = [prior_attributes(self, priors) for priors in results.priors]
-        return results
-
-    def _fitted_attributes(self, known, chains):
-        """The fitted attributes of chains as they are now, for callbacks."""
-        results = self._results_of(chains)
         results.estimate(self.point_estimate, self.n_jobs)
-        return results.attributes() | known
+        self._set_chain_results(results)
+        self.n_iter_ = self._n_scan_sweeps_ + sum(len(state.trace) for state in results.states)
 
     def _prior_rule(self, corpus):
         rule = PriorRule(self.doc_topic_prior, self.topic_word_prior, corpus.n_features)

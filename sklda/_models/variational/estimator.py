@@ -246,7 +246,8 @@ class CollapsedVariationalLDA(BaseLDA):
             kind = self.learn_priors
             priors, learning = prior_settings(kind, self._alpha, self.topic_word_prior, None, self.n_components, corpus)
             learner = None if learning is None else VariationalLearner(learning.m_step, priors)
-            run.begin(partial(self._fitted_attributes, run.fold_in_seed))
+            run.begin()
+            self._fold_in_seed_ = run.fold_in_seed
             model: Batch | OnlinePasses
             if self.learning_method == "batch":
                 model = Batch(corpus, priors, random.child(run.seed, 0), learner)
@@ -269,33 +270,29 @@ class CollapsedVariationalLDA(BaseLDA):
 
             with_team(min(effective_n_jobs(self.n_jobs), cpu_count()), passes)
             run.progress.end(model)
-            return run.take(self._fitted_attributes(run.fold_in_seed, model))
+            self._set_results(model)
+            return run.finish()
 
-    def _fitted_attributes(self, fold_in_seed, model):
-        """The fitted attributes of a `Batch` or of `OnlinePasses` as it is now, a dict."""
-        theta = proportions(model, self.n_jobs)
-        return {
-            "doc_topic_": theta,
-            "bound_": perplexity(model.corpus, theta, topics(model)),
-            "perplexity_trace_": np.array(model.trace),
-            "n_iter_": model.n_sweeps,
-            "_documents_": model.corpus.fingerprint,
-            "_used_tokens_": model.corpus.lengths,
-            "_fold_in_seed_": fold_in_seed,
-            **self._topics(model, model.position(self.batch_size)),
-        }
+    def _set_results(self, model):
+        """Set the attributes that come from a `Batch` or from `OnlinePasses`."""
+        self.doc_topic_ = proportions(model, self.n_jobs)
+        self.bound_ = perplexity(model.corpus, self.doc_topic_, topics(model))
+        self.perplexity_trace_ = np.array(model.trace)
+        self.n_iter_ = model.n_sweeps
+        self._documents_ = model.corpus.fingerprint
+        self._used_tokens_ = model.corpus.lengths
+        self._set_topics(model, model.position(self.batch_size))
 
-    def _topics(self, model, position):
-        """The fitted attributes of the topics, of the priors and of the place in the stream."""
+    def _set_topics(self, model, position):
+        """Set the attributes of the topics, of the priors and of the place in the stream."""
         totals = model.counts.sum(axis=1, dtype=np.float64)
-        return prior_attributes(self, model.priors, self.learn_priors) | {
-            "components_": model.counts + model.priors.topic_word(),
-            "topic_share_": totals / totals.sum(),
-            "n_batch_iter_": position["n_chunks"],
-            "_position_": position,
-            # A copy, because the caller may change arrays of priors.
-            "_given_": copy.deepcopy(self._given()),
-        }
+        vars(self).update(prior_attributes(self, model.priors, self.learn_priors))
+        self.components_ = model.counts + model.priors.topic_word()
+        self.topic_share_ = totals / totals.sum()
+        self.n_batch_iter_ = position["n_chunks"]
+        self._position_ = position
+        # A copy, because the caller may change arrays of priors.
+        self._given_ = copy.deepcopy(self._given())
 
     def _given(self):
         """The parameters that must not change before `partial_fit`."""
@@ -345,7 +342,8 @@ class CollapsedVariationalLDA(BaseLDA):
         # The documents of an earlier fit do not belong to the new topics.
         for name in ("doc_topic_", "bound_", "perplexity_trace_", "_documents_", "_used_tokens_"):
             self.__dict__.pop(name, None)
-        self.__dict__.update(self._topics(stream, stream.position()), _fold_in_seed_=key)
+        self._fold_in_seed_ = key
+        self._set_topics(stream, stream.position())
         return self
 
     def _begun(self, corpus):

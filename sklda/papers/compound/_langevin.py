@@ -11,6 +11,7 @@ from sklda._core import random
 from sklda._models.compound.estimator import CompoundLDA
 from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.mixtures import Mixtures
+from sklda._sampling.run_chains import best_chain
 
 # Share of steps to accept: optimal for Langevin proposals in many dimensions (Roberts & Rosenthal 1998).
 _TARGET_ACCEPTANCE = 0.574
@@ -176,8 +177,6 @@ class LangevinCompoundLDA(CompoundLDA):
 
     _mixtures = LangevinMixtures
 
-    def _results_of(self, chains):
-        results = super()._results_of(chains)
-        for chain, record in zip(chains, results.records, strict=True):
-            record["acceptance_rate_"] = chain.step(LangevinMixtures).acceptance_rate()
-        return results
+    def _set_results(self, chains):
+        self.acceptance_rate_ = chains[best_chain(chains)].step(LangevinMixtures).acceptance_rate()
+        super()._set_results(chains)

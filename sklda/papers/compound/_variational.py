@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -17,7 +16,7 @@ from sklda._core.types import Counts, Seed
 from sklda._models.compound.base import NEVER_SYMMETRIC, CollectionsLDA
 from sklda._models.compound.hyperparameters import first_hyperparameters
 from sklda._models.compound.model import CompoundModel
-from sklda._models.compound.results import check_same_collections, corpus_attributes
+from sklda._models.compound.results import check_same_collections, set_corpus_mixture
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
 from sklda._models.parameters import shared
 from sklda._models.progress import with_callbacks
@@ -195,15 +194,11 @@ class VariationalCompoundLDA(CollectionsLDA):
             n_rows = (2 * self.n_chains + 3) * corpus.n_documents
             check_memory_of_results(corpus, self.n_components, self.n_chains, n_rows=n_rows)
 
-            known = {
-                "collections_": labels,
-                "topic_word_prior_": eta_attribute(model.eta),
-                "_model_": model,
-                "_fold_in_seed_": run.fold_in_seed,
-                "_settings_": settings_of(self),
-            }
-            fitted_attributes = partial(_fitted_attributes, known)
-            run.begin(fitted_attributes, n_chains=self.n_chains, n_sweeps=self.max_iter)
+            run.begin(n_chains=self.n_chains, n_sweeps=self.max_iter)
+            self._settings_ = settings_of(self)
+            self._fold_in_seed_ = run.fold_in_seed
+            self._model_ = model
+            self.collections_ = labels
             if run.former is not None:
                 ascents = [VariationalAscent(corpus, priors, state, model) for state in run.former.states]
             else:
@@ -215,14 +210,28 @@ class VariationalCompoundLDA(CollectionsLDA):
                 ]
             ascents = maximise_bounds(ascents, self.max_iter, n_jobs=self.n_jobs, progress=run.progress)
             run.progress.end(ascents)
-            return run.take(fitted_attributes(ascents))
+            self._set_results(ascents)
+            return run.finish()
 
-
-def _fitted_attributes(known, ascents):
-    """The fitted attributes of ascents as they are now, a dict."""
-    results = AscentResults(ascents)
-    found = known | results.attributes()
-    return found | corpus_attributes(found, results)
+    def _set_results(self, ascents):
+        results = AscentResults(ascents)
+        best = results.states[results.best]
+        self._results_ = results
+        self._fingerprint_ = results.corpus.fingerprint
+        self._used_tokens_ = results.corpus.lengths
+        self.log_joint_trace_ = in_rows([each.trace for each in results.states])
+        self.n_iter_ = self.log_joint_trace_.shape[1]
+        self.best_chain_ = results.best
+        self.components_ = best.topic_word_parameter.copy()
+        self.doc_topic_ = best.doc_topic / best.doc_topic.sum(axis=1, keepdims=True)
+        self.topic_share_ = results.corpus.lengths @ self.doc_topic_ / results.corpus.n_tokens
+        self.topic_word_prior_ = eta_attribute(self._model_.eta) if best.eta is None else best.eta
+        self.doc_concentration_ = best.gamma
+        self.collection_topic_, self.collection_topic_std_ = results.mixtures[results.best]
+        self.collection_topic_prior_ = best.alpha
+        if best.prior_trace:
+            self.prior_trace_ = in_rows([np.reshape(each.prior_trace, (-1, 2)) for each in results.states])
+        set_corpus_mixture(self, results.corpus)
 
 
 class AscentResults(FitResults):
@@ -231,31 +240,6 @@ class AscentResults(FitResults):
     def __init__(self, ascents):
         self.corpus, self.states = ascents[0].corpus, [each.state() for each in ascents]
         self.best, self.mixtures = best_chain(self.states), [each.mixtures() for each in ascents]
-
-    def attributes(self):
-        best, traces = self.states[self.best], in_rows([each.trace for each in self.states])
-        theta = best.doc_topic / best.doc_topic.sum(axis=1, keepdims=True)
-        mean, std = self.mixtures[self.best]
-        found = {
-            "log_joint_trace_": traces,
-            "n_iter_": traces.shape[1],
-            "best_chain_": self.best,
-            "components_": best.topic_word_parameter.copy(),
-            "doc_topic_": theta,
-            "topic_share_": self.corpus.lengths @ theta / self.corpus.n_tokens,
-            "doc_concentration_": best.gamma,
-            "collection_topic_": mean,
-            "collection_topic_std_": std,
-            "collection_topic_prior_": best.alpha,
-            "_fingerprint_": self.corpus.fingerprint,
-            "_used_tokens_": self.corpus.lengths,
-            "_results_": self,
-        }
-        if best.eta is not None:
-            found["topic_word_prior_"] = best.eta
-        if best.prior_trace:
-            found["prior_trace_"] = in_rows([np.reshape(each.prior_trace, (-1, 2)) for each in self.states])
-        return found
 
     def sample(self, n_samples, seed):
         """theta and phi of `n_samples` draws."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -114,15 +113,15 @@ class EMLDA(EmpiricalBayesLDA):
             settings = Settings(n_tuning, max_iter, self.n_draws, region=WIDEST if region is None else region)
             check_memory_of_results(corpus, self.n_components, n_chains, self.n_draws, self._rows_of_maximum(corpus))
 
-            known = {"_fold_in_seed_": run.fold_in_seed}
-            n_sweeps = self._sweeps_of(settings)
-            run.begin(partial(self._fitted_attributes, known), n_chains=n_chains, n_sweeps=n_sweeps)
+            run.begin(n_chains=n_chains, n_sweeps=self._sweeps_of(settings))
+            self._fold_in_seed_ = run.fold_in_seed
             seed = random.child(run.seed, 0)
             pool = ChainPool(corpus, priors, settings, seed, n_chains=n_chains, n_jobs=self.n_jobs, run=run)
             pool.initialise(pool.seed, 3)
             pool.finish(self._maximise(pool), settings.n_last)
             run.progress.end(pool.chains)
-            return run.take(self._fitted_attributes(known, pool.chains))
+            self._set_results(pool.chains)
+            return run.finish()
 
     @abstractmethod
     def _maximise(self, pool):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from functools import partial
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -16,7 +15,7 @@ from sklda._core import random
 from sklda._core.priors import Priors
 from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._models.empirical_bayes.estimator import EmpiricalBayesLDA
-from sklda._models.empirical_bayes.results import attributes_of, pairs_of
+from sklda._models.empirical_bayes.results import pairs_of
 from sklda._models.empirical_bayes.settings import WIDEST
 from sklda._models.fit_run import FitRun, all_or_nothing
 from sklda._models.parameters import POSITIVE, shared
@@ -142,17 +141,17 @@ class GridLDA(EmpiricalBayesLDA):
             )
             check_memory_of_results(corpus, self.n_components, n_chains, self.n_draws)
 
-            known: dict[str, Any] = {"_fold_in_seed_": run.fold_in_seed}
-            run.begin(partial(self._fitted_attributes, known), n_chains=n_chains, n_sweeps=max_iter)
+            run.begin(n_chains=n_chains, n_sweeps=max_iter)
+            self._fold_in_seed_ = run.fold_in_seed
             seed = random.child(run.seed, 0)
             pool = GridPool(corpus, priors, settings, seed, n_chains=n_chains, n_jobs=self.n_jobs, run=run)
-            # The callbacks of the end see what is known then.
             found = estimate_on_grid(pool, self._visit, self._every_point)
-            known.update(attributes_of(found))
-            known["acceptance_rate_"] = found.acceptance_rate
-            known["_functional_names_"] = tuple(functionals)
+            self._set_estimate(found)
+            self.acceptance_rate_ = found.acceptance_rate
+            self._functional_names_ = tuple(functionals)
             run.progress.end(pool.chains)
-            return run.take(self._fitted_attributes(known, pool.chains))
+            self._set_results(pool.chains)
+            return run.finish()
 
     @staticmethod
     @abstractmethod

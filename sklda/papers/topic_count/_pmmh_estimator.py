@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -175,8 +174,8 @@ class PMMHTopicCountLDA(TopicCountLDA):
             settings = ForwardSettings(self.evidence, self.n_temperatures, self.n_runs, self.n_inner)
             check_memory_of_results(corpus, min(prior.up_to(LARGEST)), 1, LAST_SWEEPS // 10)
 
-            known: dict[str, Any] = {"_fold_in_seed_": run.fold_in_seed}
-            run.begin(partial(self._fitted_attributes, known))
+            run.begin()
+            self._fold_in_seed_ = run.fold_in_seed
             pmmh = PMMH(
                 corpus,
                 rule,
@@ -197,8 +196,8 @@ class PMMHTopicCountLDA(TopicCountLDA):
                     "runs and of their sweeps.",
                     ConvergenceWarning,
                 )
-            known["topic_count_trace_"] = trace.counts
-            known["topic_count_posterior_recycled_"] = pmmh.recycled
-            known["acceptance_rate_"] = float(trace.accepted.mean()) if n_proposals else np.nan
-            known["longest_stay_"] = trace.longest_stay
-            return self._take(run, corpus, prior, posterior, known)
+            self.topic_count_trace_ = trace.counts
+            self.topic_count_posterior_recycled_ = pmmh.recycled
+            self.acceptance_rate_ = float(trace.accepted.mean()) if n_proposals else np.nan
+            self.longest_stay_ = trace.longest_stay
+            return self._finish(run, corpus, prior, posterior)
