@@ -2,7 +2,7 @@
 
 import copy
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -133,6 +133,8 @@ class ChainResults(RunResults):
         The fitted attributes that compare chains; empty with one chain.
     """
 
+    continues = True
+
     def __init__(self, chains):
         self.records: list[dict[str, Any]] = [{} for _ in chains]
         self.corpus, self.sampler = chains[0].corpus, chains[0].sampler
@@ -172,14 +174,10 @@ class ChainResults(RunResults):
             most = most_draws(method, state.n_sweeps, draws.priors.n_components)
             tasks.append((self.corpus, draws if most is None else draws.last(most), method))
         self.means = in_parallel(posterior_means, tasks, n_jobs, always_in_threads=False)
-        self.compare(partial(match_and_nearest, n_known=len(self.priors[self.best].weights)))
+        self._compare()
 
-    def compare(self, match):
-        """Match the topics of other chains to those of the kept one, and measure how near they are.
-
-        ``match(kept, other, counts)`` returns the order of the topics of a chain that fits the kept one, and for each
-        kept topic the distance of the nearest topic among those that have words of their own, `counts`.
-        """
+    def _compare(self):
+        """Match the topics of other chains to those of the kept one, and measure how near they are."""
         self.orders = [np.arange(each.priors.n_components) for each in self.draws]
         self.stability = {}
         if len(self.means) == 1:
@@ -192,7 +190,8 @@ class ChainResults(RunResults):
         nearest = []
         for c, other in enumerate(topics):
             if c != self.best:
-                self.orders[c], distances = match(topics[self.best], other, own_words[c])
+                n_known = len(self.priors[self.best].weights)
+                self.orders[c], distances = match_and_nearest(topics[self.best], other, own_words[c], n_known=n_known)
                 nearest.append(distances)
         self.stability = stability_and_prevalence(np.array(nearest), own_words[self.best])
 
@@ -209,11 +208,6 @@ class ChainResults(RunResults):
         stored.means = list(self.means)
         stored.means[self.best] = replace(self.means[self.best], components=None, doc_topic=None)
         return stored
-
-    @property
-    def continues(self):
-        """Whether sweeps can go on from the last draw. Those of merged topics would be sweeps of another model."""
-        return bool(self.states[self.best].trace)
 
     def doc_topic_std(self):
         return doc_topic_std(self.corpus, self.kept_draws())
@@ -313,9 +307,7 @@ class ChainAttributes:
         self.sampler_ = results.sampler
         self._fingerprint_ = results.corpus.fingerprint
         self._used_tokens_ = results.corpus.lengths
-        # Merged topics have no traces.
-        if results.traces:
-            set_traces(self, results)
+        set_traces(self, results)
         self._results_ = results.without_means_of_kept_chain()
 
     @cached_property

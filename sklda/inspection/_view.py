@@ -89,10 +89,8 @@ class View:
     @property
     def n_chains(self):
         """Number of chains of the fit; 0 if there are none."""
-        # Merged topics have chains, but no trace of them.
-        results = getattr(self.model, "_results_", None)
-        states = [] if results is None else results.states
-        return len(getattr(self.model, "log_joint_trace_", states))
+        # Merged topics have the model with the chains.
+        return len(getattr(getattr(self.model, "model", self.model), "log_joint_trace_", ()))
 
     @property
     def stability(self):

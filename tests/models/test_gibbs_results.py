@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sklda import GibbsLDA, merge_topics
+from sklda import GibbsLDA
 from sklda.datasets import make_lda_corpus
 
 SAMPLERS = ["collapsed", "partitioned", "grouped", "partially_collapsed"]
@@ -243,8 +243,6 @@ def test_topics_without_words_of_their_own_are_not_found_again(five):
     for values in (lda.topic_stability_, lda.topic_prevalence_):
         np.testing.assert_array_equal(np.isnan(values), small)
     assert (lda.topic_stability_[~small] > 0.8).all() and (lda.topic_prevalence_[~small] == 1).all()
-    merged = merge_topics(lda, [np.flatnonzero(small).tolist(), np.flatnonzero(~small)[:2].tolist()])
-    np.testing.assert_array_equal(np.isnan(merged.topic_stability_), merged.topic_share_ < 0.1)
 
 
 def test_chains_in_different_modes_get_a_warning(easy):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -16,7 +17,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routi
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._core import random
-from sklda._core.consensus import find_consensus
+from sklda._core.consensus import consensus_of, find_consensus
 from sklda._core.counts import LARGEST_COUNT, check_matrix
 from sklda._core.diagnostics import std_of_proportions
 from sklda._core.document_values import check_documents
@@ -314,6 +315,26 @@ class ConsensusTopics(
         self.topic_stability_ = found.similarity
         self.members_ = found.members
         self.n_components_ = len(found.topic_word)
+
+    def _merged(self, place):
+        """A copy whose topics have other numbers, `place`; topics with the same number are one."""
+        members = [
+            np.concatenate([self.members_[k] for k in np.flatnonzero(place == c)]) for c in range(place.max() + 1)
+        ]
+        merged = copy.copy(self)
+        forget(merged)
+        merged.estimators_ = self.estimators_
+        found = consensus_of([topics_of(each) for each in self.estimators_], self._topic_shares_, members)
+        merged._set_topics(found)
+        merged.doc_topic_ = np.stack([self.doc_topic_[:, place == c].sum(axis=1) for c in range(len(members))], axis=1)
+        merged.topic_share_ = found.share
+        merged.topic_share_std_ = share_std(self._share_draws_, members)
+        merged._topic_shares_ = self._topic_shares_
+        merged._share_draws_ = self._share_draws_
+        merged._resampled_ = self._resampled_
+        merged._fingerprint_ = self._fingerprint_
+        merged._used_tokens_ = self._used_tokens_
+        return merged
 
     def transform(self, X: Counts, **metadata: Any) -> np.ndarray:
         """Proportions of the consensus topics in documents.
