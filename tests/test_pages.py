@@ -22,7 +22,6 @@ SLOW = {
     "guide/gibbs_lda.rst",
     "guide/held_out.rst",
     "guide/labeled_lda.rst",
-    "papers/held_out.rst",
     "recipes/index.rst",
     "recipes/scikit_learn.rst",
     "start/convergence.rst",

@@ -15,11 +15,10 @@ def with_tables(page, results):
 
 def posteriors(cases):
     for name, case in cases.items():
-        found = min(each["mutated"] for each in case["quantities"].values())
-        for quantity, each in case["quantities"].items():
-            p = f"{_p(each['chi_square'])}, {_p(each['ecdf'])}, {_p(each['mutated'])}"
-            yield f'"{name}", {quantity}, {case["fits"]}, {p}'
-        yield f'"", *{case["mutation"]}*, {case["mutated_fits"]}, , , **{_p(found)}**'
+        each = case["quantities"].values()
+        chi_square, ecdf, mutated = (_p(min(p[test] for p in each)) for test in ("chi_square", "ecdf", "mutated"))
+        found = f"{case['fits']}, {chi_square}, {ecdf}, {case['mutation']}, {mutated}"
+        yield f'"{name}", "{", ".join(case["quantities"])}", {found}'
 
 
 def errors(found):
