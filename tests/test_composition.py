@@ -7,7 +7,7 @@ from scipy.special import expit
 from scipy.stats import binomtest, t
 
 from sklda._core import composition
-from sklda._core.composition import LinearModels
+from sklda._core.composition import LinearModels, share_interval
 from sklda._core.least_squares import Columns, checked_columns, collinear, spans
 
 ALARM = 1e-5
@@ -310,6 +310,37 @@ def test_other_errors_miss_the_truth(simulate, sizes, monkeypatch):
     else:
         monkeypatch.setattr(without, "variances", of_equal_spread)
     assert probability(simulate, sizes) < ALARM
+
+
+def test_intervals_of_shares_lie_within_0_and_1_and_follow_the_share():
+    share = np.linspace(-0.1, 1.1, 121)
+    low, high = share_interval(share, np.full(121, 0.03), 30, 0.95)
+    assert (low >= 0).all() and (high <= 1).all()
+    inside = (share > 0) & (share < 1)
+    assert (low < share)[inside].all() and (share < high)[inside].all()
+    np.testing.assert_allclose(low, 1 - high[::-1], atol=1e-12)
+    # Far from the bounds it is that of Student's t.
+    np.testing.assert_allclose(high[60] - low[60], 2 * t(30).ppf(0.975) * 0.03, rtol=0.01)
+    assert np.isnan(share_interval(0.3, 0.0, 30, 0.95)).all()
+
+
+@pytest.mark.parametrize("clusters", [None, np.arange(120) // 2])
+def test_few_documents_without_a_topic_have_the_spread_of_all(clusters):
+    """One document of ten in the large group has the topic; those of the small group have hardly any."""
+    small = np.arange(120) < 10
+    theta = np.where(small, 0.01 + 0.001 * np.arange(120), np.where(np.arange(120) % 10 == 0, 0.9, 0.01))[:, None]
+    models = LinearModels.means(np.where(small, 0, 1), [theta], clusters)
+    error, of_shares = models.summary(0.95)[1], models.shares(0.95)
+    p = theta[small].mean()
+    large = theta[~small, 0]
+    phi = (theta[small].var() * 10 + large.var() * 110) / (p * (1 - p) * 9 + large.mean() * (1 - large.mean()) * 109)
+    both = (9 * error[0] ** 2 + 20 * phi * p * (1 - p) / 10) / 29
+    expected = error if clusters is not None else [np.sqrt(both), error[1]]
+    np.testing.assert_allclose(of_shares[1], expected)
+    if clusters is None:
+        np.testing.assert_allclose(of_shares[5].ravel(), [29, 109])
+    one = LinearModels.fit(np.column_stack([small, ~small]), [theta], np.eye(2), clusters)
+    np.testing.assert_allclose(one.shares(0.95), of_shares, rtol=1e-6)
 
 
 @pytest.mark.parametrize("clusters", [None, np.arange(12) // 2])

@@ -13,6 +13,13 @@ then UU'W, and residuals of independent and equally spread documents have the co
     B = (I - UU'W)(I - UU'W)' = I - UU'W - WUU' + USU',
 
 whose part of a cluster takes the place of I - H_gg. Without weights S is I, and B is I - H.
+
+A combination of coefficients is a difference or a share. Intervals of differences have the quantiles of the posterior.
+Those of shares lie between 0 and 1, see `share_interval`, and their errors are not left to few documents alone: most
+documents have little of a topic, so the spread of ten of them often misses those that have much. The variance of the
+proportion of a document is regarded as phi p (1 - p), where p is the mean by the model, with one phi for each topic.
+Where the error of a share is smaller than by this, it moves towards it, as if `_DOCUMENTS_OF_ALL` documents had told.
+With clusters it does not, because the spread of documents says nothing about that of clusters.
 """
 
 from collections.abc import Sequence
@@ -21,7 +28,7 @@ from typing import Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import stdtr, stdtrit
+from scipy.special import expit, logit, stdtr, stdtrit
 
 from sklda._core.least_squares import Columns, nonzero
 from sklda._core.rounding import rounding
@@ -30,6 +37,8 @@ from sklda._core.rounding import rounding
 SMALLEST_P_VALUE = 1e-6
 # Steps of the bisection for a quantile: the bracket shrinks by 2^40.
 _STEPS = 40
+# The spread of all documents counts for so many of those that a share is the mean of.
+_DOCUMENTS_OF_ALL = 20
 # If one cluster has all but this part of the information in a direction of the terms, its residuals are rounding there.
 _ROUNDING = 1e-6
 
@@ -47,12 +56,15 @@ class LinearModels:
     determined : ndarray of shape (n_combinations,)
         The part of the variance, if documents are independent and equally spread, of which residuals tell. The rest is
         that of clusters each of which determines a coefficient alone, and `scales` takes it in proportion.
+    of_all : ndarray of shape (n_draws, n_combinations, n_topics), optional
+        The errors that the spread of all documents gives to shares; NaN with clusters.
     """
 
     centres: np.ndarray
     scales: np.ndarray
     freedom: np.ndarray
     determined: np.ndarray
+    of_all: np.ndarray | None = None
 
     @classmethod
     def fit(cls, matrix, draws, combinations, clusters=None, weights=None):
@@ -98,18 +110,27 @@ class LinearModels:
 
     @classmethod
     def _pooled(cls, models, draws):
-        """The combinations of all models, of draws each of which has centres and variances by each model."""
-        centres, variances = [], []
-        for each in draws:
-            centres.append(np.concatenate([centre for centre, _ in each]))
-            variances.append(np.concatenate([variance for _, variance in each]))
+        """The combinations of all models, of draws each of which has what `_Model.of_draw` returns of each model."""
         size, determined, freedom = (
             np.concatenate([getattr(model, name) for model in models]) for name in ("size", "determined", "freedom")
         )
+        centres, variances, of_all = [], [], []
+        for each in draws:
+            centres.append(np.concatenate([own.centre for own in each]))
+            variances.append(np.concatenate([own.variance for own in each]))
+            expected = sum(own.expected for own in each)
+            phi = sum(own.squares for own in each) / np.where(expected > 0, expected, np.nan)
+            of_all.append(phi * np.concatenate([own.spread for own in each]))
         known = determined > _ROUNDING
         inflation = 1 / np.where(known, determined, np.nan)
         scales = np.sqrt(np.array(variances) * inflation[:, None]) * size[:, None]
-        return cls(np.array(centres) * size[:, None], scales, np.where(known, freedom, np.nan), determined)
+        return cls(
+            np.array(centres) * size[:, None],
+            scales,
+            np.where(known, freedom, np.nan),
+            determined,
+            np.sqrt(of_all) * size[:, None],
+        )
 
     @classmethod
     def together(cls, models: Sequence[Self]) -> Self:
@@ -146,6 +167,52 @@ class LinearModels:
             found[1:, c, k] = mixtures.error(), *mixtures.interval(level), mixtures.p_value()
         return tuple(found)
 
+    def shares(self, level):
+        """As `summary`, of combinations that are shares."""
+        found = np.array(self.summary(level))
+        known = np.isfinite(found[1])
+        freedom = np.broadcast_to(self.freedom[:, None], known.shape)
+        own, of_all = (_mean_square(each) for each in (self.scales, self.of_all))
+        both = (freedom * own + _DOCUMENTS_OF_ALL * of_all) / (freedom + _DOCUMENTS_OF_ALL)
+        is_small = known & (both > own)
+        found[1] = np.where(is_small, np.sqrt(found[1] ** 2 + both - own), found[1])
+        freedom = np.where(is_small, freedom + _DOCUMENTS_OF_ALL, freedom)
+        found[2:4] = share_interval(found[0], found[1], freedom, level)
+        return (*found, freedom)
+
+
+def share_interval(share, error, freedom, level):
+    """The ends of intervals of shares with standard errors of so many degrees of freedom; NaN for unknown errors.
+
+    They are symmetric on the scale of log(p / (1 - p)), where the error of p is divided by p (1 - p), so they lie
+    between 0 and 1 and are longer towards 1/2. The mean of proportions is seldom smaller than its error; by a line or a
+    curve it can be, or lie beyond 0 and 1. Its interval is then that of a share as large as its error, moved and cut.
+    """
+    error = np.where(error > 0, error, np.nan)
+    room = np.minimum(error, 0.5)
+    p = np.clip(share, room, 1 - room)
+    reach = stdtrit(freedom, (1 + level) / 2) * error / (p * (1 - p))
+    return tuple(np.clip(expit(logit(p) + side * reach) + share - p, 0, 1) for side in (-1, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class _OfDraw:
+    """What a model says of one draw of proportions.
+
+    Attributes
+    ----------
+    centre, variance, spread : ndarray of shape (n_combinations, n_topics)
+        Estimates, their squared errors, and what these are if the variance of a proportion is p (1 - p).
+    squares, expected : ndarray of shape (n_topics,)
+        Sums of squared residuals, and what these are if the variance of a proportion is p (1 - p).
+    """
+
+    centre: np.ndarray
+    variance: np.ndarray
+    spread: np.ndarray
+    squares: np.ndarray
+    expected: np.ndarray
+
 
 class _Model:
     """Combinations of the coefficients of a linear model, divided by `size`. Arguments as those of `LinearModels.fit`.
@@ -161,13 +228,25 @@ class _Model:
         self.errors = self.basis.errors(clusters)
         expected, self.freedom = self.errors.moments()
         self.determined = expected / self.basis.true_variance()
+        self.factors = (self.basis.weighted @ self.basis.wanted) ** 2 if clusters is None else None
+        self.left = self.basis.left()
 
     def of_draw(self, theta):
-        """Estimates for proportions (n_documents, n_topics), and their squared errors, (n_combinations, n_topics)."""
+        """What this model says of proportions (n_documents, n_topics), an `_OfDraw`."""
         projected = self.basis.weighted.T @ theta
-        residuals = theta - self.basis.columns @ projected
+        fitted = self.basis.columns @ projected
+        residuals = theta - fitted
         residuals[np.abs(residuals) <= rounding(theta, axis=0)] = 0
-        return self.basis.wanted.T @ projected, self.errors.variances(residuals)
+        fitted = np.clip(fitted, 0, 1)
+        room = fitted * (1 - fitted)
+        centre = self.basis.wanted.T @ projected
+        return _OfDraw(
+            centre=centre,
+            variance=self.errors.variances(residuals),
+            spread=np.full_like(centre, np.nan) if self.factors is None else self.factors.T @ room,
+            squares=(residuals**2).sum(axis=0),
+            expected=self.left @ room,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +282,11 @@ class Basis:
         """The factors of the outcomes of documents in each combination, (n_combinations, n_documents)."""
         return self.size[:, None] * (self.weighted @ self.wanted).T
 
+    def left(self):
+        """The diagonal of B: the part of the variance of each document that is left in its residual."""
+        u, w = self.columns, self.weighted
+        return 1 - 2 * (u * w).sum(axis=1) + (u * (u @ self.squares)).sum(axis=1)
+
     def errors(self, clusters):
         return _Documents(self) if clusters is None else _Clusters(self, clusters)
 
@@ -215,11 +299,12 @@ class _Documents:
     """Squared errors HC2 of combinations of coefficients."""
 
     def __init__(self, basis):
-        u, w = basis.columns, basis.weighted
-        left = 1 - 2 * (u * w).sum(axis=1) + (u * (u @ basis.squares)).sum(axis=1)
+        left = basis.left()
         known = left > _ROUNDING
         self.basis, self.left = basis, np.where(known, left, 0)
-        self.loadings = (w @ basis.wanted) * np.where(known, 1 / np.sqrt(np.where(known, left, 1)), 0)[:, None]
+        self.loadings = (basis.weighted @ basis.wanted) * np.where(known, 1 / np.sqrt(np.where(known, left, 1)), 0)[
+            :, None
+        ]
 
     def variances(self, residuals):
         """(n_combinations, n_topics)"""
@@ -335,6 +420,10 @@ class _Mixtures:
 
 def _renumbered(clusters):
     return np.unique(clusters, return_inverse=True)[1]
+
+
+def _mean_square(values):
+    return mean_of_known(values**2)
 
 
 def mean_of_known(values):

@@ -71,7 +71,7 @@ class CollectionTopicsDisplay(PanelsDisplay):
     >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
     >>> lda = CompoundLDA(3, max_iter=50, random_state=0).fit(corpus.data, collections=corpus.collections)
     >>> CollectionTopicsDisplay.from_estimator(lda).legend_.get_texts()[0].get_text()
-    '± two standard deviations within one chain'
+    '95% intervals within one chain'
     """
 
     mean: np.ndarray
@@ -103,12 +103,10 @@ class CollectionTopicsDisplay(PanelsDisplay):
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
             Documents. Not needed for the collections of `CompoundLDA`.
         groups : sequence of n_documents hashable labels, default=None
-            The groups of the documents. None, or collections of the fit: the mixtures of `CompoundLDA`, with posterior
-            standard deviations. Otherwise the shares of topics in the tokens of the groups, with 95% intervals as if
-            the documents were a sample; errors of the topics are not in them. In groups of fewer than about 20
-            documents the intervals are too short. Documents without words, and those that the fit left out, do not
-            count: there is a warning, and the shares of a group of such documents are NaN. Intervals are NaN if all
-            documents have the same proportion.
+            The groups of the documents, of which the mean proportions are shown, with the intervals of
+            `topics_over_time`. None: the collections of a `CompoundLDA`, whose mixtures are shown, with intervals by
+            their posterior standard deviations. Documents without words, and those that the fit left out, do not count:
+            there is a warning, and the shares of a group of such documents are NaN.
         topics : sequence of int or str, default=None
             Topics to show; None: the eight largest.
         ordered : bool, default=None
@@ -128,8 +126,9 @@ class CollectionTopicsDisplay(PanelsDisplay):
             raise lacks(found.model, "collection_topic_", "give X and groups, or a fitted CompoundLDA")
         if shares.kind == "sample":
             found.say_what_is_left_out()
-        topics = found.chosen(topics, 8, shares.overall)
-        intervals = "95% intervals" if shares.kind == "sample" else f"± {found.deviations}"
+        topics = found.chosen(topics, 8)
+        within = " within one chain" if shares.kind == "mixture" and found.n_chains == 1 else ""
+        intervals = f"95% intervals{within}"
         return cls(
             mean=shares.mean[:, topics],
             low=shares.low[:, topics],

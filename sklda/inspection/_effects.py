@@ -29,6 +29,8 @@ from sklda.inspection._axes import plain_text
 from sklda.inspection._view import view
 from sklda.metrics._models import Description, corpus_and_model, inner_model
 
+# Draws of theta for errors.
+N_DRAWS = 50
 # Sweeps over a document for each draw of theta, for documents that the model was not fitted to.
 _FOLD_IN_SWEEPS = 30
 # Documents of each model that are simulated for the attenuation, which then has an error of about .02.
@@ -75,11 +77,29 @@ def proportion_draws(X, model, n_draws, seed, values, used=None):
     found = view(described)
     inner, X = inner_model(described.estimator, described.X)
     if isinstance(inner, ConsensusTopics):
-        return _of_fits(X, inner, found, n_draws, seed, values)
+        return _of_fits(X, inner, found, n_draws, seed, values, used)
     if isinstance(inner, BaseLDA) and found.is_training:
         return _of_view(found, inner, found.topic_word, found.alpha, n_draws, seed, values, used)
     _, phi, alpha = corpus_and_model(X, inner, described.collections)
     return _of_view(found, None, phi, alpha, n_draws, seed, values, used)
+
+
+def share_draws(found, used, seed, n_draws=N_DRAWS):
+    """Draws of theta of the documents `used` of a `View`, an iterator of (n_used, n_topics).
+
+    A model that has no prior of theta has one: the proportions themselves.
+    """
+    model = found.model
+    if isinstance(model, ConsensusTopics) and found.has_counts:
+        return proportion_draws(found.counts, model, n_draws, seed, found.values, used).theta
+    if isinstance(model, BaseLDA) and found.is_of_fit:
+        theta = model._draw_doc_topic(max(n_draws, len(model._has_topics())), seed)
+        return (each[used] for each in theta)
+    if found.has_counts and hasattr(model, "doc_topic_prior_"):
+        prior = found.alpha if isinstance(model, BaseLDA) else corpus_and_model(found.counts, model)[2]
+        alpha = np.maximum(prior[used] if len(prior) > 1 else prior, SMALLEST)
+        return _folded_in(found.corpus.take(used), found.topic_word, alpha, n_draws, seed)
+    return iter([np.asarray(found.doc_topic[used], dtype=np.float64)])
 
 
 def used_documents(found, values):
@@ -142,8 +162,9 @@ def _simulated(corpus, phi, alpha, n_documents, seed, weights):
     yield theta - mean, next(_folded_in(Corpus.from_counts(counts), phi, alpha, 1, random.child(seed, 4))) - mean
 
 
-def _of_fits(X, consensus, found, n_draws, seed, values):
-    n_fits, used = len(consensus.estimators_), used_documents(found, values)
+def _of_fits(X, consensus, found, n_draws, seed, values, used):
+    n_fits = len(consensus.estimators_)
+    used = used_documents(found, values) if used is None else used
     # One of each fit at least, because a topic may be in few of them.
     n_draws = max(n_draws, n_fits)
     parts = [
@@ -232,7 +253,7 @@ class Effects:
         clusters=None,
         weights=None,
         missing="raise",
-        n_draws=50,
+        n_draws=N_DRAWS,
         level=0.95,
         random_state=None,
     ) -> Effects:
@@ -276,20 +297,30 @@ class Effects:
             frame = with_value(frame, name, value)
         return np.average(self.design.matrix(frame), axis=0, weights=self.weights)
 
-    def summary(self, combinations, topics):
+    def is_share(self):
+        """Which coefficients are the mean proportions of documents: of those that have this term alone, (n_terms,)."""
+        alone = (self.matrix != 0).sum(axis=1) == 1
+        return np.array([(self.matrix[alone, j] == 1).any() for j in range(self.matrix.shape[1])])
+
+    def summary(self, combinations, topics, shares):
         """The effects of combinations of terms (n_combinations, n_terms) on `TopicSums`: a dict of arrays.
 
-        They have the shape (n_combinations, n_rows). The draws can be used only once.
+        They have the shape (n_combinations, n_rows). `shares` says which are mean proportions, and no differences of
+        them. The draws can be used only once.
         """
         sums = map(topics.sums, self.draws.theta)
         models = LinearModels.fit(self.matrix, sums, combinations, self.clusters, self.weights)
         warn_of_undetermined(models.determined, "cluster" if self.clusters is not None else "document")
-        names = "estimate", "standard_error", "low", "high", "p_value"
-        found = dict(zip(names, models.summary(self.level), strict=True))
+        names = "estimate", "standard_error", "low", "high", "p_value", "df"
+        of_shares, of_differences = models.shares(self.level), models.summary(self.level)
+        of_differences = *of_differences, np.broadcast_to(models.freedom[:, None], of_differences[0].shape)
+        found = {
+            name: np.where(np.broadcast_to(shares, len(combinations))[:, None], share, difference)
+            for name, share, difference in zip(names, of_shares, of_differences, strict=True)
+        }
         found["p_value"] = np.maximum(found["p_value"], SMALLEST_P_VALUE)
         shrunk = np.ones(1) if self.is_known else attenuation(self.draws, topics)
-        for name, values in (("df", models.freedom[:, None]), ("attenuation", shrunk)):
-            found[name] = np.broadcast_to(values, found["estimate"].shape)
+        found["attenuation"] = np.broadcast_to(shrunk, found["estimate"].shape)
         return found
 
 

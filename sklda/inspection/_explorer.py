@@ -59,10 +59,9 @@ class TopicExplorer:
     are most similar.
 
     **Time.** Periods are the shortest of days, weeks, months, quarters and years, or 2, 5, 10, 20, 50 and 100 years, of
-    which there are at most 40, with 10 documents on average. The share of a topic is that in the tokens of the period.
-    Its 95% interval is Wilson's (1927), with the effective number of documents: the number of draws of single topics
-    that would have the spread that the proportions of all documents have. It regards the documents as a sample, and
-    does not contain the uncertainty of the topics. `topic_effects` has it.
+    which there are at most 40, with 10 documents on average. Shares of periods and groups are the mean proportions of
+    their documents, with 95% intervals: those of `topics_over_time` with ``random_state=0``. They regard the documents
+    as a sample. Without groups, the collections of a `CompoundLDA` have its mixtures.
 
     **Size.** Large inputs are cut, and the page says so. It has at most 300 topics, 20,000 words, 20,000 documents, and
     40 million characters of texts; or, without texts, 6 million pairs of a word and its topic. If texts have more, the
@@ -73,8 +72,6 @@ class TopicExplorer:
     References
     ----------
     Torgerson (1952). Multidimensional scaling: I. Theory and method. Psychometrika 17.
-
-    Wilson (1927). Probable inference, the law of succession, and statistical inference. JASA 22.
 
     Examples
     --------

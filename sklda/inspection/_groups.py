@@ -4,8 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sklda._core import random
+from sklda._core.composition import LinearModels, share_interval
 from sklda._core.names import grouped
-from sklda.inspection._share_intervals import share_intervals
+from sklda.inspection._effects import share_draws
+
+_LEVEL = 0.95
 
 
 @dataclass
@@ -14,12 +18,11 @@ class GroupShares:
 
     labels: list  # sorted, if they have an order; otherwise by type and text
     mean: np.ndarray  # (n_groups, n_components)
-    # Ends of intervals, within 0 and 1; NaN where errors are unknown.
+    # Ends of 95% intervals; NaN where errors are unknown.
     low: np.ndarray
     high: np.ndarray
-    # "mixture": posterior means of the model, two standard deviations; "sample": shares in the tokens, 95% intervals.
+    # "mixture": those of the model for its collections; "sample": means of the proportions of the documents.
     kind: str
-    overall: np.ndarray  # (n_components,): shares in all tokens, or of the mixture of all collections
 
 
 def groups_to_compare(view):
@@ -35,36 +38,36 @@ def groups_to_compare(view):
     return labels, index
 
 
-def group_shares(view):
-    """Shares of topics in the tokens of groups of documents, or the mixtures of a model that has collections.
+def mean_shares(view, used, place, n_groups, seed):
+    """The mean proportions of topics in groups of documents, as the table of `topics_over_time` has them.
 
-    None if there are no groups. The mixtures without groups, or if all labels are among the collections of the fit. The
-    share of topic k in a group is the ratio ``sum_d n_d theta_dk / sum_d n_d``. A group without documents that take
-    part has NaN only.
+    `used` are rows of the documents, and `place` is the group of each of them. The result is the mean and the ends of
+    95% intervals, three of (n_groups, n_topics); NaN for a group without documents.
     """
-    groups = view.groups
-    mixtures = getattr(view.model, "collection_topic_", None)
-    if groups is None:
-        if mixtures is None:
+    distinct, index = np.unique(place, return_inverse=True)
+    models = LinearModels.means(index, share_draws(view, used, seed))
+    found = np.full((3, n_groups, view.n_topics), np.nan)
+    mean, _, low, high, *_ = models.shares(_LEVEL)
+    found[:, distinct] = mean, low, high
+    return found
+
+
+def group_shares(view, random_state=0):
+    """Mean proportions of topics in groups of documents, or the mixtures of a model that has collections.
+
+    The mixtures without groups; None if there are neither. A group without documents that take part has NaN only.
+    """
+    if view.groups is None:
+        if getattr(view.model, "collection_topic_", None) is None:
             return None
-        return _of_model(view.model, view.model.collections_.tolist())
+        mean, std = view.model.collection_topic_, getattr(view.model, "collection_topic_std_", None)
+        low, high = share_interval(mean, np.full_like(mean, np.nan) if std is None else std, np.inf, _LEVEL)
+        return GroupShares(view.model.collections_.tolist(), mean, low, high, kind="mixture")
     if view.doc_topic is None:
         raise ValueError("groups are groups of documents: give X.")
     used = view.counted("groups")
-    distinct, found = grouped([label for label in groups if label is not None])
-    if mixtures is not None and set(distinct) <= set(view.model.collections_.tolist()):
-        return _of_model(view.model, distinct)
+    distinct, found = grouped([label for label in view.groups if label is not None])
     index = np.full(view.n_documents, -1)
-    index[[label is not None for label in groups]] = found
-    theta = np.asarray(view.doc_topic[used], dtype=np.float64)
-    intervals = share_intervals(theta, view.weights[used], index[used], len(distinct))
-    return GroupShares(distinct, *intervals, kind="sample", overall=view.share)
-
-
-def _of_model(model, labels):
-    rows = [model.collections_.tolist().index(label) for label in labels]
-    mean = model.collection_topic_[rows]
-    std = getattr(model, "collection_topic_std_", None)
-    std = np.full_like(mean, np.nan) if std is None else std[rows]
-    low, high = np.clip(mean - 2 * std, 0, 1), np.clip(mean + 2 * std, 0, 1)
-    return GroupShares(labels, mean, low, high, kind="mixture", overall=model.corpus_topic_)
+    index[[label is not None for label in view.groups]] = found
+    shares = mean_shares(view, used, index[used], len(distinct), random.seed_sequence(random_state))
+    return GroupShares(distinct, *shares, kind="sample")

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sklda._core import random
+from sklda.inspection._groups import mean_shares
 from sklda.inspection._periods import read_dates, read_period
-from sklda.inspection._share_intervals import share_intervals
 
 _NAMES = {("D", 1): "day", ("D", 7): "week", ("M", 1): "month", ("M", 3): "quarter", ("Y", 1): "year"}
 # Characters of an ISO date that has the year, the month or the day.
@@ -26,11 +27,8 @@ class PeriodShares:
     dates: list  # of all documents, str; "" for those without
 
 
-def period_shares(view):
-    """The shares of topics by period, in the tokens of the documents of a `View`.
-
-    Intervals are those of `share_intervals`.
-    """
+def period_shares(view, random_state=0):
+    """The mean proportions of topics by period, in the documents of a `View`, as `topics_over_time` has them."""
     days, unit = read_dates(view.values["dates"])
     used = view.counted("dates")
     if not len(used):
@@ -38,8 +36,7 @@ def period_shares(view):
     period = read_period(None, days[used], unit)
     numbers = period.number(days[used])
     place, n_periods = numbers - numbers.min(), int(np.ptp(numbers)) + 1
-    theta, weights = np.asarray(view.doc_topic[used], dtype=np.float64), view.weights[used]
-    mean, low, high = share_intervals(theta, weights, place, n_periods)
+    mean, low, high = mean_shares(view, used, place, n_periods, random.seed_sequence(random_state))
     return PeriodShares(
         length=_NAMES.get((period.unit, period.length), f"period of {period.length} years"),
         labels=[_label(period, numbers.min() + i) for i in range(n_periods)],

@@ -145,9 +145,19 @@ def topic_effects(
     Pustejovsky & Tipton 2018). Without clusters each document is one: they are HC2 errors, and documents may have
     different spread. With `weights`, they are unbiased if documents have equal spread, whatever their weights: a weight
     is that of a survey, and no number of documents. A t-distribution stands for each draw, and the interval has the
-    quantiles of their mixture. A chain has a topic if its matched topic is at a Jensen-Shannon distance of at most 0.5
-    from the one shown. If a proportion does not vary between documents with the same covariates, as that of a label
-    that no document has, nothing tells how exact its effects are: errors, intervals and p-values are NaN.
+    quantiles of their mixture.
+
+    A chain has a topic if its matched topic is at a Jensen-Shannon distance of at most 0.5 from the one shown. If a
+    proportion does not vary between documents with the same covariates, as that of a label that no document has,
+    nothing tells how exact its effects are: errors, intervals and p-values are NaN.
+
+    **Intervals of shares.** A mean proportion is not a difference: it lies between 0 and 1. The intercept is one if
+    there are documents for which all other terms are zero, such as those of the base of a category. Its interval is
+    symmetric on the scale of log(p / (1 - p)), and longer towards 1/2. Ten documents that happen to have little of a
+    topic do not say that others have as little. So an error moves towards the one that the spread of all documents
+    gives, in units of p (1 - p), if that is larger: as if 20 more documents had been seen, which are also in ``df``.
+    With `clusters` it does not. All shares of this package have this rule: of periods, groups, levels and curves, in
+    tables, plots and the explorer.
 
     References
     ----------
@@ -188,7 +198,7 @@ def topic_effects(
     )
     shown = TopicSums.of(effects.view, topics, n_words)
     terms, bases = effects.design.terms, effects.design.bases
-    found = effects.summary(np.eye(len(terms)), shown)
+    found = effects.summary(np.eye(len(terms)), shown, effects.is_share())
     found["t"] = found["estimate"] / found["standard_error"]
     columns = "estimate", "standard_error", "low", "high", "t", "p_value", "df"
     return DataFrame(
@@ -372,7 +382,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             rows, known, groups = rows[:1] - rows[1:], known[:1] & known[1:], []
             documents = [np.concatenate(documents)]
         asked = TopicSums.of(found, topics, n_words)
-        summary = effects.summary(np.concatenate(rows), asked)
+        summary = effects.summary(np.concatenate(rows), asked, shares=difference is None)
         # A group without documents, or with one, has a curve over all values.
         known = np.where(known.any(axis=1, keepdims=True), known, True)
         for key in ("estimate", "low", "high"):

@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from pandas import DataFrame
-from scipy.special import expit, logit, stdtrit
 
 from sklda._core import random
 from sklda._core.arguments import check_int, check_level
@@ -116,10 +115,7 @@ def topics_over_time(
     -----
     These are the means of `topic_effects` with a category for each period. Their errors contain the uncertainty of the
     proportions, over draws of all chains, and the differences between the documents of a period, as a sample.
-
-    An interval is symmetric on the scale of log(p / (1 - p)). So it lies between 0 and 1, and it is longer upwards if
-    most documents have little of a topic. By simulation, it then contains the true mean more often than one that is
-    symmetric around the estimate. :ref:`topics_over_time` has the figures.
+    `topic_effects` explains them, and the intervals of shares. :ref:`topics_over_time` has their coverage.
 
     **Changes are shrunk, and the intervals do not contain this.** The prior of LDA does not know the periods, and pulls
     all documents to one mean. ``attenuation`` is the part of the changes that is left. For short documents, fit
@@ -151,7 +147,7 @@ def topics_over_time(
             "standard_error": found.standard_error[:, shown].T.ravel(),
             "low": found.low[:, shown].T.ravel(),
             "high": found.high[:, shown].T.ravel(),
-            "df": np.tile(found.df, len(shown)),
+            "df": found.df[:, shown].T.ravel(),
             "found_in": np.repeat(found.found_in[shown], n),
             "attenuation": np.repeat(found.attenuation[shown], n),
         }
@@ -171,7 +167,7 @@ class _ByPeriod:
     standard_error: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    df: np.ndarray  # (n_periods,)
+    df: np.ndarray
     found_in: np.ndarray  # (n_topics,)
     attenuation: np.ndarray
 
@@ -192,7 +188,7 @@ def _by_period(estimator, X, dates, period, clusters, missing, n_draws, level, r
     periods = read_period(period, days, unit)
     distinct, index = np.unique(periods.number(days), return_inverse=True)
     models = LinearModels.means(index, draws.theta, clusters)
-    estimate, error = models.summary(level)[:2]
+    estimate, error, low, high, _, freedom = models.shares(level)
     numbers = np.arange(distinct[0], distinct[-1] + 1)
 
     def with_gaps(values):
@@ -204,7 +200,6 @@ def _by_period(estimator, X, dates, period, clusters, missing, n_draws, level, r
     shrunk = attenuation(draws)
     if draws.groups is not None and spans(draws.groups, index[:, None] == np.arange(len(distinct))):
         shrunk = np.ones(found.n_topics)
-    low, high = _interval(estimate, error, models.freedom, level)
     return _ByPeriod(
         view=found,
         days=days,
@@ -215,18 +210,10 @@ def _by_period(estimator, X, dates, period, clusters, missing, n_draws, level, r
         standard_error=with_gaps(error),
         low=with_gaps(low),
         high=with_gaps(high),
-        df=with_gaps(models.freedom),
+        df=with_gaps(freedom),
         found_in=draws.has_topics.sum(axis=0),
         attenuation=shrunk,
     )
-
-
-def _interval(estimate, error, freedom, level):
-    """Intervals by Student's t on the scale of log(p / (1 - p)), where the error of p is divided by p (1 - p)."""
-    known = np.isfinite(error) & (estimate > 0) & (estimate < 1)
-    p = np.where(known, estimate, 0.5)
-    reach = stdtrit(freedom, (1 + level) / 2)[:, None] * np.where(known, error, np.nan) / (p * (1 - p))
-    return expit(logit(p) - reach), expit(logit(p) + reach)
 
 
 # The periods with the fewest documents, which have this part of them together, do not set the range of the axis.

@@ -484,9 +484,9 @@
     if (!groups) return;
     at("groups-title").replaceChildren(...titled("Topic", state.topic, " in the groups"));
     at("groups-hint").textContent = groups.kind === "mixture"
-      ? `Posterior means of the mixtures. Lines are ${topics.deviations}.`
-      : "Share of the topic in the tokens of the group. Lines are 95% intervals, as if the documents were a sample; " +
-        "errors of the topics are not in them.";
+      ? "Mixtures of the model for its collections. Lines are 95% intervals."
+      : "Mean proportion of the topic in the documents of the group. Lines are 95% intervals, as if the documents " +
+        "were a sample.";
     const [mean, low, high] = ["mean", "low", "high"].map((name) => groups[name].map((row) => row[state.topic]));
     const largest = Math.max(...mean.map((x, g) => high[g] ?? x)) || 1;
     fill("group-list", groups.name.map((name, g) => make("li", {class: "group"}, named(name, "short"),
@@ -508,8 +508,8 @@
     const t = state.topic, svg = at("time"), column = (name) => periods[name].map((row) => row[t]);
     const mean = column("mean"), low = column("low"), high = column("high");
     at("periods-title").replaceChildren(...titled("Topic", t, " over time"));
-    at("periods-hint").textContent = `Share of the topic in the tokens of each ${periods.length}; dashed: in all ` +
-      "documents. Lines are 95% intervals, as if the documents were a sample; errors of the topics are not in them." +
+    at("periods-hint").textContent = `Mean proportion of the topic in the documents of each ${periods.length}; ` +
+      "dashed: its share of all tokens. Lines are 95% intervals, as if the documents were a sample." +
       (periods.undated ? ` ${amount(periods.undated)} documents have no date.` : "");
     at("period-title").textContent = periods.length;
     const known = mean.map((_, g) => g).filter((g) => mean[g] !== null);

@@ -1,0 +1,117 @@
+"""A share and a difference have one number, whatever function or display is asked."""
+
+import json
+import re
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.decomposition import NMF, LatentDirichletAllocation
+
+from sklda import CompoundLDA, ConsensusTopics, GibbsLDA
+from sklda.datasets import make_lda_corpus
+from sklda.inspection import (
+    CollectionTopicsDisplay,
+    TopicEffectsDisplay,
+    TopicExplorer,
+    TopicsOverTimeDisplay,
+    describe,
+    topic_effects,
+    topics_over_time,
+)
+
+CORPUS = make_lda_corpus(60, 40, 3, doc_length=np.tile([20, 90], 30), doc_topic_prior=0.3, random_state=0)
+X, WORDS = CORPUS.data, [f"w{v}" for v in range(40)]
+YEARS = np.repeat([1999, 2000, 2001], [30, 20, 10])
+NAMES = np.where(YEARS == 1999, "a", np.where(YEARS == 2000, "b", "c"))
+MODELS = {
+    "one chain": (GibbsLDA(3, max_iter=30, random_state=0).fit(X), X),
+    "chains": (GibbsLDA(3, max_iter=30, n_chains=2, random_state=0).fit(X), X),
+    "collections": (CompoundLDA(3, max_iter=30, random_state=0).fit(X, collections=NAMES), X),
+    "fits": (ConsensusTopics(GibbsLDA(3, max_iter=30), n_fits=3, random_state=0).fit(X), X),
+    "other documents": (GibbsLDA(3, max_iter=30, random_state=0).fit(X[::2]), X),
+    "scikit-learn": (LatentDirichletAllocation(3, random_state=0).fit(X), X),
+}
+
+
+def named(name):
+    model, documents = MODELS[name]
+    return describe(model, documents, feature_names=WORDS)
+
+
+def ends(table, columns=("estimate", "low", "high")):
+    return np.array([np.asarray(table[c], float) for c in columns])
+
+
+def page(model, **options):
+    html = TopicExplorer.from_estimator(model, **options).to_html()
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S).group(1))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_share_is_the_same_everywhere(name):
+    """The share of each topic in each year, with its interval, (3, n_topics, n_years)."""
+    model, n = named(name), len(MODELS[name][0].components_)
+    table = topics_over_time(model, dates=YEARS, period="year", random_state=0)
+    expected = ends(table).reshape(3, n, 3)
+    assert np.isfinite(expected).all() and (expected[1] < expected[0]).all() and (expected[0] < expected[2]).all()
+
+    display = TopicsOverTimeDisplay.from_estimator(model, dates=YEARS, period="year", topics=range(n), random_state=0)
+    found = {"over time": [each.T for each in (display.estimate, display.low, display.high)]}
+    display = CollectionTopicsDisplay.from_estimator(model, groups=NAMES, topics=range(n))
+    found["groups"] = [each.T for each in (display.mean, display.low, display.high)]
+    display = TopicEffectsDisplay.from_estimator(model, covariates=NAMES, topics=range(n), random_state=0)
+    found["effects"] = [each.T for each in (display.estimate, display.low, display.high)]
+    data = page(model, groups=NAMES, dates=YEARS)
+    for kind in ("groups", "periods"):
+        found[f"explorer, {kind}"] = [np.transpose(data[kind][end]) for end in ("mean", "low", "high")]
+    for asked, values in found.items():
+        np.testing.assert_allclose(values, expected, rtol=2e-5, err_msg=asked)
+
+    # The intercept is the share of the base of a category.
+    for year, label in enumerate("abc"):
+        levels = np.where(label == NAMES, "0", NAMES)
+        rows = topic_effects(model, covariates=pandas.DataFrame({"level": levels}), random_state=0)
+        base = ends(rows[rows["term"] == "intercept"])
+        np.testing.assert_allclose(base, expected[:, :, year], rtol=1e-6)
+        np.testing.assert_allclose(
+            rows[rows["term"] == "intercept"]["standard_error"],
+            table["standard_error"].to_numpy().reshape(n, 3)[:, year],
+            rtol=1e-6,
+        )
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_difference_is_the_same_everywhere(name):
+    model, n = named(name), len(MODELS[name][0].components_)
+    frame = pandas.DataFrame({"level": NAMES})
+    rows = topic_effects(model, covariates=frame, random_state=0)
+    expected = ends(rows[rows["term"] == "level[c]"])
+    display = TopicEffectsDisplay.from_estimator(
+        model, covariates=frame, difference=("c", "a"), topics=range(n), random_state=0
+    )
+    np.testing.assert_allclose([each[0] for each in (display.estimate, display.low, display.high)], expected)
+    numbers = pandas.DataFrame({"is_c": (NAMES == "c") * 1.0, "is_b": (NAMES == "b") * 1.0})
+    other = topic_effects(model, covariates=numbers, random_state=0)
+    np.testing.assert_allclose(ends(other[other["term"] == "is_c"]), expected)
+    shares = topics_over_time(model, dates=YEARS, period="year", random_state=0)["estimate"].to_numpy().reshape(n, 3)
+    np.testing.assert_allclose(expected[0], shares[:, 2] - shares[:, 0], atol=1e-12)
+
+
+def test_clusters_and_weights_of_one_category_are_those_of_its_shares():
+    model, clusters = named("one chain"), np.arange(60) % 8
+    table = topics_over_time(model, dates=YEARS, period="year", clusters=clusters, random_state=0)
+    display = TopicEffectsDisplay.from_estimator(
+        model, covariates=NAMES, topics=range(3), clusters=clusters, random_state=0
+    )
+    found = [each.T for each in (display.estimate, display.low, display.high)]
+    np.testing.assert_allclose(found, ends(table).reshape(3, 3, 3), rtol=1e-6)
+
+
+def test_a_model_without_a_prior_of_proportions_has_their_spread_only():
+    nmf = describe(NMF(3, random_state=0, max_iter=500).fit(X), X, feature_names=WORDS)
+    display = CollectionTopicsDisplay.from_estimator(nmf, groups=NAMES)
+    assert (display.low < display.mean).all() and (display.mean < display.high).all()
+    found = page(nmf, groups=NAMES)["groups"]
+    for end in ("mean", "low", "high"):
+        np.testing.assert_allclose(np.sort(found[end]), np.sort(getattr(display, end)), rtol=2e-5)
