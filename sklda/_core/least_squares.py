@@ -72,7 +72,9 @@ class Columns:
         """Coefficients of the columns by least squares, (n_columns,)."""
         return self.coefficients(self.weighted.T @ outcome)
 
-    def logistic(self, outcome: np.ndarray, weights: np.ndarray, scale: np.ndarray, start: np.ndarray):
+    def logistic(
+        self, outcome: np.ndarray, weights: np.ndarray, scale: np.ndarray, start: np.ndarray
+    ) -> np.ndarray | None:
         """Coefficients in the basis of a logistic regression, whose log odds are multiplied by `scale`.
 
         `outcome` is 0 or 1, and `start` has coefficients in the basis. None: there is no maximum.
@@ -102,7 +104,7 @@ class Columns:
                 return found
         return None
 
-    def separation(self, outcome: np.ndarray):
+    def separation(self, outcome: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Coefficients of columns whose sum tells outcomes apart, and the documents that it tells apart, or None.
 
         The likelihood of a logistic regression has no maximum if and only if there is a combination of the columns that
@@ -111,7 +113,9 @@ class Columns:
         """
         signed = np.where(outcome > 0.5, 1.0, -1.0)[:, None] * self.basis * np.sqrt(len(self.basis))
         found = linprog(-signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1), method="highs")
-        apart = signed @ found.x > _APART if found.status == 0 else np.zeros(len(signed), bool)
+        if found.x is None:
+            return None
+        apart = signed @ found.x > _APART
         return (self.coefficients(found.x), apart) if apart.any() else None
 
 
@@ -168,7 +172,8 @@ def is_constant(values: np.ndarray) -> bool:
 def combination_of(columns: np.ndarray, coefficients: np.ndarray, names: Sequence[str]) -> str:
     """The names of the terms that have a part in a combination, for a message."""
     parts = np.abs(coefficients) * (columns - columns.mean(axis=0)).std(axis=0)
-    shown = [repr(names[j]) for j in np.flatnonzero(parts > 1e-6 * parts.max(initial=0))]
+    most = parts.max(initial=0)
+    shown = [repr(name) for name, part in zip(names, parts, strict=True) if part > 1e-6 * most]
     return ", ".join(shown[:5]) + (f" and {len(shown) - 5} more" if len(shown) > 5 else "")
 
 
