@@ -177,6 +177,15 @@ def _column(values, name):
     return [None if is_missing(value) else value for value in found]
 
 
+def _dates(values, name):
+    """As `_column`, but years and months of NumPy stay what they are."""
+    found, dtype = _column(values, name), getattr(values, "dtype", None)
+    unit = np.datetime_data(dtype)[0] if getattr(dtype, "kind", "") == "M" and isinstance(dtype, np.dtype) else ""
+    if unit not in ("Y", "M"):
+        return found
+    return [None if value is None else np.datetime64(value, "D").astype(f"datetime64[{unit}]") for value in found]
+
+
 def _numbers(values, name):
     """Numbers, NaN where they are missing."""
     found = read_column(values, name, "one number for each document")
@@ -204,6 +213,6 @@ _READERS = {
     "clusters": _labels,
     "weights": _weights,
     "sample_weight": _weights,
-    "dates": _column,
+    "dates": _dates,
     "documents": _column,
 }

@@ -11,6 +11,8 @@ from sklda._core.arguments import check_choice, check_int
 
 # Dates as ISO 8601 writes them, of which the time is not read.
 _ISO = re.compile(r"\d{4}(-\d\d(-\d\d([T ].*)?)?)?")
+# Units of dates, the finest first.
+_UNITS = {"D": "day", "M": "month", "Q": "quarter", "Y": "year"}
 # Periods of which the length is chosen: at most so many, and with so many documents on average.
 _MOST, _DOCUMENTS = 40, 10
 _ADVICE = "give years as whole numbers, texts such as '1984' or '1984-05-31', or dates, as from pandas.to_datetime"
@@ -33,6 +35,11 @@ class Period:
     unit: str
     length: int
     first: int = 0
+
+    def is_known(self, unit):
+        """Whether dates of a unit tell these periods apart."""
+        own = "Q" if (self.unit, self.length) == ("M", 3) else self.unit
+        return list(_UNITS).index(own) >= list(_UNITS).index(unit)
 
     def number(self, days):
         """The numbers of the periods of days, an array of datetime64."""
@@ -65,26 +72,25 @@ _CHOICE = [*list(_NAMED.values())[:5], *map(_years, (2, 5, 10, 20, 50, 100))]
 
 
 def read_dates(dates):
-    """Dates of documents, None where missing, as days, NaT there, and the unit that all of them have at least.
+    """Dates of documents, None where missing, as days, NaT there, and the finest unit that is known of all of them.
 
     Raises
     ------
     ValueError, TypeError
         If a value is not a date.
     """
-    days, units = np.full(len(dates), "NaT", dtype="datetime64[D]"), set()
+    days, unit = np.full(len(dates), "NaT", dtype="datetime64[D]"), "D"
     for d, value in enumerate(dates):
         if value is not None:
-            found = _read(value, d)
-            days[d] = found.astype("datetime64[D]")
-            units.add(np.datetime_data(found.dtype)[0])
-    return days, next((unit for unit in "DM" if unit in units), "Y")
+            days[d], own = _read(value, d)
+            unit = max(unit, own, key=list(_UNITS).index)
+    return days, unit
 
 
 def dates_of_labels(labels):
     """Labels as days, if all of them are dates, or years from 1000 to 2999; None otherwise."""
     try:
-        days = np.array([_read(label, 0).astype("datetime64[D]") for label in labels])
+        days = np.array([_read(label, 0)[0] for label in labels], dtype="datetime64[D]")
     except (TypeError, ValueError):
         return None
     years = days.astype("datetime64[Y]").astype(np.int64) + 1970
@@ -92,25 +98,30 @@ def dates_of_labels(labels):
 
 
 def _read(value, d):
-    """One date, in the unit in which it is given."""
+    """The first day of a date, and the unit in which it is given."""
     if isinstance(value, datetime):
         value = value.date()
     if isinstance(value, date):
-        return np.datetime64(value, "D")
+        return np.datetime64(value, "D"), "D"
     if isinstance(value, np.datetime64):
-        return value.astype("datetime64[D]")
+        unit = np.datetime_data(value.dtype)[0]
+        return value.astype("datetime64[D]"), unit if unit in _UNITS else "D"
     if hasattr(value, "to_timestamp") and hasattr(value, "freqstr"):
-        # A period of pandas.
-        unit = {"Y": "Y", "A": "Y", "Q": "M", "M": "M"}.get(value.freqstr[0], "D")
-        return np.datetime64(value.to_timestamp().date(), unit)
+        # A period of pandas, whose quarters and years may have other months than those of the calendar.
+        first, unit = np.datetime64(value.to_timestamp().date(), "D"), value.freqstr[0].replace("A", "Y")
+        unit = unit if unit in _UNITS else "D"
+        if first.astype("datetime64[M]").astype(np.int64) % {"Q": 3, "Y": 12}.get(unit, 1):
+            raise ValueError(f"dates[{d}] = {value!r} is not a year or quarter of the calendar: give days or months.")
+        return first, unit
     if isinstance(value, str) and _ISO.fullmatch(value.strip()):
         try:
-            return np.datetime64(value.strip()[:10])
+            found = np.datetime64(value.strip()[:10])
         except ValueError as error:
             raise ValueError(f"dates[{d}] = {value!r} is not a day of the calendar.") from error
+        return found.astype("datetime64[D]"), np.datetime_data(found.dtype)[0]
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if is_number and 1 <= value <= 9999 and value == int(value):
-        return np.datetime64(f"{int(value):04d}", "Y")
+        return np.datetime64(f"{int(value):04d}-01-01", "D"), "Y"
     if is_number or isinstance(value, str):
         raise ValueError(f"dates[{d}] = {value!r} is not a date: {_ADVICE}.")
     raise TypeError(f"dates[{d}] is a {type(value).__name__} and not a date: {_ADVICE}.")
@@ -123,14 +134,20 @@ def read_period(period, days, unit):
     ----------
     period : str, int or None
     days : ndarray of shape (n_documents,), datetime64
-    unit : {"D", "M", "Y"}
-        That of the dates: shorter periods are not chosen.
+    unit : {"D", "M", "Q", "Y"}
+        That of the dates: periods are not shorter.
     """
     if isinstance(period, str):
-        return _NAMED[check_choice(period, "period", tuple(_NAMED))]
+        found = _NAMED[check_choice(period, "period", tuple(_NAMED))]
+        if not found.is_known(unit):
+            raise ValueError(
+                f"period = {period!r} is shorter than what is known of all dates, which is the "
+                f"{_UNITS[unit]}: give a longer period, or None for a date that is not known and missing='drop'."
+            )
+        return found
     if period is not None:
         return _years(check_int(period, "period", 1))
-    possible = [each for each in _CHOICE if "DMY".index(each.unit) >= "DMY".index(unit)]
+    possible = [each for each in _CHOICE if each.is_known(unit)]
     for each in possible:
         numbers = each.number(days)
         if np.ptp(numbers) < _MOST and _DOCUMENTS * len(np.unique(numbers)) <= len(numbers):

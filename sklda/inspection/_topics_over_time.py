@@ -64,7 +64,8 @@ def topics_over_time(
         or pandas.
     period : {"day", "week", "month", "quarter", "year", "decade"} or int, default=None
         Length of the periods; a number is that of years. Weeks begin with Monday, and periods of n years with the years
-        that n divides. None: the shortest for which there are at most forty periods, with ten documents on average.
+        that n divides. None: the shortest for which there are at most forty periods, with ten documents on average. If
+        only the year of some dates is known, or the quarter or month, periods are not shorter than this.
     topics : sequence of int or str, default=None
         Topics of the table, by number or name. None: all.
     clusters : sequence of n_documents labels, default=None
@@ -96,7 +97,8 @@ def topics_over_time(
     Raises
     ------
     ValueError
-        If a date cannot be read, or no document has one, or an argument is out of range.
+        If a date cannot be read, or no document has one, if `period` is shorter than what is known of all dates, or an
+        argument is out of range.
     TypeError
         If the model is not a topic model, or a value is not a date.
 

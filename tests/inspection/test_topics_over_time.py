@@ -114,6 +114,29 @@ def test_dates_of_all_kinds(dates):
 
 
 @pytest.mark.parametrize(
+    ("dates", "expected"),
+    [
+        # Of some documents only the year is known, and of others the day.
+        (["2019", "2019-05-07", "2020-01-01", "2020"], "2019-01-01 2020-01-01"),
+        (np.array(["2019", "2020"], dtype="datetime64[Y]"), "2019-01-01 2020-01-01"),
+        (pandas.PeriodIndex(["2019Q3", "2019Q4", "2020Q1"], freq="Q"), "2019-07-01 2019-10-01 2020-01-01"),
+        (["2019-05", "2019-06-17"], "2019-05-01 2019-06-01"),
+    ],
+    ids=["mixed", "years", "quarters", "months"],
+)
+def test_periods_are_not_shorter_than_what_is_known_of_all_dates(dates, expected):
+    places = np.resize(np.arange(len(dates)), D)
+    assert " ".join(starts([dates[d] for d in places] if isinstance(dates, list) else dates[places])) == expected
+
+
+def test_dates_that_do_not_tell_periods_apart():
+    with pytest.raises(ValueError, match="'month' is shorter than what is known of all dates, which is the year"):
+        starts(["2019", "2019-05-07"] * (D // 2), period="month")
+    with pytest.raises(ValueError, match="is not a year or quarter of the calendar: give days or months"):
+        starts(pandas.PeriodIndex(np.resize(["1999", "2000"], D), freq="Y-MAR"))
+
+
+@pytest.mark.parametrize(
     ("period", "dates", "expected"),
     [
         ("day", ["2024-02-28", "2024-03-01"], ["2024-02-28", "2024-02-29", "2024-03-01"]),
