@@ -27,7 +27,7 @@ class Pace(saver.Pace):
 
     def __exit__(self, *error):
         self.saves.append(time.monotonic() - self._begin)
-        sizes = [file.stat().st_size for file in self.folder.glob("fit/stage-*.chain-*")]
+        sizes = [file.stat().st_size for file in self.folder.glob("fit/fit-1/stage-*.chain-*")]
         Pace.largest = max(sizes, default=self.largest)
         super().__exit__(*error)
 
@@ -38,7 +38,7 @@ def measure(name, lda, X, every):
         Pace.saves, Pace.folder, Pace.largest, begin = [], Path(folder), 0, time.monotonic()
         lda.set_callbacks(Checkpoint(os.path.join(folder, "fit"), every=every)).fit(X)
         seconds = time.monotonic() - begin
-        fitted = os.path.getsize(os.path.join(folder, "fit", "fitted"))
+        fitted = os.path.getsize(os.path.join(folder, "fit", "fit-1", "fitted"))
     saving = sum(Pace.saves)
     longest = max(Pace.saves, default=0)
     sizes = [f"{each / 1e6:.1f}" for each in (Pace.largest, fitted)]

@@ -28,8 +28,8 @@ class Checkpoint:
     ----------
     path : str or os.PathLike
         The folder. `fit` makes it. If there is one, it must be empty, or have the checkpoint of a fit that has ended
-        and no other file. That checkpoint is replaced when the work of the new fit begins. Chains in other processes or
-        on other machines save their states themselves, so these must reach the folder.
+        and no other file. That checkpoint stays until the new fit has ended, too. Chains in other processes or on other
+        machines save their states themselves, so these must reach the folder.
     every : float, default=60.0
         Seconds between two saves of a chain. It becomes longer if saving would take more than 1 % of the time.
 

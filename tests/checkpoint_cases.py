@@ -54,7 +54,7 @@ KILLED = {
 def fit_or_resume(case, folder, corpus):
     saver.SHARE = np.inf
     lda = KILLED[case]()
-    if (folder / "header.json").exists():
+    if files.fits_in(folder):
         type(lda).resume(folder, corpus)
     else:
         lda.set_callbacks(Checkpoint(folder, every=0)).fit(corpus)

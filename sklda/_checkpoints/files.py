@@ -1,13 +1,13 @@
-"""The files of a checkpoint: pickles with a checksum, each written beside its place and then moved there.
+"""The files of a checkpoint: whole or not there, with a checksum at their end; and the lock of their folder.
 
-A folder has these files:
+The folder of a checkpoint has a file ``lock``, which is locked while a process fits there, and a folder ``fit-<n>`` for
+each fit: the last one, and the one before it until the last one has ended. A fit has these files:
 
-- ``header.json``: facts that are read before anything is unpickled
+- ``header``: facts as JSON, which are read before anything is unpickled
 - ``estimator``: what the fit needs to begin again
 - ``stage-<n>``: the result of a stage of the fit
 - ``stage-<n>.chain-<i>``: the last state of a chain in the stage that is under way
 - ``fitted``: the fitted attributes, in place of the stages, when the fit has ended
-- ``lock``: locked while a process fits there
 
 A chain whose state is on other machines saves its parts beside its file. The corpus of a fit is not pickled; nor are
 corpora equal to it.
@@ -17,7 +17,7 @@ import json
 import os
 import pickle
 import re
-import struct
+import shutil
 import zlib
 from contextlib import suppress
 
@@ -27,20 +27,12 @@ except ImportError:
     # Windows. Two fits that resume the same one are not kept apart there.
     fcntl = None  # type: ignore[assignment]
 
-# The form of the files. Raise it if saved objects change.
-FORMAT = 4
-# Of a pickle: a mark, the key of the fit, its length in bytes, and its CRC-32.
-_HEAD, _MARK = struct.Struct("<8sQQI"), b"sklda\0\xffk"
-# Bytes whose checksum is computed together.
-_BLOCK = 2**20
-_STATE = r"stage-\d+\.chain-\d+(\.[01]-[\w.-]+\.npz)?"
-_OWN = re.compile(rf"header\.json|estimator|fitted|lock|stage-\d+|{_STATE}")
-# Files that were not moved to their place, because the process was killed.
-_BESIDE = re.compile(rf"({_OWN.pattern})\.(\d+\.new|part)")
+# Bytes of a checksum, and those whose checksum is computed together.
+_CHECKSUM, _BLOCK = 4, 2**20
 
 
 class Damaged(Exception):
-    """A file is not a whole file of this fit."""
+    """A file is not whole."""
 
 
 class SameCorpus:
@@ -67,50 +59,22 @@ class _Unpickler(pickle.Unpickler):
         return self.corpus
 
 
-class _Body:
-    """Writes the bytes of a pickle directly, so that arrays are not copied, and computes their checksum."""
-
-    def __init__(self, file):
-        self.file, self.length, self.checksum = file, 0, 0
-
-    def write(self, data):
-        left = pickle.PickleBuffer(data).raw()
-        self.length += len(left)
-        self.checksum = zlib.crc32(left, self.checksum)
-        # The system may write less than it is given.
-        while len(left):
-            left = left[self.file.write(left) :]
+def dump(value, file, same_corpus):
+    """Pickle a value to an open file."""
+    pickler = _Pickler(file, protocol=5)
+    pickler.same_corpus = same_corpus
+    pickler.dump(value)
 
 
-def write(path, value, same_corpus, key):
-    """Write a file, as a whole or not at all; `key` is the number of the fit."""
-
-    def fill(file):
-        file.write(bytes(_HEAD.size))
-        body = _Body(file)
-        pickler = _Pickler(body, protocol=5)
-        pickler.same_corpus = same_corpus
-        pickler.dump(value)
-        file.seek(0)
-        file.write(_HEAD.pack(_MARK, key, body.length, body.checksum))
-
-    _write_beside(path, fill)
+def write(path, value, same_corpus):
+    """Write a value to a file, as a whole or not at all."""
+    _write(path, lambda file: dump(value, file, same_corpus))
 
 
-def read(path, corpus, key):
-    """The value of a file. `Damaged` if it is not whole or of another fit, FileNotFoundError if there is none."""
+def read(path, corpus):
+    """The value of a file. `Damaged` if it is not whole, FileNotFoundError if there is none."""
     with open(path, "rb") as file:
-        head = file.read(_HEAD.size)
-        if len(head) < _HEAD.size:
-            raise Damaged(path.name)
-        mark, own_key, length, expected = _HEAD.unpack(head)
-        left, checksum = length, 0
-        while left and (block := file.read(min(left, _BLOCK))):
-            left -= len(block)
-            checksum = zlib.crc32(block, checksum)
-        if mark != _MARK or own_key != key or left or checksum != expected:
-            raise Damaged(path.name)
-        file.seek(_HEAD.size)
+        _check(file, path)
         unpickler = _Unpickler(file)
         unpickler.corpus = corpus
         return unpickler.load()
@@ -118,71 +82,112 @@ def read(path, corpus, key):
 
 def write_header(folder, facts):
     """Write the facts of a fit, a dict that JSON can hold."""
-    text = json.dumps({"format": FORMAT, **facts}).encode()
-    _write_beside(folder / "header.json", lambda file: file.write(text))
+    text = json.dumps(facts).encode()
+    _write(folder / "header", lambda file: file.write(text))
 
 
 def read_header(folder):
-    """The facts of the fit in a folder, or None."""
-    with suppress(OSError, ValueError, RecursionError):
-        facts = json.loads((folder / "header.json").read_bytes())
-        if isinstance(facts, dict) and {"format", "sklda", "key"} <= facts.keys():
-            return facts
-    return None
+    """The facts of the fit in a folder. `Damaged` if the file is not whole, FileNotFoundError if there is none."""
+    path = folder / "header"
+    with open(path, "rb") as file:
+        _check(file, path)
+        return json.loads(file.read()[:-_CHECKSUM])
 
 
-def _write_beside(path, fill):
+def _write(path, fill):
     # With the process in its name, because a process of a fit that was killed may still write its states.
     beside = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
-        # Unbuffered, because a buffer would be written again when the file is closed after an error.
-        with open(beside, "wb", buffering=0) as file:
+        with open(beside, "w+b") as file:
             fill(file)
+            n_bytes = file.tell()
+            file.seek(0)
+            file.write(_checksum(file, n_bytes).to_bytes(_CHECKSUM, "little"))
+            file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
     finally:
         with suppress(OSError):
             beside.unlink()
-    # The folder has the name of the file; it cannot be opened on Windows.
+    _sync(path.parent)
+
+
+def _sync(folder):
+    """Write the names of the files of a folder to the disk; it cannot be opened on Windows."""
     with suppress(OSError):
-        opened = os.open(path.parent, os.O_RDONLY)
+        opened = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(opened)
         finally:
             os.close(opened)
 
 
+def _check(file, path):
+    """Raise `Damaged` unless an open file ends with its checksum; it is at its beginning before and after."""
+    n_bytes = os.fstat(file.fileno()).st_size - _CHECKSUM
+    if n_bytes < 0 or _checksum(file, n_bytes) != int.from_bytes(file.read(_CHECKSUM), "little"):
+        raise Damaged(path.name)
+    file.seek(0)
+
+
+def _checksum(file, n_bytes):
+    """The CRC-32 of so many bytes from the present place of an open file."""
+    found = 0
+    while n_bytes and (block := file.read(min(n_bytes, _BLOCK))):
+        n_bytes -= len(block)
+        found = zlib.crc32(block, found)
+    return found
+
+
+def fits_in(folder):
+    """The folders of the fits in the folder of a checkpoint, the first one first; none if it does not exist."""
+    found = {}
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for path in folder.iterdir():
+            if (match := re.fullmatch(r"fit-(\d+)", path.name)) and (path / "header").is_file():
+                found[int(match[1])] = path
+    return [found[n] for n in sorted(found)]
+
+
 def foreign_file(folder):
     """The first file of a folder that is not of a checkpoint, or None."""
-    has_header = read_header(folder) is not None
-    for file in sorted(folder.iterdir()):
-        if file.is_file() and (_BESIDE.fullmatch(file.name) or file.name == "lock"):
-            continue
-        # A process that is killed while its fit begins leaves files without a header.
-        if not (file.is_file() and _OWN.fullmatch(file.name) and (has_header or _has_mark(file))):
-            return file
+    own = [*fits_in(folder), folder / "lock"]
+    for path in sorted(folder.iterdir()):
+        if path not in own and not (path.is_dir() and re.fullmatch(r"fit-\d+\.new", path.name)):
+            return path
     return None
 
 
-def _has_mark(path):
-    """Whether a file has the mark of this module."""
-    with open(path, "rb") as file:
-        return file.read(len(_MARK)) == _MARK
+def begin_fit(folder, facts, value, same_corpus):
+    """The folder of a new fit, with its header and estimator. After an error, what was in the folder is still there."""
+    before = fits_in(folder)
+    number = 1 + (int(before[-1].name.removeprefix("fit-")) if before else 0)
+    beside, path = folder / f"fit-{number}.new", folder / f"fit-{number}"
+    # A process was killed while its fit began.
+    shutil.rmtree(beside, ignore_errors=True)
+    try:
+        beside.mkdir()
+        write(beside / "estimator", value, same_corpus)
+        write_header(beside, facts)
+        os.rename(beside, path)
+        _sync(folder)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    return path
 
 
 def states(folder):
-    """The states of chains, and their parts."""
-    return [file for file in folder.iterdir() if re.fullmatch(_STATE, file.name)]
+    """The states of chains of a fit, and their parts."""
+    return [file for file in folder.iterdir() if ".chain-" in file.name and file.suffix not in (".new", ".part")]
 
 
-def remove(folder, keep=()):
-    """Remove the files of a checkpoint, but those of some names; and the folder, if it has no others."""
-    # The header is first: a process that is killed here leaves no header of a fit whose other files are gone.
-    for file in sorted(folder.iterdir(), key=lambda file: file.name != "header.json"):
-        if file.name not in keep and (_OWN.fullmatch(file.name) or _BESIDE.fullmatch(file.name)):
-            file.unlink()
-    with suppress(OSError):
-        folder.rmdir()
+def remove_empty(folder):
+    """Remove the folder of a checkpoint if it has no fit and no other file."""
+    if [path.name for path in folder.iterdir()] == ["lock"]:
+        (folder / "lock").unlink()
+        with suppress(OSError):
+            folder.rmdir()
 
 
 class Lock:

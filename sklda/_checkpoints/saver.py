@@ -6,6 +6,7 @@ with a saved result returns it, chains that were under way continue from their l
 again. So the draws are those of a fit without the interruption.
 """
 
+import shutil
 import time
 
 from sklda._checkpoints import files
@@ -23,20 +24,18 @@ class Saver:
     Parameters
     ----------
     folder : pathlib.Path
-        With a header.
+        That of the fit, with a header.
     corpus : Corpus
         It is not saved.
     every : float
         Seconds between two saves of a chain.
-    key : int
-        The number of the fit.
     lock : Lock
     is_new : bool
         Whether nothing is lost with the folder, as long as nothing has been saved.
     """
 
-    def __init__(self, folder, corpus, every, key, lock, *, is_new):
-        self.folder, self.corpus, self.every, self.key, self.lock = folder, corpus, every, key, lock
+    def __init__(self, folder, corpus, every, lock, *, is_new):
+        self.folder, self.corpus, self.every, self.lock = folder, corpus, every, lock
         self.same_corpus, self.is_new = SameCorpus(corpus), is_new
         self.n_stages, self.records, self._pace = 0, True, Pace(0)
 
@@ -52,7 +51,7 @@ class Saver:
             return
         try:
             with self._pace:
-                files.write(path, result, self.same_corpus, self.key)
+                files.write(path, result, self.same_corpus)
         except OSError as error:
             warn_of_full_disk(self.folder, error)
             return
@@ -61,22 +60,28 @@ class Saver:
             file.unlink(missing_ok=True)
 
     def finish(self, fitted):
-        """Replace the stages by the fitted attributes, a dict."""
+        """Replace the stages, and the fits before, by the fitted attributes, a dict."""
         if not self.records:
             return
         try:
-            files.write(self.folder / "fitted", fitted, self.same_corpus, self.key)
+            files.write(self.folder / "fitted", fitted, self.same_corpus)
         except Exception as error:
             # Users' objects among the attributes can raise any error.
             warn_of_full_disk(self.folder, error)
             return
         self.is_new = False
-        files.remove(self.folder, keep=("header.json", "estimator", "fitted", "lock"))
+        for path in self.folder.iterdir():
+            if path.name not in ("header", "estimator", "fitted"):
+                path.unlink(missing_ok=True)
+        for path in files.fits_in(self.folder.parent):
+            if path != self.folder:
+                shutil.rmtree(path)
 
     def close(self, error=None):
         """Give the folder free. A new fit that ends in an error before it has saved anything leaves nothing."""
         if isinstance(error, Exception) and self.is_new and not files.states(self.folder):
-            files.remove(self.folder)
+            shutil.rmtree(self.folder)
+            files.remove_empty(self.folder.parent)
         self.lock.close()
 
 
@@ -96,12 +101,12 @@ class Stage:
         if not saver.records:
             return
         try:
-            self.result = files.read(self.path, saver.corpus, saver.key)
+            self.result = files.read(self.path, saver.corpus)
             self.found = True
         except FileNotFoundError:
             pass
         except Damaged:
-            warn(f"{self.path} cannot be read or is of another fit: this stage of the fit is made again.")
+            warn(f"{self.path} is damaged: this stage of the fit is made again.")
 
     def keep(self, result):
         """Save the result, and return it."""
@@ -114,7 +119,7 @@ class Stage:
         saver = self.saver
         if not saver.records:
             return None
-        return ChainSaver(saver.folder, f"{self.path.name}.chain-{index}", saver.every, saver.same_corpus, saver.key)
+        return ChainSaver(saver.folder, f"{self.path.name}.chain-{index}", saver.every, saver.same_corpus)
 
 
 def _is_elsewhere(result):
@@ -125,8 +130,8 @@ def _is_elsewhere(result):
 class ChainSaver:
     """Saves a chain during its sweeps, in the process in which the chain runs."""
 
-    def __init__(self, folder, name, every, same_corpus, key):
-        self.folder, self.name, self.every, self.same_corpus, self.key = folder, name, every, same_corpus, key
+    def __init__(self, folder, name, every, same_corpus):
+        self.folder, self.name, self.every, self.same_corpus = folder, name, every, same_corpus
         self.n_saved = 0
 
     def load(self, corpus):
@@ -134,15 +139,13 @@ class ChainSaver:
         # Not before, because another process may have another clock.
         self._pace = Pace(self.every)
         try:
-            self.n_saved, state = files.read(self.folder / self.name, corpus, self.key)
+            self.n_saved, state = files.read(self.folder / self.name, corpus)
             if hasattr(state.chain, "load_parts"):
                 state.chain.load_parts(self.folder)
         except FileNotFoundError:
             return None
         except Damaged as error:
-            warn(
-                f"{error} in the checkpoint {self.folder} cannot be read or is of another fit: the chain begins again."
-            )
+            warn(f"{error} in the checkpoint {self.folder} is damaged: the chain begins again.")
             return None
         return state
 
@@ -155,7 +158,7 @@ class ChainSaver:
                 # A chain with parts elsewhere saves them itself, beside those of the state before.
                 if hasattr(chain, "save_parts"):
                     chain.save_parts(self.folder, f"{self.name}.{(self.n_saved + 1) % 2}")
-                files.write(self.folder / self.name, (self.n_saved + 1, state), self.same_corpus, self.key)
+                files.write(self.folder / self.name, (self.n_saved + 1, state), self.same_corpus)
         except OSError as error:
             warn_of_full_disk(self.folder, error)
         else:

@@ -67,14 +67,15 @@ class CheckpointMixin:
         Warns
         -----
         UserWarning
-            If a state or the result of a stage is damaged or of another fit: then this part is computed again. If the
-            fit was begun with another version of NumPy or SciPy.
+            If a state or the result of a stage is damaged: then this part is computed again. If the fit was begun with
+            another version of NumPy or SciPy.
         """
-        folder, corpus = Path(path).absolute(), cls._read(X)  # type: ignore[attr-defined]
+        folder = _last_fit(Path(path).absolute())
+        corpus = cls._read(X)  # type: ignore[attr-defined]
         facts = _facts(folder, cls, corpus)
-        estimator, y, metadata, seed = _read(folder / "estimator", corpus, facts)
+        estimator, y, metadata, seed = _read(folder / "estimator", corpus)
         if not isinstance(estimator, cls):
-            raise ValueError(f"{folder} is the checkpoint of another {facts['estimator']}.")
+            raise ValueError(f"{path} is the checkpoint of another {facts['estimator']}.")
         _check_feature_names(estimator, X, reset=False)
         checkpoint = Checkpoint(path, every=facts["every"])
         checkpoint._resumes, checkpoint._seed = True, seed
@@ -82,11 +83,11 @@ class CheckpointMixin:
             estimator.set_callbacks(checkpoint, *callbacks)  # type: ignore[attr-defined]
             if (folder / "fitted").exists():
                 forget(estimator)
-                vars(estimator).update(_read(folder / "fitted", corpus, facts))
+                vars(estimator).update(_read(folder / "fitted", corpus))
                 return estimator
             _warn_of_versions(facts)
             if estimator.verbose:  # type: ignore[attr-defined]
-                print(f"[{cls.__name__}] continues the fit of {facts['begun']} in {folder}", flush=True)
+                print(f"[{cls.__name__}] continues the fit of {facts['begun']} in {path}", flush=True)
             return estimator.fit(X, **({} if y is None else {"y": y}), **metadata)  # type: ignore[attr-defined, no-any-return]
         finally:
             checkpoint._resumes, checkpoint._seed = False, None
@@ -125,69 +126,67 @@ def saver_of(estimator, corpus, seed, y, metadata):
             "one of its own."
         )
     if checkpoint._resumes:
-        lock = files.Lock(folder)
-        try:
-            facts = files.read_header(folder)
-        except BaseException:
-            lock.close()
-            raise
-        return Saver(folder, corpus, checkpoint.every, facts["key"], lock, is_new=False)
+        return Saver(_last_fit(folder), corpus, checkpoint.every, files.Lock(folder), is_new=False)
     folder.mkdir(parents=True, exist_ok=True)
     if (other := files.foreign_file(folder)) is not None:
         raise ValueError(f"{folder} has files of no checkpoint, such as {other.name}: give a new or an empty folder.")
     lock = files.Lock(folder)
     try:
-        key = _begin(folder, estimator, corpus, (y, metadata, seed), checkpoint.every)
+        own = _begin(folder, estimator, corpus, (y, metadata, seed), checkpoint.every)
     except BaseException:
+        files.remove_empty(folder)
         lock.close()
         raise
-    return Saver(folder, corpus, checkpoint.every, key, lock, is_new=True)
+    return Saver(own, corpus, checkpoint.every, lock, is_new=True)
 
 
 def _begin(folder, estimator, corpus, given, every):
-    """Write what a fit needs to begin again, in place of a fit that has ended; the number of the fit."""
+    """The folder of a new fit, with what it needs to begin again. A fit that has ended stays beside it."""
     name = type(estimator).__name__
-    if (folder / "header.json").exists() and not (folder / "fitted").exists():
+    before = files.fits_in(folder)
+    if before and not (before[-1] / "fitted").exists():
         raise ValueError(
             f"{folder} has the checkpoint of a fit that has not ended. If the fit does not run any more, continue it "
-            f"with {name}.resume({os.fspath(folder)!r}, X), or delete the folder to begin again."
+            f"with {name}.resume({os.fspath(folder)!r}, X), or delete {before[-1]} to begin again."
         )
     bare = copy.copy(estimator)
     for attribute in _OF_CALLBACKS:
         vars(bare).pop(attribute, None)
-    key = int.from_bytes(os.urandom(8), "little")
-    files.remove(folder, keep=("lock",))
-    try:
-        files.write(folder / "estimator", (bare, *given), files.SameCorpus(corpus), key)
-    except OSError:
-        raise
-    except Exception as error:
-        files.remove(folder)
-        raise TypeError(
-            f"the {name} or the arguments of its fit cannot be pickled, so they cannot be saved: {error}. Functions "
-            "must be defined at the top level of a module."
-        ) from error
     facts = {
         **_versions(),
-        "key": key,
         "estimator": name,
         "every": every,
         "shape": [corpus.n_documents, corpus.n_features],
         "fingerprint": corpus.fingerprint,
         "begun": time.strftime("%Y-%m-%d %H:%M:%S"),
     }
-    files.write_header(folder, facts)
-    return key
+    try:
+        return files.begin_fit(folder, facts, (bare, *given), files.SameCorpus(corpus))
+    except OSError:
+        raise
+    except Exception as error:
+        raise TypeError(
+            f"the {name} or the arguments of its fit cannot be pickled, so they cannot be saved: {error}. Functions "
+            "must be defined at the top level of a module."
+        ) from error
+
+
+def _last_fit(folder):
+    """The folder of the last fit in that of a checkpoint."""
+    fits = files.fits_in(folder)
+    if not fits:
+        raise ValueError(f"{folder} has no checkpoint: give the folder of a Checkpoint, or fit again.")
+    return fits[-1]
 
 
 def _facts(folder, cls, corpus):
-    """The facts of the checkpoint in a folder, if it can be continued with this class and corpus."""
-    facts = files.read_header(folder)
-    if facts is None:
-        raise ValueError(f"{folder} has no checkpoint that can be read: give the folder of a Checkpoint, or fit again.")
+    """The facts of the fit in a folder, if it can be continued with this class and corpus."""
+    try:
+        facts = files.read_header(folder)
+    except (FileNotFoundError, files.Damaged):
+        raise ValueError(f"{folder / 'header'} is damaged: delete {folder}, and fit again.") from None
     # Another release can have other stages. A fit that has ended has none.
-    changed = facts["sklda"] != version("sklda") and not (folder / "fitted").exists()
-    if facts["format"] != files.FORMAT or changed:
+    if facts["sklda"] != version("sklda") and not (folder / "fitted").exists():
         raise ValueError(
             f"the checkpoint {folder} was made by sklda {facts['sklda']}, and sklda {version('sklda')} cannot continue "
             f"it: continue it with sklda {facts['sklda']}, or fit again."
@@ -204,12 +203,12 @@ def _facts(folder, cls, corpus):
     return facts
 
 
-def _read(path, corpus, facts):
+def _read(path, corpus):
     """The value of a file without which a fit cannot continue."""
     try:
-        return files.read(path, corpus, facts["key"])
+        return files.read(path, corpus)
     except (FileNotFoundError, files.Damaged):
-        raise ValueError(f"{path} is damaged or of another fit: delete the folder, and fit again.") from None
+        raise ValueError(f"{path} is damaged: delete {path.parent}, and fit again.") from None
 
 
 def _versions():

@@ -182,6 +182,9 @@ def _move(beside: Path, folder: Path) -> None:
             os.replace(beside / name, folder / name)
     except BaseException:
         for name in _FILES:
+            # A file that is no longer beside is in its place.
+            if not (beside / name).exists():
+                (folder / name).unlink(missing_ok=True)
             if (old / name).exists():
                 os.replace(old / name, folder / name)
         raise

@@ -29,20 +29,20 @@ def saves(monkeypatch):
     counter = Saves()
     monkeypatch.setattr(saver, "SHARE", np.inf)
     monkeypatch.setattr(files.os, "fsync", lambda file: None)
-    monkeypatch.setattr(files, "_Body", counter.body)
+    monkeypatch.setattr(files, "dump", counter.dump)
     return counter
 
 
 class Saves:
     def __init__(self):
-        self.n, self.interrupted, self.error, self._body = 0, None, Interrupted, files._Body
+        self.n, self.interrupted, self.error, self._dump = 0, None, Interrupted, files.dump
 
-    def body(self, file):
+    def dump(self, value, file, same_corpus):
         self.n += 1
         if self.n == self.interrupted:
             file.write(b"the beginning")
             raise self.error
-        return self._body(file)
+        self._dump(value, file, same_corpus)
 
     def interrupt(self, at, call, error=Interrupted):
         """Interrupt the save with a number during a call. The estimator is save 1."""

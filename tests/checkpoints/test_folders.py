@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import importlib.util
-import json
 import pickle
 import re
 import shutil
@@ -50,11 +49,22 @@ def interrupted(saves, folder, corpus):
     return folder
 
 
-ENDED = ["estimator", "fitted", "header.json", "lock"]
-
-
 def files(folder):
-    return sorted(file.name for file in folder.iterdir())
+    """The files in a folder and in those below, but the lock."""
+    paths = (file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
+    return sorted(path for path in paths if path != "lock")
+
+
+def of_fit(number, *names):
+    return [f"fit-{number}/{name}" for name in names]
+
+
+def ended_fit(number):
+    return of_fit(number, "estimator", "fitted", "header")
+
+
+def contents(folder):
+    return {name: (folder / name).read_bytes() for name in files(folder)}
 
 
 def copied(folder, name, X):
@@ -67,19 +77,19 @@ def copied(folder, name, X):
 
 
 def test_files(interrupted, corpus):
-    assert files(interrupted) == ["estimator", "header.json", "lock", "stage-1", "stage-2.chain-0"]
+    assert files(interrupted) == of_fit(1, "estimator", "header", "stage-1", "stage-2.chain-0")
     GibbsLDA.resume(interrupted, corpus)
-    assert files(interrupted) == ENDED
+    assert files(interrupted) == ended_fit(1)
 
 
 def test_files_do_not_have_the_corpus(interrupted, corpus):
     words = np.repeat(corpus.indices, corpus.data).astype(np.int32)
-    for file in interrupted.iterdir():
-        assert words[:50].tobytes() not in file.read_bytes()
+    for data in contents(interrupted).values():
+        assert words[:50].tobytes() not in data
 
 
 def test_an_unfinished_fit_is_not_replaced(interrupted, corpus, whole, same_fit):
-    with pytest.raises(ValueError, match=r"has not ended.*GibbsLDA\.resume\('.*fit', X\), or delete the folder"):
+    with pytest.raises(ValueError, match=r"has not ended.*GibbsLDA\.resume\('.*fit', X\), or delete .*fit-1 to begin"):
         saved_in(interrupted).fit(corpus)
     assert same_fit(GibbsLDA.resume(interrupted, corpus).set_callbacks(), whole)
 
@@ -90,15 +100,13 @@ def test_a_fit_that_has_ended_is_replaced(folder, corpus, same_fit):
     assert same_fit(GibbsLDA.resume(folder, corpus).set_callbacks(), pickle.loads(pickle.dumps(other.set_callbacks())))
 
 
-@pytest.mark.parametrize("missing", [["header.json"], ["header.json", "fitted"]], ids=["in place of another", "new"])
-def test_a_fit_that_is_killed_before_its_header(folder, corpus, whole, same_fit, missing):
-    saved_in(folder).fit(corpus)
-    for name in missing:
-        (folder / name).unlink()
-    with pytest.raises(ValueError, match="has no checkpoint that can be read"):
+def test_a_fit_that_is_killed_before_its_header(folder, corpus, whole, same_fit):
+    (folder / "fit-1.new").mkdir(parents=True)
+    (folder / "fit-1.new" / "estimator").touch()
+    with pytest.raises(ValueError, match="has no checkpoint"):
         GibbsLDA.resume(folder, corpus)
     assert same_fit(saved_in(folder).fit(corpus).set_callbacks(), whole)
-    assert files(folder) == ENDED
+    assert files(folder) == ended_fit(1)
 
 
 def test_other_files_are_left_alone(folder, corpus):
@@ -109,43 +117,28 @@ def test_other_files_are_left_alone(folder, corpus):
     assert files(folder) == ["thesis.tex"]
 
 
-# Files of others with names like those of a checkpoint.
-OTHERS = [
-    "header.csv",
-    "fitted_model.pkl",
-    "stage",
-    "stage-one",
-    "stage-1.txt",
-    "stage-1.chain-of-thought",
-    "notes.1.new",
-]
-
-
+@pytest.mark.parametrize("is_folder", [False, True], ids=["file", "folder"])
 @pytest.mark.parametrize("ended", [False, True], ids=["alone", "beside a checkpoint"])
-@pytest.mark.parametrize("name", [*OTHERS, "fitted", "header.json", "stage-1"])
-def test_files_with_similar_names_are_left_alone(folder, corpus, name, ended):
+@pytest.mark.parametrize("name", ["fit", "fit-one", "fit-7", "fit-7.txt", "fitted", "header", "stage-1", "notes.1.new"])
+def test_others_with_similar_names_are_left_alone(folder, corpus, name, ended, is_folder):
     folder.mkdir(parents=True)
     if ended:
-        if name not in OTHERS:
-            pytest.skip("it is a file of the checkpoint")
         saved_in(folder, gibbs(max_iter=2)).fit(corpus)
-    (folder / name).write_text("theorem")
-    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    if is_folder:
+        (folder / name).mkdir()
+        (folder / name / "thesis.tex").write_text("theorem")
+    else:
+        (folder / name).write_text("theorem")
+    before = contents(folder)
     with pytest.raises(ValueError, match=f"no checkpoint, such as {re.escape(name)}: give a new or an empty folder"):
         saved_in(folder, gibbs(max_iter=2)).fit(corpus)
-    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
-
-
-def test_a_folder_in_the_folder_is_left_alone(folder, corpus):
-    (folder / "stage-1").mkdir(parents=True)
-    with pytest.raises(ValueError, match="no checkpoint, such as stage-1"):
-        saved_in(folder).fit(corpus)
+    assert contents(folder) == before
 
 
 def test_a_file_that_comes_during_the_fit_stays(folder, corpus, after_sweep):
     after_sweep(5, lambda: (folder / "thoughts").write_text("theorem"))
     saved_in(folder, gibbs(max_iter=10)).fit(corpus)
-    assert files(folder) == [*ENDED, "thoughts"]
+    assert files(folder) == [*ended_fit(1), "thoughts"]
 
 
 # A new fit in the folder of one that has ended
@@ -159,25 +152,43 @@ def ended(folder, corpus):
 
 
 def test_a_new_fit_that_fails_at_once(ended, corpus):
-    before = {file.name: file.read_bytes() for file in ended.iterdir()}
+    before = contents(ended)
     for bad in (gibbs(burn_in=100), gibbs(random_state=None, burn_in=100)):
         with pytest.raises(ValueError, match="burn_in"):
             saved_in(ended, bad).fit(corpus)
-        assert {file.name: file.read_bytes() for file in ended.iterdir()} == before
+        assert contents(ended) == before
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_new_fit_that_fails_before_its_first_save(ended, saves, corpus, at):
+    """As with a full disk. The fit that has ended is there as before."""
+    before = contents(ended)
+    # Save 1 is that of the estimator, and save 2 the first of a stage.
+    saves.interrupt(at, lambda: saved_in(ended).fit(corpus), MemoryError if at == 2 else OSError)
+    assert contents(ended) == before
+    assert GibbsLDA.resume(ended, corpus).n_iter_ == 8
+
+
+def test_a_new_fit_that_cannot_be_pickled(ended, corpus):
+    before = contents(ended)
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        saved_in(ended, gibbs(init=Local(corpus))).fit(corpus)
+    assert contents(ended) == before
+    assert GibbsLDA.resume(ended, corpus).n_iter_ == 8
 
 
 def test_a_new_fit_that_is_ended_before_its_first_save(ended, saves, corpus, whole, same_fit):
-    # Save 1 is that of the estimator, and save 2 the first of a stage.
     saves.interrupt(2, lambda: saved_in(ended).fit(corpus), KeyboardInterrupt)
-    assert files(ended) == ["estimator", "header.json", "lock"]
+    assert files(ended) == [*ended_fit(1), *of_fit(2, "estimator", "header")]
     assert same_fit(GibbsLDA.resume(ended, corpus).set_callbacks(), whole)
 
 
 @pytest.mark.parametrize("seed", [0, None])
 def test_a_new_fit_that_is_ended_later(ended, saves, corpus, whole, same_fit, seed):
     saves.interrupt(12, lambda: saved_in(ended, gibbs(random_state=seed)).fit(corpus), KeyboardInterrupt)
-    assert files(ended) == ["estimator", "header.json", "lock", "stage-1", "stage-2.chain-0"]
+    assert files(ended) == [*ended_fit(1), *of_fit(2, "estimator", "header", "stage-1", "stage-2.chain-0")]
     resumed = GibbsLDA.resume(ended, corpus).set_callbacks()
+    assert files(ended) == ended_fit(2)
     assert resumed.n_iter_ == 40 and (seed is None or same_fit(resumed, whole))
 
 
@@ -265,7 +276,7 @@ def test_another_class(interrupted, corpus):
 
 def test_no_checkpoint(tmp_path, corpus):
     for path in (tmp_path, tmp_path / "none"):
-        with pytest.raises(ValueError, match="has no checkpoint that can be read"):
+        with pytest.raises(ValueError, match="has no checkpoint: give the folder of a Checkpoint"):
             GibbsLDA.resume(path, corpus)
 
 
@@ -280,14 +291,13 @@ def test_other_versions_of_libraries(interrupted, corpus, monkeypatch, library):
 
 
 def changed_facts(folder, **facts):
-    header = folder / "header.json"
-    header.write_text(json.dumps(json.loads(header.read_text()) | facts))
+    fit = folder / "fit-1"
+    checkpoint_files.write_header(fit, checkpoint_files.read_header(fit) | facts)
 
 
-@pytest.mark.parametrize("facts", [{"sklda": "0.0.1"}, {"sklda": "0.0.1", "format": 0}], ids=["release", "format"])
-def test_another_release(interrupted, corpus, facts):
-    """Even with files of the same form it can have other stages."""
-    changed_facts(interrupted, **facts)
+def test_another_release(interrupted, corpus):
+    """It can have other stages."""
+    changed_facts(interrupted, sklda="0.0.1")
     with pytest.raises(ValueError, match=r"made by sklda 0\.0\.1, .* continue it with sklda 0\.0\.1"):
         GibbsLDA.resume(interrupted, corpus)
 
@@ -331,7 +341,7 @@ def test_ctrl_c_of_a_fit_that_keeps_its_results(saves, folder, corpus, same_fit,
     saves.interrupted, saves.error = at, KeyboardInterrupt
     lda = saved_in(folder, make).fit(corpus)
     assert lda.n_iter_ < whole.n_iter_
-    assert "fitted" not in files(folder)
+    assert "fit-1/fitted" not in files(folder)
     assert same_fit(type(whole).resume(folder, corpus).set_callbacks(), whole)
 
 
@@ -369,7 +379,7 @@ def test_parts_of_a_chain(saves, folder, corpus, monkeypatch, whole, same_fit):
 
     monkeypatch.setattr(GibbsChain, "save_parts", save_parts, raising=False)
     saves.interrupt(20, lambda: saved_in(folder).fit(corpus))
-    parts = {file.name: int(file.read_text()) for file in folder.glob("part of *")}
+    parts = {file.name: int(file.read_text()) for file in folder.glob("fit-1/part of *")}
     assert sorted(parts) == ["part of stage-2.chain-0.0", "part of stage-2.chain-0.1"]
     assert abs(np.subtract(*parts.values())) == 1
     assert same_fit(GibbsLDA.resume(folder, corpus).set_callbacks(), whole)
@@ -383,58 +393,46 @@ DAMAGE = [
     lambda data: data[:-1] + bytes([data[-1] ^ 1]),
     lambda data: data[:30] + bytes([data[30] ^ 1]) + data[31:],
     lambda data: bytes([data[0] ^ 1]) + data[1:],
+    lambda data: data + b"more",
     lambda data: b"",
 ]
+DAMAGES = ["half", "last bit", "a bit", "first bit", "longer", "empty"]
 
 
-@pytest.mark.parametrize("damage", DAMAGE, ids=["half", "last bit", "length", "mark", "empty"])
+@pytest.mark.parametrize("damage", DAMAGE, ids=DAMAGES)
 @pytest.mark.parametrize("name", ["stage-1", "stage-2.chain-0"])
 def test_a_damaged_state_is_computed_again(interrupted, corpus, whole, same_fit, name, damage):
-    file = interrupted / name
+    file = interrupted / "fit-1" / name
     file.write_bytes(damage(file.read_bytes()))
-    with pytest.warns(UserWarning, match=rf"{name}.* cannot be read or is of another fit"):
+    with pytest.warns(UserWarning, match=rf"{name}.* is damaged"):
         assert same_fit(GibbsLDA.resume(interrupted, corpus).set_callbacks(), whole)
 
 
-@pytest.mark.parametrize("name", ["estimator", "header.json", "fitted"])
-def test_other_damaged_files(folder, corpus, name):
-    saved_in(folder).fit(corpus)
-    (folder / name).write_bytes((folder / name).read_bytes()[:-1])
-    with pytest.raises(ValueError, match=r"no checkpoint that can be read|(fitted|estimator) is damaged"):
+@pytest.mark.parametrize("damage", DAMAGE, ids=DAMAGES)
+@pytest.mark.parametrize("name", ["estimator", "header", "fitted"])
+def test_other_damaged_files(folder, corpus, name, damage):
+    saved_in(folder, gibbs(max_iter=2)).fit(corpus)
+    path = folder / "fit-1" / name
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ValueError, match=rf"{name} is damaged: delete .*fit-1, and fit again"):
         GibbsLDA.resume(folder, corpus)
 
 
-@pytest.mark.parametrize("name", ["stage-1", "stage-2.chain-0", "fitted"])
-def test_a_file_of_another_fit(interrupted, saves, corpus, whole, same_fit, name):
-    """It has another seed, and the same X."""
-    other = interrupted.with_name("other")
-    if name == "fitted":
-        saved_in(other, gibbs(random_state=1)).fit(corpus)
-    else:
-        saves.interrupt(26, lambda: saved_in(other, gibbs(random_state=1)).fit(corpus))
-    shutil.copy(other / name, interrupted / name)
-    if name == "fitted":
-        with pytest.raises(ValueError, match="fitted is damaged or of another fit"):
-            GibbsLDA.resume(interrupted, corpus)
-        return
-    with pytest.warns(UserWarning, match="of another fit"):
-        assert same_fit(GibbsLDA.resume(interrupted, corpus).set_callbacks(), whole)
-
-
-@pytest.mark.parametrize("text", ["", "[1]", "null", "{}", "[" * 100_000, "\xff", '{"format": 4}'])
-def test_damaged_headers(interrupted, corpus, text):
-    (interrupted / "header.json").write_text(text, encoding="latin-1")
-    with pytest.raises(ValueError, match="no checkpoint that can be read"):
-        GibbsLDA.resume(interrupted, corpus)
+def test_flipped_bits_of_a_header(folder, corpus):
+    saved_in(folder, gibbs(max_iter=2)).fit(corpus)
+    path = folder / "fit-1" / "header"
+    data = path.read_bytes()
+    for place in range(len(data)):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :])
+        with pytest.raises(ValueError, match="header is damaged"):
+            GibbsLDA.resume(folder, corpus)
 
 
 @contextlib.contextmanager
 def full_disk(monkeypatch, n_bytes):
     """No file can grow beyond a size."""
     if sys.platform == "win32":
-        monkeypatch.setattr(
-            checkpoint_files._Body, "write", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full"))
-        )
+        monkeypatch.setattr(checkpoint_files, "dump", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
         yield
         return
     import resource
@@ -456,7 +454,7 @@ def test_a_full_disk(monkeypatch, folder, corpus, whole, same_fit, from_sweep, a
     with disk, pytest.warns(UserWarning, match="could not be saved .* The fit continues"):
         lda.fit(corpus)
     assert same_fit(lda.set_callbacks(), whole)
-    assert "fitted" not in files(folder)
+    assert "fit-1/fitted" not in files(folder)
     assert not [name for name in files(folder) if name.endswith("new")]
     assert same_fit(GibbsLDA.resume(folder, corpus).set_callbacks(), whole)
 

@@ -1,5 +1,7 @@
 """A resumed fit has the same results as one without an interruption, bit for bit, for every estimator."""
 
+import shutil
+
 import joblib
 import numpy as np
 import pytest
@@ -151,9 +153,7 @@ def test_no_random_state(saves, corpus, same_fit, tmp_path, cls):
     """The seed comes from the checkpoint: two fits that continue from the same folder are the same."""
     lda = cls(3, max_iter=40, n_draws=3).set_callbacks(Checkpoint(tmp_path / "a", every=0))
     saves.interrupt(10, lambda: lda.fit(corpus))
-    (tmp_path / "b").mkdir()
-    for file in (tmp_path / "a").iterdir():
-        (tmp_path / "b" / file.name).write_bytes(file.read_bytes())
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
     saves.interrupt(10, lambda: cls.resume(tmp_path / "a", corpus))
     found = [cls.resume(tmp_path / name, corpus).set_callbacks() for name in "ab"]
     assert same_fit(*found)

@@ -346,7 +346,7 @@ def test_a_fit_on_a_cluster_continues_from_its_checkpoint(
         DaskGibbsLDA.resume(folder, blocks(counts[:, ::-1], 5))
     folder = folder.rename(tmp_path / "moved")
     if is_damaged:
-        last = max(folder.glob("stage-1.chain-0.?-2.npz"), key=lambda file: file.stat().st_mtime_ns)
+        last = max(folder.glob("fit-1/stage-1.chain-0.?-2.npz"), key=lambda file: file.stat().st_mtime_ns)
         last.write_bytes(b"damaged")
         with pytest.warns(UserWarning, match=f"{last.name} in .* the chain begins again"):
             again = DaskGibbsLDA.resume(folder, X)

@@ -121,6 +121,24 @@ def test_what_the_folder_has_already(model, tmp_path):
         export_results(model, TEXTS, folder=folder / "my notes.txt")
 
 
+@pytest.mark.parametrize("has_results", [False, True])
+def test_a_full_disk_leaves_what_was_there(model, tmp_path, monkeypatch, has_results):
+    if has_results:
+        export_results(model, TEXTS, folder=tmp_path)
+    before, move, calls = contents(tmp_path), os.replace, []
+
+    def fails_once(source, target):
+        calls.append(target)
+        if len(calls) == (8 if has_results else 3):
+            raise OSError("no space left on device")
+        move(source, target)
+
+    monkeypatch.setattr(os, "replace", fails_once)
+    with pytest.raises(OSError, match="no space left"):
+        export_results(model, TEXTS[:8], folder=tmp_path, overwrite=True)
+    assert contents(tmp_path) == before
+
+
 def test_bad_arguments_leave_nothing(model, tmp_path):
     for arguments, error in (
         ({"n_words": 0}, ValueError),
