@@ -402,14 +402,14 @@ def test_values_of_other_documents_are_refused(public, method, argument, tmp_pat
     parameters = inspect.signature(function).parameters
     if "missing" in parameters and argument not in ("documents", "document_names", "collections"):
         lacking = [*good[:3], None, *good[4:]]
-        message = rf"{argument[:9]}.* is missing for 1 of 24 documents: 3\. .*missing='drop'"
+        message = rf"{argument[:9]}.* is missing in document 3 \(1 of 24\)\. .*missing='drop'"
         with pytest.raises(ValueError, match=message):
             call(public, method, argument, lacking, tmp_path / "2", X, missing="raise")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             call(public, method, argument, lacking, tmp_path / "3", X, missing="drop")
         said = [str(each.message) for each in caught]
-        assert any("is missing for 1 of 24 documents: 3. These documents are left out." in each for each in said)
+        assert any("is missing in document 3 (1 of 24). These documents are left out." in each for each in said)
 
 
 def test_values_that_belong_to_the_documents():

@@ -129,7 +129,7 @@ REFUSED = [
         (
             lambda gap=gap: CompoundLDA(2, max_iter=2).fit(X, collections=["a", gap]),
             ValueError,
-            "collections is missing for 1 of 2 documents: 1. Each document needs one.",
+            "collections is missing in document 1 (1 of 2). Each document needs one.",
         )
         for gap in (None, np.nan, np.datetime64("NaT", "s"), *GAPS)
     ),

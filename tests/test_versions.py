@@ -10,9 +10,11 @@ ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 # The names that pages use.
-PROSE = {"numpy": "NumPy", "scipy": "SciPy", "scikit-learn": "scikit-learn", "joblib": "joblib", "pandas": "pandas"}
+PROSE = {"numpy": "NumPy", "scipy": "SciPy"} | {
+    name: name for name in ("scikit-learn", "joblib", "pandas", "formulaic")
+}
 # What users ask for, and what each extra brings.
-EXTRAS = ["plot", "covariates", "diagnostics", "progress", "cluster"]
+EXTRAS = ["plot", "diagnostics", "progress", "cluster"]
 # Tools of the suite: nothing of the package depends on their versions.
 TOOLS = {"pytest", "pytest-xdist", "hypothesis"}
 
@@ -68,7 +70,7 @@ def test_messages_name_extras():
     """A message for a package that is missing names the command, with an extra that there is."""
     sources = [each.read_text(encoding="utf-8") for each in (ROOT / "sklda").rglob("*.py")]
     named = re.findall(r'pip install "sklda\[([\w,]+)\]"', "\n".join(sources))
-    assert {"plot", "covariates", "diagnostics", "cluster"} <= set(named) <= {*EXTRAS, "all"}
+    assert {"plot", "diagnostics", "cluster"} <= set(named) <= {*EXTRAS, "all"}
 
 
 def test_the_recipe_of_conda():

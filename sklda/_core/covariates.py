@@ -1,7 +1,6 @@
 """Covariates of documents: any form of them as a data frame, and whether each is a number or a category."""
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Real
@@ -16,6 +15,7 @@ from sklda._core.names import (
     in_order,
     index_of,
     is_missing,
+    label_array,
     listed,
     python_value,
     read_column,
@@ -162,67 +162,46 @@ def with_value(frame, name, value):
 # --- Numbers and categories ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Covariate:
-    """One covariate of the documents.
-
-    Attributes
-    ----------
-    name : str
-    levels : tuple or None
-        The distinct values of a category; the first is the base. None: a number.
-    """
-
-    name: str
-    levels: tuple | None = None
-
-    @property
-    def terms(self):
-        """Names of the columns."""
-        return [self.name] if self.levels is None else [f"{self.name}[{level}]" for level in self.levels[1:]]
-
-    def columns(self, values):
-        """The columns of some documents, (n_documents, n_terms).
-
-        Raises
-        ------
-        ValueError
-            If a value is missing, not finite, or a category that the fit did not have.
-        """
-        if self.levels is None:
-            check_no_scale(self.name, values)
-            return _numbers(values, self.name)[:, None]
-        labels = _labels(values, self.name)
-        place = {level: j for j, level in enumerate(self.levels)}
-        # scikit-learn's OneHotEncoder takes neither tuples nor labels of several types.
-        index = np.array([place.get(label, -1) for label in labels])
-        if index.min(initial=0) < 0:
-            d = int(index.argmin())
-            raise ValueError(
-                f"covariate {self.name!r} of document {python_value(values.index[d])!r} is {labels[d]!r}, which no "
-                f"document of the fit had. It had {listed(list(self.levels))}."
-            )
-        return index[:, None] == np.arange(1, len(self.levels))
-
-
-def covariate_of(name, values):
-    """What kind of covariate a column of a data frame is."""
+def levels_of(name, values):
+    """The distinct values of a category, of which the first is the base; None for a number, a date or a duration."""
     is_categorical = isinstance(values.dtype, pd.CategoricalDtype)
-    if not is_categorical and _is_number(values):
-        return Covariate(name)
-    check_no_scale(name, values)
+    if not is_categorical and (_is_number(values) or _scale_of(name, values) is not None):
+        return None
     labels = _labels(values, name)
     if is_categorical:
         used = set(labels)
         levels = read_labels(list(values.dtype.categories), f"the categories of covariate {name!r}", of="category")
-        return Covariate(name, tuple(level for level in levels if level in used))
+        return tuple(level for level in levels if level in used)
     levels = tuple(in_order(labels))
     if len(levels) > _MANY_LEVELS and 2 * len(levels) > len(labels):
         warn(
             f"covariate {name!r} is a category with {len(levels)} different values, most of which one document has. "
             "If they are numbers, give them as numbers."
         )
-    return Covariate(name, levels)
+    return levels
+
+
+def typed(frame, levels):
+    """The covariates in `levels` as numbers or, if they have levels, as categories with these.
+
+    A ValueError if a value is missing, not finite, or a category that the fit did not have.
+    """
+    return frame.assign(**{name: _typed(name, frame[name], own) for name, own in levels.items()})
+
+
+def _typed(name, values, levels):
+    if levels is None:
+        return values if _scale_of(name, values) is not None else _numbers(values, name)
+    labels = _labels(values, name)
+    place = {level: j for j, level in enumerate(levels)}
+    codes = np.array([place.get(label, -1) for label in labels], dtype=np.int64)
+    if codes.min(initial=0) < 0:
+        d = int(codes.argmin())
+        raise ValueError(
+            f"covariate {name!r} of document {python_value(values.index[d])!r} is {labels[d]!r}, which no document of "
+            f"the fit had. It had {listed(list(levels))}."
+        )
+    return pd.Categorical.from_codes(codes, pd.Index(label_array(levels), tupleize_cols=False))
 
 
 def _labels(values, name):
@@ -236,15 +215,22 @@ def _labels(values, name):
 
 def check_no_scale(name, values):
     """Refuse dates, periods and other values that lie on a scale, and are neither numbers nor categories."""
-    kind = values.dtype if values.dtype.kind in "Mmc" else None
-    if values.dtype.kind == "O":
-        found = read_column(values, f"covariate {name!r}", "one value for each document")
-        kind = next((type(value).__name__ for value in found if is_on_scale(value)), None)
+    kind = _scale_of(name, values)
     if kind is not None:
         raise TypeError(
             f"covariate {name!r} has values of type {kind}: give a real number, such as the year, or a text for "
             "categories."
         )
+
+
+def _scale_of(name, values):
+    """The type of values that lie on a scale, such as dates; None for others."""
+    if values.dtype.kind in "Mmc":
+        return values.dtype
+    if values.dtype.kind != "O":
+        return None
+    found = read_column(values, f"covariate {name!r}", "one value for each document")
+    return next((type(value).__name__ for value in found if is_on_scale(value)), None)
 
 
 def is_on_scale(value):
@@ -274,7 +260,7 @@ def _is_number(values):
 
 
 def _numbers(values, name):
-    """A column of finite numbers."""
+    """A column of finite numbers; those of NumPy keep their type."""
     shown = np.asarray(values)
     if shown.dtype.kind == "O":
         shown = read_column(values, f"covariate {name!r}", "one value for each document")
@@ -282,8 +268,11 @@ def _numbers(values, name):
     numbers = real_numbers(shown, f"covariate {name!r}")
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):
-        raise ValueError(f"covariate {name!r} of document {bad[0]} is {numbers[bad[0]]}: it must be a finite number.")
-    return numbers
+        raise ValueError(
+            f"covariate {name!r} of document {python_value(values.index[bad[0]])!r} is {numbers[bad[0]]}: it must be a "
+            "finite number."
+        )
+    return shown if isinstance(shown, np.ndarray) else numbers
 
 
 # --- Sources -------------------------------------------------------------------------------------------------------

@@ -133,7 +133,8 @@ class DocumentValues:
 
     def _said(self, what, rows, n):
         shown = rows.tolist() if self.index is None else [python_value(self.index[d]) for d in rows]
-        return f"{what} is missing for {len(rows):,} of {n:,} documents: {listed(shown)}."
+        which = "document" if len(rows) == 1 else "documents"
+        return f"{what} is missing in {which} {listed(shown)} ({len(rows):,} of {n:,})."
 
     def _lacks(self, name):
         """What documents may lack, and which of them do, (n_documents,) bool."""

@@ -118,8 +118,6 @@ def outcome_effects(
         apart without error: there is no effect, or none that is finite.
     TypeError
         If the model is not a topic model, or an outcome is not a number.
-    ImportError
-        If a formula is given without formulaic.
 
     Warns
     -----

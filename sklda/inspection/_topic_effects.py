@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pandas import DataFrame
 
-from sklda._core.covariates import covariate_of
+from sklda._core.covariates import levels_of
 from sklda._core.types import Data, Model, Seed, Values
 from sklda.inspection._axes import LINE, MUTED, PanelsDisplay, distinct_colours, plain_text
 from sklda.inspection._effects import Effects, TopicSums
@@ -114,8 +114,6 @@ def topic_effects(
         argument is out of range.
     TypeError
         If the model is not a topic model, or covariates are neither an array nor a data frame.
-    ImportError
-        If a formula is given without formulaic.
 
     Warns
     -----
@@ -535,7 +533,7 @@ def _groups(by, columns, taken, difference):
         return []
     if _checked(by, columns, "by") in taken:
         raise ValueError(f"by = {by!r} is the covariate of the axis or in at: give another one.")
-    levels = covariate_of(by, columns[by]).levels
+    levels = levels_of(by, columns[by])
     if difference is not None:
         return list(difference)
     if levels is None:
@@ -545,12 +543,12 @@ def _groups(by, columns, taken, difference):
 
 def _of_documents(columns, name, given):
     """The values of a number of the documents that have given levels of other covariates; empty for a category."""
-    if covariate_of(name, columns[name]).levels is not None:
+    if levels_of(name, columns[name]) is not None:
         return np.empty(0)
     column = np.asarray(columns[name], dtype=np.float64)
     same = np.ones(len(column), bool)
     for key, value in given.items():
-        if key != name and covariate_of(key, columns[key]).levels is not None:
+        if key != name and levels_of(key, columns[key]) is not None:
             same &= np.array([each == value for each in columns[key]])
     return column[same]
 
@@ -568,7 +566,7 @@ def _minus(difference):
 
 def _values(name, column, design, frame):
     """The values of a covariate at which a display shows proportions: levels, or a grid of numbers."""
-    levels = covariate_of(name, column).levels
+    levels = levels_of(name, column)
     if levels is not None:
         is_number = all(isinstance(level, Real) for level in levels)
         return np.array(levels, dtype=object) if is_number else list(levels)

@@ -281,7 +281,7 @@ def test_the_same_seed_gives_the_same_table():
     [
         ({"y": None}, ValueError, "y is None: give the outcome of each document"),
         ({"y": Y[:5]}, ValueError, "y has 5 values; there are 200 documents"),
-        ({"y": np.where(np.arange(D) == 7, np.nan, Y)}, ValueError, "y is missing for 1 of 200 documents: 7"),
+        ({"y": np.where(np.arange(D) == 7, np.nan, Y)}, ValueError, "y is missing in document 7"),
         ({"y": ["good"] * D}, TypeError, "y must hold real numbers"),
         ({"model": "probit"}, ValueError, "model must be one of"),
         ({"model": "logistic"}, ValueError, "outcomes of a logistic regression are 0 and 1"),

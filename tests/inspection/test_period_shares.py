@@ -29,7 +29,7 @@ def shares(dates, theta=None, X=None, **options):
         (np.datetime64("1998-05-17T10:00:00.123456789"), "1998-05-17"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:dates is missing for 1 of 3 documents")
+@pytest.mark.filterwarnings("ignore:dates is missing in document")
 def test_documents_have_their_dates(date, text):
     found = shares([date, None, date])
     assert found.dates == [text, "", text] and found.n_undated == 1 and found.n_documents.sum() == 2

@@ -237,12 +237,12 @@ def test_bad_input(corpus, labels):
         (
             [None] * 90,
             ValueError,
-            "collections is missing for 90 of 90 documents: 0, 1, .* and 80 others. Each document needs one",
+            "collections is missing in documents 0, 1, .* Each document needs one",
         ),
         (
             [np.nan] * 90,
             ValueError,
-            "collections is missing for 90 of 90 documents: 0, 1, .* and 80 others. Each document needs one",
+            "collections is missing in documents 0, 1, .* Each document needs one",
         ),
     ]:
         with pytest.raises(error, match=match):

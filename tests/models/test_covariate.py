@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
 from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, metrics
-from sklda._core.design import Design
+from sklda._core.design import design_of
 from sklda.inspection import describe, document_table, token_topics, topic_effects
 from sklda.metrics import held_out_log_likelihood
 from sklda.papers.held_out import leave_one_out_score
@@ -219,12 +219,12 @@ def test_no_covariates_are_named():
     [
         (YEAR[:5], ValueError, "5 values; there are 150 documents"),
         ("year", TypeError, "array or a data frame"),
-        (np.where(np.arange(D) == 7, np.nan, YEAR), ValueError, "covariate 'x0' is missing for 1 of 150 documents: 7"),
+        (np.where(np.arange(D) == 7, np.nan, YEAR), ValueError, "covariate 'x0' is missing in document 7"),
         (np.zeros((D, 0)), ValueError, "no column"),
         *((YEAR * unit, ValueError, "'x0' has values too large or too small") for unit in (1e300, 1e151, 1e98, 1e-101)),
         (np.where(YEAR > 2005, 1e308, -1e308), ValueError, "'x0' has values too large or too small"),
         (np.where(YEAR > 2005, 1e-300, 0), ValueError, "'x0' has values too large or too small"),
-        ({"a": YEAR, "b": [None] * D}, ValueError, "covariate 'b' is missing for 150 of 150"),
+        ({"a": YEAR, "b": [None] * D}, ValueError, "covariate 'b' is missing in documents 0, 1"),
         (YEAR.astype(int).astype("M8[Y]"), TypeError, "datetime64"),
         ([date(2000 + d, 1, 1) for d in range(D)], TypeError, "type date"),
         ([timedelta(d) for d in range(D)], TypeError, "type timedelta"),
@@ -247,7 +247,6 @@ def test_bad_covariates(covariates, error, message):
 
 def test_formulas_and_transformers_have_the_columns_of_topic_effects():
     """The same terms, but the intercept; and the basis of the splines is that of the fit in new documents."""
-    pytest.importorskip("formulaic")
     data = {"year": YEAR, "source": SOURCE}
     lda = make(formula="source * bs(year, df=4)", max_iter=5).fit(X, covariates=data)
     table = topic_effects(lda, X, data, formula="source * bs(year, df=4)", n_draws=2)
@@ -256,7 +255,7 @@ def test_formulas_and_transformers_have_the_columns_of_topic_effects():
     some = {"year": YEAR[5:9], "source": SOURCE[5:9]}
     assert_array_equal(lda.document_prior(some), lda.document_prior(data)[5:9])
     assert_array_equal(pickle.loads(pickle.dumps(lda)).document_prior(some), lda.document_prior(some))
-    for wrong, message in (({"source": ["x"] * 4}, "categories"), ({"year": YEAR[5:9] + 99}, "bounds")):
+    for wrong, message in (({"source": ["x"] * 4}, "no document of the fit had"), ({"year": YEAR[5:9] + 99}, "bounds")):
         with pytest.raises(ValueError, match=message):
             lda.document_prior(some | wrong)
     spline = make(transformer=SplineTransformer(include_bias=False), max_iter=5).fit(X, covariates=YEAR)
@@ -273,8 +272,8 @@ def test_formulas_and_transformers_have_the_columns_of_topic_effects():
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"formula": "s(year)"}, ValueError, r"write 'bs\(year, df=5\)'"),
-        ({"formula": "1:5 ~ year"}, ValueError, "topics on the left: write 'year'"),
+        ({"formula": "s(year)"}, ValueError, r"a spline bs\(x, df=4\)"),
+        ({"formula": "1:5 ~ year"}, ValueError, "several parts"),
         ({"formula": "year + I(year^2)"}, ValueError, r"write \*\*"),
         ({"formula": "1"}, ValueError, "no term but the intercept"),
         ({"formula": "year", "transformer": SplineTransformer()}, ValueError, "not both"),
@@ -283,7 +282,6 @@ def test_formulas_and_transformers_have_the_columns_of_topic_effects():
     ],
 )
 def test_bad_formulas(given, error, message):
-    pytest.importorskip("formulaic")
     with pytest.raises(error, match=message):
         make(**given).fit(X, covariates={"year": YEAR})
     if "formula" in given:
@@ -321,10 +319,8 @@ def test_other_values_on_a_scale_are_refused():
 def test_a_covariate_may_have_the_name_intercept():
     lda = make(max_iter=2).fit(X, covariates={"intercept": YEAR, "year": SOURCE})
     assert lda.covariate_names_.tolist() == ["intercept", "year[radio]"]
-    pytest.importorskip("formulaic")
-    for name in ("intercept", "Intercept"):
-        with pytest.raises(ValueError, match="rename"):
-            make(max_iter=2, formula=f"{name} + year").fit(X, covariates={name: YEAR % 7, "year": YEAR})
+    with pytest.raises(ValueError, match="rename"):
+        make(max_iter=2, formula="Intercept + year").fit(X, covariates={"Intercept": YEAR % 7, "year": YEAR})
 
 
 def test_all_forms_of_one_number_are_the_same():
@@ -376,7 +372,7 @@ def test_too_many_terms_are_refused(monkeypatch):
         make(max_iter=2).fit(X[:250], covariates=numbers)
     monkeypatch.setattr("os.sysconf", lambda name: 512)
     with pytest.raises(MemoryError, match="200 terms of the covariates of 250 documents"):
-        Design(np.eye(250, 200), 250).matrix(np.eye(250, 200), 250)
+        design_of(np.eye(250, 200), 250)
 
 
 def test_one_value_for_all_documents_is_refused():

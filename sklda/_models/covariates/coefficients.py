@@ -35,7 +35,7 @@ LOWEST, HIGHEST = np.log(SMALLEST), np.log(LARGEST)
 # The largest value of a covariate, and one over its smallest standard deviation.
 _LARGEST_VALUE = 1e100
 # With a thousand terms that are not levels of categories, a sweep of three topics takes about seven seconds.
-_MOST_TERMS = 1000
+MOST_TERMS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,17 +202,6 @@ def _scales(values, std):
     with np.errstate(divide="ignore", invalid="ignore"):
         sparse = sizes * np.sqrt(((values / sizes) ** 2).sum(axis=0) / filled.sum(axis=0)) / 2
     return np.where(two, high / 2 - low / 2, np.where(filled.mean(axis=0) < 0.5, sparse, std))
-
-
-def check_size(design):
-    """Refuse so many terms that a sweep takes minutes, see `Terms`."""
-    n_terms, (name, n_own) = len(design.terms), design.widest()
-    if n_terms > _MOST_TERMS:
-        raise ValueError(
-            f"the covariates have {n_terms} terms, {n_own} of them from {name}; at most "
-            f"{_MOST_TERMS} are possible. Join levels of categories, and leave out a covariate that has another value "
-            "in nearly every document."
-        )
 
 
 def check_memory_of_regressions(model):

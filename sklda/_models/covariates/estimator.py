@@ -18,11 +18,11 @@ from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._core.warn import warn
 from sklda._models.base import BaseLDA
 from sklda._models.covariates.coefficients import (
+    MOST_TERMS,
     Coefficients,
     Columns,
     CovariateModel,
     check_memory_of_regressions,
-    check_size,
     continued,
     first_chains,
     prior_of,
@@ -313,8 +313,8 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         with FitRun(self, corpus, X, y, covariates=given) as run:
             design, columns = None, np.zeros((corpus.n_documents, 0))
             if given is not None:
-                design = design_of(given, corpus.n_documents, self.formula, self.transformer, intercept=False)
-                check_size(design)
+                options = {"intercept": False, "most_terms": MOST_TERMS}
+                design = design_of(given, corpus.n_documents, self.formula, self.transformer, **options)
                 columns = design.matrix(given, corpus.n_documents)
             elif self.formula is not None or self.transformer is not None:
                 kind = "transformer" if self.formula is None else "formula"
