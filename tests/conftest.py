@@ -5,6 +5,9 @@ import os
 import sys
 from functools import cached_property
 
+# Threads of linear algebra wait for one another on matrices as small as those of the tests.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import hypothesis
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Some hundred random inputs (`make fuzz` plays more), and that the harness finds what it looks for."""
+"""More than a hundred random inputs (`make fuzz` plays more), and that the harness finds what it looks for."""
 
 import re
 import shutil
@@ -19,12 +19,12 @@ import sklda
 
 
 def test_random_inputs():
-    tally, marks, violations = fuzz.run(seed=12, first=0, n_inputs=320)
+    tally, marks, violations = fuzz.run(seed=22, first=0, n_inputs=160)
     assert not violations
     inputs, answers, refusals = (
         sum(n for (_, what), n in tally.items() if what == each) for each in ("inputs", "answers", "refusals")
     )
-    assert inputs == 320
+    assert inputs == 160
     # The least likely of these comes once in sixty inputs.
     for mark in (
         "memory-mapped",

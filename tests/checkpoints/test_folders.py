@@ -330,7 +330,7 @@ def test_ctrl_c(saves, folder, corpus, whole, same_fit):
 @pytest.mark.parametrize(
     "make, at",
     [
-        (topic_count(min_components=1, max_components=12, n_chains=3, max_iter=40_000), 3),
+        (topic_count(min_components=1, max_components=8, max_iter=15_000), 3),
         (topic_count(), 5),
         (pmmh(), 5),
     ],

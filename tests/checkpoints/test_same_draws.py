@@ -128,9 +128,15 @@ def test_labeled(check, corpus, label_prior):
     [
         (EmpiricalBayesLDA, {}),
         (SerialTemperingLDA, {"n_tuning": 8, "tempering": {"grid_shape": (3, 3)}}),
-        (FullBayesLDA, {"n_tuning": 8, "tempering": {"grid_shape": (3, 3)}}),
         (GibbsEMLDA, {"n_tuning": 8}),
-        (VariationalEMLDA, {"n_tuning": 8}),
+        # Each has the base of the one before it.
+        *(
+            pytest.param(kind, parameters, marks=pytest.mark.exhaustive)
+            for kind, parameters in (
+                (FullBayesLDA, {"n_tuning": 8, "tempering": {"grid_shape": (3, 3)}}),
+                (VariationalEMLDA, {"n_tuning": 8}),
+            )
+        ),
     ],
 )
 def test_empirical_bayes(check, kind, parameters):

@@ -78,22 +78,28 @@ def test_verbose_has_ten_lines_for_all_chains(counts, capsys):
     assert [(line[0] - 1) * 25 + line[2] for line in lines] == list(range(10, 101, 10))
 
 
-@pytest.mark.parametrize(("verbose", "columns"), [(1, 80), (1, 40), (2, 80)])
-def test_verbose_in_a_terminal(verbose, columns):
+TERMINALS = [(1, 80), (1, 40), (2, 80)]
+
+
+@pytest.fixture(scope="module")
+def in_terminals():
+    """What fits show in a terminal, by their `verbose` and its width: one process, because an import takes seconds."""
     pty = pytest.importorskip("pty", reason="Windows has no terminals of this kind")
     main, terminal = pty.openpty()
     program = f"""
+        import os
         import numpy as np
         from sklda import GibbsLDA
 
         X = np.random.default_rng(0).poisson(1, (30, 12))
-        lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, n_chains=2, max_iter=30, verbose={verbose})
-        lda.fit(X)
-        print("the end")
+        for verbose, columns in {TERMINALS}:
+            os.environ["COLUMNS"] = str(columns)
+            lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, n_chains=2, max_iter=30, verbose=verbose)
+            lda.fit(X)
+            print("the end")
         """
-    environment = os.environ | {"COLUMNS": str(columns)}
     command = [sys.executable, "-P", "-W", "ignore", "-c", textwrap.dedent(program)]
-    with subprocess.Popen(command, stdout=terminal, env=environment) as process:
+    with subprocess.Popen(command, stdout=terminal) as process:
         os.close(terminal)
         shown = b""
         with suppress(OSError):
@@ -101,8 +107,15 @@ def test_verbose_in_a_terminal(verbose, columns):
                 shown += part
         assert process.wait() == 0
     os.close(main)
-    *rows, last, after = shown.decode().split("\r\n")
-    assert (last, after) == ("the end", "")
+    *found, after = shown.decode().split("the end\r\n")
+    assert after == ""
+    return dict(zip(TERMINALS, found, strict=True))
+
+
+@pytest.mark.parametrize(("verbose", "columns"), TERMINALS)
+def test_verbose_in_a_terminal(verbose, columns, in_terminals):
+    *rows, after = in_terminals[verbose, columns].split("\r\n")
+    assert after == ""
     if verbose == 2:
         assert len(rows) == 60 and not any("\r" in row for row in rows)
     else:

@@ -30,7 +30,7 @@ ESTIMATORS = [
     HDPLDA(20, max_iter=20, n_chains=1),
     CovariateLDA(max_iter=20),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2),
-    TopicCountLDA(1, 2, max_iter=2000),
+    TopicCountLDA(1, 2, max_iter=600),
     LabeledLDA(max_iter=10, n_draws=2, fold_in_iter=5),
 ]
 # Other parameters of estimators that are above.

@@ -78,9 +78,9 @@ def test_a_sweep_by_words_keeps_the_posterior_with_few_workers(kind, n_workers, 
     assert stationary_p(kind, truth) > ALARM
 
 
-def long_steps_p(kind, truth, priors):
+def long_steps_p(kind, truth, priors, n_draws=5000):
     """p-value of the number of tokens of a topic, which couples the workers, after sweeps of one step a turn."""
-    starts = truth.states[np.random.default_rng(0).choice(len(truth.states), size=5000, p=truth.posterior)]
+    starts = truth.states[np.random.default_rng(0).choice(len(truth.states), size=n_draws, p=truth.posterior)]
     chain, totals = make_chain(truth.corpus, priors, starts[0], kind=kind), []
     for start in starts:
         chain._set_up(start)
@@ -100,7 +100,7 @@ def test_two_workers_in_one_long_step_keep_the_posterior(kind, monkeypatch):
     monkeypatch.setattr(partitioned, "_LEAST_STEP", 100)
     truth = Enumeration([[0, 0, 1, 1], [0, 0, 1, 1]], 2, 2, np.full(2, 5.0), np.full((2, 2), 0.3))
     assert long_steps_p(kind, truth, truth.priors) > ALARM
-    assert long_steps_p(kind, truth, Priors.make(5.0, 0.15, 2, 2)) < ALARM
+    assert long_steps_p(kind, truth, Priors.make(5.0, 0.15, 2, 2), n_draws=1500) < ALARM
 
 
 @pytest.mark.parametrize("kind", [BY_WORD[0], pytest.param(BY_WORD[1], marks=pytest.mark.exhaustive)])

@@ -85,7 +85,7 @@ def stay(self, rng, coefficients, term):
     return coefficients
 
 
-def smallest_p(n_draws=1600, n_batches=40):
+def smallest_p(n_draws=800, n_batches=40):
     chain, drawn = make_chain(), []
     rng = np.random.default_rng(1)
     for _ in range(n_draws):

@@ -1,5 +1,7 @@
 """Geweke's joint distribution test of the sampler of labelled LDA: see sampling/test_geweke.py."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from label_cases import indicator
@@ -47,10 +49,15 @@ def statistics(topics, words):
     return np.column_stack([*squares, n_dk[:, :, 0], m_k, m_kv[:, 0], m_kv[:, 1] ** 2])
 
 
+@cache
+def direct_statistics():
+    """Those of draws from the joint distribution."""
+    return statistics(*draw_joint(np.random.default_rng(1), N_DIRECT))
+
+
 def smallest_p(alpha=ALPHA, eta=ETA, break_it=lambda chain: None):
     """Smallest two-sided p-value over the statistics, times their number."""
-    direct = statistics(*draw_joint(np.random.default_rng(1), N_DIRECT))
-    rng = np.random.default_rng(0)
+    direct, rng = direct_statistics(), np.random.default_rng(0)
     topics, words = (each[0] for each in draw_joint(rng, 1))
     labels, stream, drawn = indicator(LABELS, 2), np.random.SeedSequence(0).generate_state(4, np.uint64), []
     for _ in range(N_DRAWS):

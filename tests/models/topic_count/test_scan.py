@@ -71,11 +71,11 @@ def known(values, n_sweeps=100, half_distance=0.5):
     "half_distance, between", [pytest.param(0.2, 0.0, marks=pytest.mark.exhaustive), (8.0, 0.0), (0.5, 6.0)]
 )
 def test_the_errors_of_the_evidence_are_calibrated(n_chains, half_distance, between):
-    """Two errors cover 0.95 or more of 300 values, where weights and the modes of chains are normal.
+    """Two errors cover 0.95 or more of 150 values, where weights and the modes of chains are normal.
 
-    Six standard errors of this share are .075. The centre of the modes is what all numbers of topics have in common.
+    Six standard errors of this share are .11. The centre of the modes is what all numbers of topics have in common.
     """
-    rng, n, covered, alone = np.random.default_rng(0), 300, [], []
+    rng, n, covered, alone = np.random.default_rng(0), 150, [], []
     for _ in range(n):
         by_count = {}
         for T in (4, 5, 6):
@@ -91,7 +91,7 @@ def test_the_errors_of_the_evidence_are_calibrated(n_chains, half_distance, betw
         covered.append(np.abs(errors[1]) < 2 * np.hypot(table.std, table.common)[1])
         forward = np.mean([chain.forward[0] for chain in by_count[5].chains])
         alone.append(np.abs(forward) < 2 * np.sqrt(2 * half_distance / n_chains))
-    assert np.mean(covered) > 0.875
+    assert np.mean(covered) > 0.84
     # By forward runs alone the value is too low.
     assert np.mean(alone) < 0.8 or half_distance < 1 or between
 
@@ -198,7 +198,7 @@ def test_a_scan_does_not_miss_a_kink(X, monkeypatch):
 
     The mutation: no number of topics is unclear, so that draws alone say where runs are needed.
     """
-    for true in range(3, 121, 13):
+    for true in range(3, 121, 26):
         posterior, own = scanned(X, true, monkeypatch)
         low, high = posterior.interval
         assert low <= true <= high

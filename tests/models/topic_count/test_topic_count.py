@@ -13,9 +13,6 @@ from scipy.special import logsumexp, softmax
 from scipy.stats import poisson, randint
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
-from stub_callbacks import Stop
 
 from sklda import TopicCountLDA
 from sklda._core import random
@@ -146,8 +143,6 @@ def test_nothing_depends_on_n_jobs_or_the_format(X, same_fit):
     assert (copy.sample_posterior(2, 0).doc_topic[1] == first.sample_posterior(2, 0).doc_topic[1]).all()
     with pytest.raises(NotFittedError):
         clone(first).sample_posterior()
-    piped = make_pipeline(FunctionTransformer(), TopicCountLDA(2, 4, **QUICK)).fit(X)
-    assert (piped[-1].components_ == first.components_).all()
 
 
 @pytest.mark.parametrize(
@@ -211,8 +206,12 @@ def test_verbose(tiny, capsys):
 
 
 @ignore
+@pytest.mark.mutation(
+    "sklda._models.topic_count.estimator.PriorRule", lambda alpha, eta, n_features: PriorRule("1/T", "1/T", n_features)
+)
 def test_priors_are_found(X):
-    lda = TopicCountLDA(3, 5, random_state=0).fit(sp.csr_matrix(X))
+    """The mutation has the priors of Chen & Doss."""
+    lda = TopicCountLDA(3, 5, random_state=0, max_iter=6000).fit(sp.csr_matrix(X))
     # The corpus was made with 0.1 and 0.1: of 120 x 4 and 4 x 40 proportions a factor of 2 is over five errors away.
     assert 0.05 < lda.doc_topic_prior_ < 0.2
     assert 0.05 < lda.topic_word_prior_ < 0.2
@@ -223,7 +222,7 @@ def test_priors_are_found(X):
 def test_a_prior_that_is_given_stays(X):
     """alpha is found with an eta per word, too."""
     eta = np.where(np.arange(40) < 20, 0.08, 0.12)
-    lda = TopicCountLDA(3, 5, topic_word_prior=eta, random_state=0).fit(X)
+    lda = TopicCountLDA(3, 5, topic_word_prior=eta, **QUICK).fit(X)
     np.testing.assert_array_equal(lda.topic_word_prior_, eta)
     assert 0.05 < lda.doc_topic_prior_ < 0.2
     lda.set_params(doc_topic_prior=0.5, topic_word_prior=None).fit(X)
@@ -245,24 +244,24 @@ def test_what_is_out_of_the_question_is_passed_over(X):
         "topic_word_prior": 0.1,
         "random_state": 0,
     }
-    lda = TopicCountLDA(4, 60, **options).fit(X)
+    lda = TopicCountLDA(4, 40, **options).fit(X)
     assert lda.n_components_ == 4
     passed_over = np.isnan(lda.log_evidence_)
-    assert passed_over.sum() > 40
+    assert passed_over.sum() > 20
     assert np.isnan(lda.log_evidence_std_[passed_over]).all()
     assert lda.topic_count_posterior_[lda.topic_counts_ > 8].sum() < 0.05
     # Not so where the prior makes up for the evidence.
-    prior = np.where(lda.topic_counts_ == 19, 1, 1e-300)
-    likely = TopicCountLDA(4, 60, topic_count_prior=prior, **options).fit(X)
-    assert likely.n_components_ == 19
-    assert np.isfinite(likely.log_evidence_[lda.topic_counts_ == 19])
+    prior = np.where(lda.topic_counts_ == 9, 1, 1e-300)
+    likely = TopicCountLDA(4, 40, topic_count_prior=prior, **options).fit(X)
+    assert likely.n_components_ == 9
+    assert np.isfinite(likely.log_evidence_[lda.topic_counts_ == 9])
 
 
 @ignore
 def test_draws_where_there_were_no_runs(X):
     lda = TopicCountLDA(2, 12, max_iter=1200, random_state=0).fit(X)
     without = lda.topic_counts_[np.isnan(lda.log_evidence_)]
-    drawn = lda.sample_posterior(20, random_state=0)
+    drawn = lda.sample_posterior(8, random_state=0)
     assert np.isin(drawn.n_components, without).any()
     for T, phi in zip(drawn.n_components, drawn.topic_word, strict=True):
         assert phi.shape == (T, 40)
@@ -296,16 +295,6 @@ def test_errors_of_the_posterior_are_calibrated():
     assert found - by_draws > 0.02
 
 
-@ignore
-def test_a_callback_ends_the_fit_early(X):
-    pytest.importorskip("sklearn.callback")
-    longer = QUICK | {"max_iter": 10_000}
-    full = TopicCountLDA(2, 5, **longer).fit(X)
-    lda = TopicCountLDA(2, 5, **longer).set_callbacks(Stop()).fit(X)
-    assert lda.n_iter_ < full.n_iter_
-    assert lda.components_.shape == (lda.n_components_, 40)
-
-
 def corpus_of(seed):
     """A corpus of LDA with 2 to 8 topics, and priors that are not 1 / T; and its number of topics."""
     rng = np.random.default_rng(seed)
@@ -318,7 +307,7 @@ def corpus_of(seed):
 
 
 @ignore
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.mutation(
     "sklda._models.topic_count.estimator.PriorRule", lambda alpha, eta, n_features: PriorRule("1/T", "1/T", n_features)
 )
@@ -358,7 +347,7 @@ def test_the_evidence_at_unknown_priors(T):
 
     The two mutations leave out the posterior density of the priors, and the prior density.
     """
-    docs, n_features = [[0, 0, 0, 1], [2, 2, 3], [0, 2, 2]], 4
+    docs, n_features = [[0, 0, 1], [2, 2], [0, 2]], 3
     corpus, rule = make_corpus(docs, n_features), PriorRule(None, None, n_features)
     settings = EvidenceSettings("guided_ais", 60, 1)
     seeds = [random.child(random.seed_sequence(T), c) for c in range(30)]
@@ -401,10 +390,10 @@ def test_more_topics_are_empty_topics(alpha):
 
 
 @ignore
-def test_bursts_are_said(X):
+def test_bursts_are_said(X, fitted):
     """A document has its words two times: more dependence of words on documents than the model has."""
-    lda = TopicCountLDA(random_state=0)
-    assert clone(lda).fit(X).model_check_z_ < 4
+    assert fitted.model_check_z_ < 4
+    lda = clone(fitted)
     with pytest.warns(UserWarning, match="depend on the documents by .* See sklda.inspection.topic_check"):
         lda.fit(2 * X)
     assert lda.model_check_z_ > 4
@@ -412,13 +401,12 @@ def test_bursts_are_said(X):
 
 @ignore
 @pytest.mark.mutation("sklda._models.topic_count.estimator.TopicCountLDA._variation_of_shares", lambda self: 0.0)
-def test_unequal_shares_are_said(X):
+def test_unequal_shares_are_said(fitted):
     """One topic has half of the tokens. Equal shares exceed the bound with 3 degrees of freedom 1e-6 of the time."""
     rng = np.random.default_rng(0)
     phi = rng.dirichlet(np.full(100, 0.1), 4)
     theta = rng.dirichlet([1.0, 0.3, 0.3, 0.3], 300)
     unequal = np.array([rng.multinomial(40, p / p.sum()) for p in theta @ phi])
-    lda = TopicCountLDA(4, 4, random_state=0)
     text = "differ by more than the model allows"
-    assert text in lda.fit(unequal).summary()
-    assert text not in lda.fit(X).summary()
+    assert text in TopicCountLDA(4, 4, random_state=0).fit(unequal).summary()
+    assert text not in fitted.summary()

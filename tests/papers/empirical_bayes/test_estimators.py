@@ -45,14 +45,18 @@ def skeleton(X):
     return EmpiricalBayesLDA(2, max_iter=1500, random_state=0).fit(X)
 
 
+def checks(estimators, *marks):
+    """scikit-learn's checks. The suite takes one estimator for each of the two bases."""
+    for estimator in estimators:
+        for pair in estimator_checks_generator(estimator, expected_failed_checks=FAILED_CHECKS, mark="xfail"):
+            parameters = pair if hasattr(pair, "values") else pytest.param(*pair)
+            yield pytest.param(*parameters.values, marks=[*parameters.marks, *marks])
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("estimator", "check"),
-    [
-        pair
-        for estimator in SHORT
-        for pair in estimator_checks_generator(estimator, expected_failed_checks=FAILED_CHECKS, mark="xfail")
-    ],
+    [*checks(SHORT[1:3]), *checks([SHORT[0], SHORT[3]], pytest.mark.exhaustive)],
     ids=lambda value: getattr(value, "func", value).__name__ if callable(value) else repr(value)[:20],
 )
 def test_estimator_checks(estimator, check):
