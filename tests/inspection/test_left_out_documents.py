@@ -242,7 +242,7 @@ def test_a_group_of_such_documents_is_unknown():
     with pytest.warns(UserWarning, match="no part"):
         table = group_words(model, counts, groups, n_sweeps=6, least_tokens=1, random_state=0)
     assert set(table["group"]) == {0, 1}
-    with pytest.raises(ValueError, match="at least two groups: 100 of 160 documents have no words or no labels"):
+    with pytest.raises(ValueError, match="groups has one label for all documents that count"):
         group_words(model, counts, ALL < N, n_sweeps=6)
 
 
