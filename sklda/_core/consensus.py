@@ -1,7 +1,6 @@
 """Topics of several fits: those that are found again, and topics of one fit that are split or merged in another."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -50,8 +49,6 @@ class Consensus:
         Topics that enough fits have, but that are not more alike than in a corpus without topics; 0 if others are.
     n_not_in_halves : int
         Topics of the fits that halves of the documents do not have in common; 0 if others are.
-    tree : dict of {str: ndarray}
-        See `TopicTree.records`. None for topics that are not nodes of the tree.
     """
 
     topic_word: np.ndarray
@@ -63,7 +60,6 @@ class Consensus:
     split_half_agreement: np.ndarray | None = None
     n_by_chance: int = 0
     n_not_in_halves: int = 0
-    tree: dict[str, Any] | None = None
 
 
 def has_own_words(components, topic_word_prior):
@@ -178,7 +174,7 @@ def find_consensus(topics, shares, min_prevalence, halves=()):
     is_in_halves = (alike_in_halves >= _ALIKE) & (agreement >= _IN_HALVES)
     nodes = tree.order(tree.choose(beyond_chance & is_in_halves))
     consensus = _consensus(tree.pool, [tree.members[node] for node in nodes])
-    consensus.split_half_agreement, consensus.tree = agreement[nodes], tree.records(nodes)
+    consensus.split_half_agreement = agreement[nodes]
     if not nodes:
         consensus.n_not_in_halves = len(tree.choose(beyond_chance))
         consensus.n_by_chance = len(tree.choose(qualifies))

@@ -12,8 +12,6 @@ from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
 _SIMILAR_WORDS = 16
 # Rounding errors of squared distances between equal topics.
 _ROUNDING = 1e-5
-# Fits that have two parts of a topic apart. A single fit can do so by chance.
-_FEWEST_SPLITS = 2
 
 
 class Pool:
@@ -168,51 +166,6 @@ class TopicTree:
     def order(self, nodes):
         """Nodes by falling prevalence, then by falling share."""
         return sorted(nodes, key=lambda i: (-self.prevalence[i], -self.share[i], self.members[i][0]))
-
-    def records(self, nodes):
-        """The tree and its chosen nodes as arrays, a dict: what an estimator keeps."""
-        pool = self.pool
-        return {
-            "topics": np.stack([pool.fit, pool.number], axis=1),
-            "linkage": self.linkage,
-            "prevalence": self.prevalence,
-            "share": self.share,
-            "similarity": self.similarity,
-            "chosen": np.array(nodes, int),
-            "levels": self.levels(nodes),
-        }
-
-    def levels(self, nodes):
-        """Where fits divide nodes: a list of (index in `nodes`, node, left, right, number of fits), coarsest first.
-
-        Fits divide a node if they have topics on both of its sides, and there are at least two of them.
-        """
-        n, found = len(self.pool.topics), []
-        for c, top in enumerate(nodes):
-            below = [top]
-            while below:
-                node = max(below)
-                below.remove(node)
-                if node < n:
-                    continue
-                left, right = (int(child) for child in self.children[node - n])
-                both = np.intersect1d(self.pool.fit[self.members[left]], self.pool.fit[self.members[right]])
-                if len(both) >= _FEWEST_SPLITS:
-                    found.append((c, int(node), left, right, len(both)))
-                below += [left, right]
-        return found
-
-
-def leaves_below(tree, node):
-    """The leaves of a node of a linkage, ascending."""
-    n, found, below = len(tree) + 1, [], [int(node)]
-    while below:
-        each = below.pop()
-        if each < n:
-            found.append(each)
-        else:
-            below += tree[each - n, :2].astype(int).tolist()
-    return np.sort(found)
 
 
 def centre(rows):

@@ -43,8 +43,7 @@ class TopicExplorer:
 
     - a map of the topics, as circles whose area is the share, and all similarities of pairs of topics;
     - topics by share, with their names, standard errors and stability where the fit has them;
-    - the words of a topic by relevance, with a slider for lambda, the topics of a word, and for `ConsensusTopics` the
-      finer topics of fits;
+    - the words of a topic by relevance, with a slider for lambda, and the topics of a word;
     - the documents closest to a topic, with the topic of each token;
     - the topic over time, if documents have dates;
     - the topic in groups of documents;

@@ -3,7 +3,6 @@
 import numpy as np
 
 from sklda._core.distances import jensen_shannon
-from sklda.inspection._fit_tree import finer_topics
 from sklda.inspection._groups import group_shares
 from sklda.inspection._hierarchy import cluster_tree, leaf_order
 from sklda.inspection._period_shares import period_shares
@@ -151,14 +150,13 @@ def _similarity(distances):
 
 
 def _topic_columns(view, topics):
-    std, stability, finer = view.share_std, view.stability, finer_topics(view)
+    std, stability = view.share_std, view.stability
     return {
         "name": None if view.names is None else [clip(view.names[k]) for k in topics],
         "share": view.share[topics].tolist(),
         "share_std": None if std is None else np.asarray(std)[topics].tolist(),
         "stability": None if stability is None else _known(np.asarray(stability)[topics].tolist()),
         "found_in": None if view.found_in is None else [view.found_in[k] for k in topics],
-        "finer": None if finer is None else [[clip(line) for line in finer[k]] for k in topics],
         "no_topic": NO_TOPIC,
         "deviations": view.deviations,
     }

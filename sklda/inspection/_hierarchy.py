@@ -11,10 +11,8 @@ from sklearn.utils import Bunch
 from sklda._core.arguments import check_choice, check_int
 from sklda._core.distances import jensen_shannon
 from sklda._core.types import Data, Model
-from sklda.inspection._fit_tree import fit_tree
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
-from sklda.metrics._models import unwrap
 
 LINKAGES = ("average", "complete", "single", "weighted")
 
@@ -24,7 +22,7 @@ def topic_hierarchy(
     estimator: Model,
     X: Data | None = None,
     *,
-    of: Literal["topics", "documents", "fits"] = "topics",
+    of: Literal["topics", "documents"] = "topics",
     n_clusters: int | None = None,
     linkage_method: Literal["average", "complete", "single", "weighted"] = "average",
 ) -> Bunch:
@@ -34,10 +32,9 @@ def topic_hierarchy(
     ----------
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Only for ``of="documents"``. None: the documents of the fit.
-    of : {"topics", "documents", "fits"}, default="topics"
+    of : {"topics", "documents"}, default="topics"
         ``"topics"``: distributions over words. ``"documents"``: distributions over topics; memory grows with the square
-        of the number of documents. ``"fits"``: the topics of all fits of a `ConsensusTopics`, in the tree from which it
-        chose its topics; `X`, `n_clusters` and `linkage_method` are not for it.
+        of the number of documents.
     n_clusters : int, default=None
         Number of clusters. None: the number from 2 to n - 1, and at most 50, with the largest mean silhouette width,
         where n is the number of topics (documents); n if there are fewer than three.
@@ -56,18 +53,6 @@ def topic_hierarchy(
         - ``cluster_counts`` (m,) and ``mean_silhouette`` (m,): mean widths for other numbers of clusters
         - ``documents`` (n,): the rows of the documents, only with ``of="documents"``. Those without words, and those
           that the fit left out, are not clustered
-
-        With ``of="fits"``:
-
-        - ``topics`` (n, 2): the leaves, pairs of a fit and the number of its topic
-        - ``linkage`` (n - 1, 4): as in scipy; the merge in row i is node n + i
-        - ``prevalence``, ``similarity``, ``share`` (2 n - 1,): of all nodes, see the attributes of `ConsensusTopics`
-        - ``chosen`` (n_topics,): the nodes that are consensus topics
-        - ``labels`` (n,): the consensus topic of every leaf; -1 if it belongs to none
-        - ``rows`` (m,): the nodes that the display shows from the bottom to the top, which are consensus topics, or
-          their finest parts if at least two fits divide them
-        - ``joins``: list of (node, lower, upper), the nodes that join rows, children first
-        - ``n_fits``
 
     Notes
     -----
@@ -91,12 +76,8 @@ def topic_hierarchy(
     >>> found.n_clusters, found.labels.tolist()
     (2, [0, 0, 1, 1])
     """
-    check_choice(of, "of", ("topics", "documents", "fits"))
+    check_choice(of, "of", ("topics", "documents"))
     check_choice(linkage_method, "linkage_method", LINKAGES)
-    if of == "fits":
-        if X is not None or n_clusters is not None or linkage_method != "average":
-            raise ValueError("of='fits' shows a tree that is known: do not give X, n_clusters or linkage_method.")
-        return fit_tree(unwrap(estimator)[0])
     if of == "topics":
         rows, own = view(estimator, needs="topics").topic_word, {}
     else:

@@ -7,7 +7,6 @@ from pandas import DataFrame
 
 from sklda._core.arguments import check_int, lists_parameters
 from sklda._core.types import Data, Model
-from sklda.inspection._fit_tree import finer_topics
 from sklda.inspection._name_topics import suggested_names
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking
@@ -46,7 +45,6 @@ def topic_report(
         - ``stability``, ``prevalence`` and ``found_in``: how alike the topic is in all chains or fits, the part of them
           that have it, and this part in words; only with several chains or fits. NaN, NaN and an empty text for a
           topic without words of its own, see `GibbsLDA`
-        - ``finer``: a list of str, how at least two fits of `ConsensusTopics` divide the topic, with words of the parts
         - ``coherence``: NPMI of the words in X, see `sklda.metrics.topic_coherence`; NaN with one word
         - ``exclusivity``: see `sklda.metrics.topic_exclusivity`
         - ``effective_documents``: over how many documents the topic is spread, see Notes
@@ -95,7 +93,6 @@ def report_of(found: View, n_words: int) -> DataFrame:
         "stability": found.stability,
         "prevalence": found.prevalence,
         "found_in": found.found_in,
-        "finer": finer_topics(found),
         "coherence": (
             topic_coherence(found.topic_word, found.counts[found.used], n_words=n, per_topic=True)
             if n > 1

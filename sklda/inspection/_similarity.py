@@ -9,7 +9,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils import Bunch
 
-from sklda._core.arguments import check_choice
 from sklda._core.types import Model
 from sklda.inspection._axes import (
     BLUE,
@@ -21,7 +20,6 @@ from sklda.inspection._axes import (
     PanelsDisplay,
     pyplot,
 )
-from sklda.inspection._fit_tree import draw_fit_tree, row_names
 from sklda.inspection._hierarchy import topic_hierarchy
 from sklda.inspection._parameters import described
 from sklda.inspection._view import view
@@ -36,9 +34,7 @@ _COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#000000", "#b5a800")
 class TopicHierarchyDisplay(PanelsDisplay):
     """Dendrogram of topics by Jensen-Shannon distance, and the silhouette widths of the clusters.
 
-    Each cluster has a colour. With ``of="fits"``, the tree of the topics of all fits of a `ConsensusTopics`, and the
-    prevalences of its topics and their parts; each consensus topic has a colour. `from_estimator` plots a fitted model;
-    the constructor takes the values to plot.
+    Each cluster has a colour. `from_estimator` plots a fitted model; the constructor takes the values to plot.
 
     Parameters
     ----------
@@ -71,7 +67,6 @@ class TopicHierarchyDisplay(PanelsDisplay):
         cls,
         estimator: Model,
         *,
-        of: Literal["topics", "fits"] = "topics",
         n_clusters: int | None = None,
         linkage_method: Literal["average", "complete", "single", "weighted"] = "average",
         n_words: int = 3,
@@ -81,10 +76,6 @@ class TopicHierarchyDisplay(PanelsDisplay):
 
         Parameters
         ----------
-        of : {"topics", "fits"}, default="topics"
-            ``"fits"``: the tree of the topics of all fits of a `ConsensusTopics`, with the prevalence, the similarity
-            and the share of its nodes. Filled circles are consensus topics. Those that at least two fits divide are
-            shown with their parts.
         n_clusters : int, default=None
             See `topic_hierarchy`.
         linkage_method : {"average", "complete", "single", "weighted"}, default="average"
@@ -93,17 +84,14 @@ class TopicHierarchyDisplay(PanelsDisplay):
             Axes of the dendrogram and of the silhouette widths. None: those of a new figure.
         """
         found = view(estimator, needs="topics")
-        check_choice(of, "of", ("topics", "fits"))
-        hierarchy = topic_hierarchy(estimator, of=of, n_clusters=n_clusters, linkage_method=linkage_method)
-        if of == "fits":
-            return cls(hierarchy, row_names(found, hierarchy, n_words)).plot(ax=ax)
+        hierarchy = topic_hierarchy(estimator, n_clusters=n_clusters, linkage_method=linkage_method)
         return cls(hierarchy, found.labels(n_words=n_words)).plot(ax=ax)
 
     def _panels(self):
         return 2, "two Axes, for the dendrogram and for the widths"
 
     def _new_axes(self):
-        size = _SIZE[0], max(_SIZE[1], (0.26 if "rows" in self.hierarchy else 0.2) * len(self.names))
+        size = _SIZE[0], max(_SIZE[1], 0.2 * len(self.names))
         return pyplot().subplots(1, 2, figsize=size, layout="constrained", width_ratios=(2, 1))[1]
 
     def _draw(self, axes):
@@ -112,9 +100,6 @@ class TopicHierarchyDisplay(PanelsDisplay):
         tree, widths = axes
         for each in axes:
             each.spines[["top", "right"]].set_visible(False)
-        if "rows" in found:
-            self.bars_ = draw_fit_tree(axes, found, self.names, _COLOURS)
-            return
         self._dendrogram(tree, n)
         colours = [_COLOURS[c % len(_COLOURS)] for c in range(found.n_clusters)]
         places = np.arange(n)

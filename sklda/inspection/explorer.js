@@ -112,12 +112,6 @@
     placeWord();
   }
 
-  function drawFiner() {
-    const lines = topics.finer ? topics.finer[state.topic] : [];
-    at("finer").hidden = !lines.length;
-    fill("finer-list", lines.map((line) => make("li", {}, line)));
-  }
-
   function showWord(w) {
     state.word = w;
     at("word-title").replaceChildren("Topics of the word ", named(words.name[w]));
@@ -570,7 +564,6 @@
       }
     }
     drawWords();
-    drawFiner();
     drawDocuments();
     if (documents.closest[i].length) showDocument(documents.closest[i][0]);
     drawSimilar();

@@ -164,7 +164,7 @@ def test_consensus_topics_are_those_of_the_members_together():
     assert {tuple(pair) for pair in merged.members_[1].tolist()} == pairs
     assert merged.topic_prevalence_[1] == len({f for f, _ in pairs}) / 3
     np.testing.assert_allclose(merged.topic_word_[0], model.topic_word_[0])
-    assert not hasattr(merged, "doc_topic_std_") and not hasattr(merged, "levels_")
+    assert not hasattr(merged, "doc_topic_std_")
 
 
 def test_names(lda):

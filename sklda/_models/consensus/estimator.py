@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import copy
-from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pandas import DataFrame
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from sklearn.utils import Bunch, check_scalar, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -29,10 +27,8 @@ from sklda._models.consensus.fits import (
     draws_from_fits,
     fingerprint,
     fits_of,
-    hierarchy_of,
     mean_and_variance,
     read_metadata,
-    relations_of,
     share_std,
     summed,
     tasks_of,
@@ -101,16 +97,7 @@ class ConsensusTopics(
         What two halves of the documents have in common of the topic, beyond the frequencies of words, a mean over
         splits: at least 0.4, and at most 1. Only with `n_splits` and two documents.
     members_ : list of n_topics ndarray of shape (n_members, 2)
-        For each topic pairs of a fit and the number of its topic. A fit can have several members.
-    relations_ : pandas.DataFrame
-        Splits and merges, computed at the first access, closest first. ``fit``, ``topics`` (of this fit), ``covers``
-        (consensus topics that these cover together) and ``similarity``. The fit splits a topic or merges several.
-    levels_ : pandas.DataFrame
-        The finer topics inside consensus topics, coarsest first. ``topic``, ``divided_by`` (part of the fits that have
-        its two parts as different topics; at least two fits), ``node`` and ``parts`` (nodes of `hierarchy_`).
-    hierarchy_ : sklearn.utils.Bunch
-        The tree of the topics of all fits, as from ``topic_hierarchy(model, of="fits")`` of `sklda.inspection`:
-        ``topics``, ``linkage``, ``prevalence``, ``share``, ``similarity`` and ``chosen``.
+        For each topic pairs of a fit and the number of its topic. A fit that divides the topic has several members.
     doc_topic_ : ndarray of shape (n_documents, n_topics)
         Proportions of the consensus topics in the documents of the fit. Rows sum to at most one. With `resample`, they
         are those of ``transform(X)`` without metadata.
@@ -293,7 +280,6 @@ class ConsensusTopics(
         forget(self)
         self.estimators_ = estimators
         self._set_topics(found)
-        self.__dict__.update(hierarchy_of(found.tree, self.n_fits))
         if halves:
             self.split_half_agreement_ = found.split_half_agreement
         self.doc_topic_ = mean
@@ -450,21 +436,6 @@ class ConsensusTopics(
     def unassigned_(self) -> np.ndarray:
         """The rest of each document of the fit: ndarray of shape (n_documents,)."""
         return np.maximum(1 - self.doc_topic_.sum(axis=1), 0)
-
-    # skops does not store data frames.
-    @property
-    def levels_(self) -> DataFrame:
-        """The finer topics inside consensus topics."""
-        return DataFrame(self._levels_, columns=["topic", "divided_by", "node", "parts"])
-
-    @property
-    def relations_(self) -> DataFrame:
-        """Splits and merges between fits and consensus topics."""
-        return DataFrame(self._relations_, columns=["fit", "topics", "covers", "similarity"])
-
-    @cached_property
-    def _relations_(self):
-        return relations_of(self.estimators_, self._topic_shares_, self.components_, self.topic_share_)
 
     def _counts(self, X, *, reset):
         """X as an array or CSR matrix of numbers that are not negative; its features are stored or compared."""

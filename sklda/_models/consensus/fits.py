@@ -8,17 +8,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Bunch, _safe_indexing
+from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from sklda._core import random
 from sklda._core.arguments import check_memory, distributions
-from sklda._core.consensus import consensus_of, splits_and_merges
-from sklda._core.consensus_tree import leaves_below, mixture
+from sklda._core.consensus_tree import mixture
 from sklda._core.corpus import Corpus
 from sklda._core.diagnostics import std_of_proportions
-from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
+from sklda._core.distances import jensen_shannon_pairs
 from sklda._core.document_values import DocumentValues, check_same_index
 from sklda._core.parallel import jobs_for
 from sklda._core.priors import Priors
@@ -175,17 +174,6 @@ def training_proportions(estimator, X, metadata, is_whole):
     return topic_proportions(estimator, X, **metadata_of_transform(estimator, metadata))
 
 
-def relations_of(estimators, shares, topic_word, topic_share):
-    """Splits and merges between fits and consensus topics, a list of dict, closest first."""
-    found = []
-    for f, (estimator, own_shares) in enumerate(zip(estimators, shares, strict=True)):
-        own = topics_of(estimator)
-        distances = jensen_shannon(own, topic_word, dtype=np.float32)
-        for topics, covered, distance in splits_and_merges(own, topic_word, own_shares, topic_share, distances):
-            found.append({"fit": f, "topics": topics, "covers": covered, "similarity": 1 - distance})
-    return sorted(found, key=lambda row: -row["similarity"])
-
-
 def topics_of(estimator):
     """The topics of a fit as distributions; one without words of its own is a row of zeros."""
     name = type(estimator).__name__
@@ -209,24 +197,6 @@ def fingerprint(counts):
     """The hash of the documents, by which inspection knows those of the fit; None if they are not counts."""
     values = counts.data if sp.issparse(counts) else counts
     return Corpus.from_counts(counts).fingerprint if (values == np.floor(values)).all() else None
-
-
-def hierarchy_of(tree, n_fits):
-    """The fitted attributes that describe the tree of topics, a dict, from `TopicTree.records`."""
-    hierarchy = Bunch(**{name: value for name, value in tree.items() if name != "levels"})
-    levels = [
-        {"topic": topic, "divided_by": n_dividing / n_fits, "node": node, "parts": [left, right]}
-        for topic, node, left, right, n_dividing in tree["levels"]
-    ]
-    return {"hierarchy_": hierarchy, "_levels_": levels}
-
-
-def topics_of_nodes(consensus, nodes):
-    """The distributions over words of nodes of ``hierarchy_``, (n_nodes, n_features)."""
-    tree = consensus.hierarchy_
-    members = [tree.topics[leaves_below(tree.linkage, node)] for node in nodes]
-    topics = [topics_of(each) for each in consensus.estimators_]
-    return consensus_of(topics, consensus._topic_shares_, members).topic_word
 
 
 def summed(theta, members, fit):
