@@ -9,6 +9,7 @@ their topic in every sweep it has nothing to find: chains continue where they ar
 need most sweeps to get there, so Gibbs-EM goes on until h has settled, and tells how far h still moved.
 """
 
+import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -151,11 +152,11 @@ def _can_weigh(pool: ChainPool) -> bool:
 
 @dataclass(eq=False)
 class _Mode:
-    """A mode of z, and a chain in it that has learnt h there."""
+    """A mode of z, and the chains in it that have learnt h there: one for every time that it was found."""
 
-    chain: GibbsChain
-    moved: float  # the share of the tokens in which two draws of the chain differ
-    values: list  # log p(w | h) at the h learnt, of every time that the mode was found
+    chains: list[GibbsChain]
+    moved: float  # the share of the tokens in which two draws of the first chain differ
+    values: list  # log p(w | h) at the h learnt of each chain
 
     @property
     def value(self) -> float:
@@ -163,7 +164,12 @@ class _Mode:
 
     def is_near(self, topics: np.ndarray, n_components: int) -> bool:
         """Whether a draw hardly differs more from that of the chain than two draws of a chain."""
-        return differing(topics, self.chain.topics, n_components) <= APART * self.moved
+        return differing(topics, self.chains[0].topics, n_components) <= APART * self.moved
+
+    @property
+    def log_h(self) -> np.ndarray:
+        """log h learnt in the mode, (2,)."""
+        return np.mean([learnt(chain) for chain in self.chains], axis=0)
 
 
 class _Modes:
@@ -226,9 +232,11 @@ class _Modes:
         pool.run.progress.say(f"{what}: log evidence {value:.1f} at {alpha:.4g}, {eta:.4g}")
         for mode in self.known:
             if mode.is_near(topics, priors.n_components) and self.same(mode.value, value):
+                mode.chains.append(chain)
                 mode.values.append(value)
                 return mode
-        self.known.append(_Mode(chain, moved=differing(topics, chain.topics, priors.n_components), values=[value]))
+        moved = differing(topics, chain.topics, priors.n_components)
+        self.known.append(_Mode([chain], moved=moved, values=[value]))
         return self.known[-1]
 
     def is_known(self, topics: np.ndarray) -> bool:
@@ -236,7 +244,7 @@ class _Modes:
 
     def learnt_in_the_best(self) -> np.ndarray:
         """log h learnt in the mode of the most evidence."""
-        return learnt(self.known[np.argmax(self.values)].chain)
+        return self.known[np.argmax(self.values)].log_h
 
 
 def _search(pool: ChainPool, log_h: np.ndarray, seed: np.random.SeedSequence) -> Beginning:
@@ -260,13 +268,15 @@ def _search(pool: ChainPool, log_h: np.ndarray, seed: np.random.SeedSequence) ->
     std = max(modes.std, agreeing.std(ddof=1) if len(agreeing) > 1 else 0.0)
     shares = probabilities(modes.values, std)
     best = [m for m in np.argsort(-shares, kind="stable") if shares[m] > 0][: pool.n_chains]
-    # With more chains than modes, several chains continue in a mode, and share its probability.
+    # With more chains than modes, several chains continue in a mode, and share its probability. They begin where
+    # different searches have found it: copies of one draw would agree about h before they have left it.
     of_chain = np.resize(best, pool.n_chains)
+    finds = {m: itertools.cycle(modes.known[m].chains) for m in best}
     pool.chains = [
-        pool.unrecorded(chain, modes.known[m].chain.topics) for chain, m in zip(pool.chains, of_chain, strict=True)
+        pool.unrecorded(chain, next(finds[m]).topics) for chain, m in zip(pool.chains, of_chain, strict=True)
     ]
     return Beginning(
-        log_h=np.median([learnt(modes.known[m].chain) for m in best], axis=0),
+        log_h=np.median([modes.known[m].log_h for m in best], axis=0),
         log_evidence=-np.sort(-modes.values),
         log_evidence_std=modes.std,
         shares=shares[of_chain] / np.bincount(of_chain)[of_chain],
