@@ -160,7 +160,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     topic_share_, topic_share_std_ : ndarray of shape (n_components,)
         Share of the tokens in each topic, and its posterior standard deviation. It allows for the small number of draws
         and for their dependence. With several chains it contains the differences between matched topics of the chains.
-        That of one chain is often far too small, because a chain stays in one mode. That of a single draw is NaN.
+        That of one chain is often far too small, because a chain stays in one mode. That of fewer than four draws is
+        NaN.
     n_draws_ : int
         Number of draws that were averaged. It is smaller than `n_draws` if a chain had fewer draws, if there are many
         topics for the number of sweeps, or if topics exchanged their names: then only the draws after that are used.

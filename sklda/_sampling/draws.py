@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, vstack
 from sklda._core import random
 from sklda._core.arguments import check_memory
 from sklda._core.corpus import count_tokens
-from sklda._core.diagnostics import effective_draws, std_of_proportions
+from sklda._core.diagnostics import FEWEST_DRAWS, effective_draws, std_of_proportions
 from sklda._core.parallel import NEVER_STOP
 from sklda._kernels import _tokens
 from sklda._sampling.chain import ChainState
@@ -181,8 +181,9 @@ def variance_of_draws(values):
 
 
 def variance_around_mean(chains):
-    """Variance of quantities around the mean of one chain, from a few dependent draws of each chain; NaN for one draw.
+    """Variance of quantities around the mean of one chain, from a few dependent draws of each chain.
 
+    It is NaN with fewer than four draws in all: the variance of two of them may be a thousand times too small.
     Within chains it is that of the t-distribution of a further draw, with the effective number of draws in place of
     their number. So it contains the errors of the mean and of the variance. With several chains, the variance of their
     means is added.
@@ -195,7 +196,7 @@ def variance_around_mean(chains):
     -------
     ndarray of shape (n_quantities,)
     """
-    if sum(map(len, chains)) == 1:
+    if sum(map(len, chains)) < FEWEST_DRAWS:
         return np.full(chains[0].shape[1], np.nan)
     n = max(np.mean([effective_number(each) for each in chains]), FEWEST_EFFECTIVE)
     freedom = len(chains) * (n - 1)

@@ -78,7 +78,7 @@ class View:
     def share_std(self):
         """Standard deviations of the shares, (n_components,); None where they are not known."""
         found = self.of_fit("topic_share_std_")
-        # That of a single draw is NaN.
+        # That of fewer than four draws is NaN.
         return None if found is None or np.isnan(found).any() else found
 
     @property

@@ -91,9 +91,7 @@ def _check_fit(session, estimator, clean):
     for name in ("doc_topic_std_", "topic_share_std_"):
         std = getattr(estimator, name)
         possible = (
-            np.isnan(std)
-            if name == "topic_share_std_" and estimator.n_draws_ == 1
-            else (std >= 0) & (std <= 0.5 + 1e-6)
+            np.isnan(std) if name == "topic_share_std_" and estimator.n_draws_ < 4 else (std >= 0) & (std <= 0.5 + 1e-6)
         )
         session.require(possible, f"{name} is that of numbers in [0, 1]")
     topics = estimator.topic_assignments_

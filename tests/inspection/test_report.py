@@ -28,7 +28,7 @@ ESSENTIAL = ["topic", "name", "words", "exclusive_words", "share"]
 
 @pytest.fixture(scope="module")
 def chains():
-    return GibbsLDA(3, max_iter=20, n_chains=3, random_state=0).fit(X)
+    return GibbsLDA(3, max_iter=120, n_chains=3, random_state=0).fit(X)
 
 
 def test_columns_are_those_of_other_tables_and_metrics(chains):
