@@ -393,7 +393,8 @@ ONE_TOKEN = {
 def test_no_estimator_has_a_larger_one(name):
     found = [ONE_TOKEN[name](seed) for seed in range(6)]
     stds = {
-        attribute: np.nanmax([getattr(lda, attribute) for lda in found])
+        # That of a share is NaN if topics have exchanged their names, so that fewer than four draws are left.
+        attribute: np.nan_to_num([getattr(lda, attribute) for lda in found]).max()
         for attribute in ("topic_share_std_", "doc_topic_std_", "collection_topic_std_")
         if hasattr(found[0], attribute)
     }
