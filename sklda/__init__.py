@@ -27,6 +27,7 @@ import each other (`tests/test_floors.py`)::
     _likelihood/evidence      log p(w | K) of a corpus
     _likelihood/held_out      of new documents: proportions, log-likelihood, comparisons
     _sampling                 chains of z: samplers, steps, first states, draws, matching
+    _description              a model and its documents, as metrics and inspection read them
     _checkpoints              fits that are saved while they run
     _core                     corpus and counts, priors, random streams, parallel execution, Newton, diagnostics
     _kernels                  Cython, without the GIL: arrays in, arrays out

@@ -262,6 +262,66 @@ def read_names(names, name, n, of, kind="name"):
     return found
 
 
+def topic_names(model, n_topics, given=None):
+    """The names of the topics of a model: those given, or else those that it has. None if there are none.
+
+    Parameters
+    ----------
+    model : estimator, or None for arrays
+    n_topics : int
+    given : sequence of n_topics str, default=None
+
+    Returns
+    -------
+    list of str, or None
+    """
+    known = getattr(model, "topic_names_", None)
+    known = None if known is None else read_topic_names(known, n_topics, "topic_names_")
+    if given is None:
+        return known
+    names = read_topic_names(given, n_topics, "topic_names")
+    if known is not None:
+        check_order_of_topics(names, known)
+    return names
+
+
+def check_order_of_topics(names, known):
+    """Refuse names that are those of other topics of the model."""
+    if names != known and set(names) == set(known):
+        k = next(k for k in range(len(names)) if names[k] != known[k])
+        raise ValueError(
+            f"topic_names has the names of the model in another order: topic {k} is {known[k]!r}, and "
+            f"topic_names[{k}] is {names[k]!r}. Leave topic_names out; model.set_topic_names gives topics other names."
+        )
+
+
+def read_topic_names(names, n_topics, what):
+    """Names as a list of distinct str, one for each topic, or an error that says what is wrong with them."""
+    places: dict[str, int] = {}
+    for k, name in enumerate(read_names(names, what, n_topics, "topic")):
+        if not name.strip():
+            raise ValueError(f"{what}[{k}] is empty: give each topic a name.")
+        if name in places:
+            raise ValueError(f"{what}[{places[name]}] and {what}[{k}] are both {name!r}: names must differ.")
+        places[str(name)] = k
+    return list(places)
+
+
+def distinct(names, taken=()):
+    """The names, with a number after each one that is taken, or that occurs before."""
+    found: list[str] = []
+    used = set(taken)
+    for name in names:
+        name, copy = name if name.strip() else "(empty)", 1
+        new = name
+        while new in used:
+            copy += 1
+            new = f"{name} ({copy})"
+        used.add(new)
+        found.append(new)
+    return found
+
+
 def read_document_names(names, name, n, X=None):
     """Names of documents as a list of n str. They may be labels, such as numbers and dates.
 
@@ -414,3 +474,10 @@ def _words_like(word, columns):
         near = [each for each in columns if each[:1].casefold() == lower[0] and abs(len(each) - len(word)) <= 2]
         found = get_close_matches(lower, near, cutoff=0.75)
     return found[:_MOST_ALIKE]
+
+
+def plain_text(name, most=40):
+    """A name as matplotlib shows it without formulas, at most `most` characters long."""
+    text = "".join(c if c.isprintable() else "?" for c in str(name))
+    text = text if len(text) <= most else text[: most - 1] + "…"
+    return text.replace("$", r"\$")

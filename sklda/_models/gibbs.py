@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
 from sklda._core.types import Counts, Model, Seed, TopicPrior, Topics
+from sklda._description.models import Description
 from sklda._mode_search.initialisation import INITS, initialise_chains, start_of
 from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
@@ -33,7 +34,6 @@ from sklda._sampling.partitioned import TOKENS_PER_WORKER
 from sklda._sampling.point_estimates import check_assignments, check_memory_of_results
 from sklda._sampling.prior_learning import continued_priors, prior_settings
 from sklda._sampling.run_chains import Schedule, check_burn_in
-from sklda.metrics._models import Description
 
 
 class GibbsLDA(ChainAttributes, BaseLDA):

@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda._core.arguments import real_numbers
 from sklda._core.known_topic_priors import LARGEST_WEIGHT, KnownTopics
-from sklda._core.names import check_order_of_labels, index_of, listed, python_value, read_column
+from sklda._core.names import check_order_of_labels, distinct, index_of, listed, python_value, read_column, topic_names
 from sklda._core.warn import warn
-from sklda._models.topic_names import distinct, topic_names
-from sklda.metrics._models import Description, unwrap, words_of
+from sklda._description.models import Description, unwrap, words_of
 
 LEARN = "learn"
 # The first value of a learnt weight, as a share of the tokens of a topic of mean size. With .01 to .1,

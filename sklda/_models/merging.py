@@ -13,13 +13,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from sklda._core.names import read_topic_names, topic_names
 from sklda._core.types import Counts, Model
+from sklda._description.models import up_to_topics
 from sklda._models.base import BaseLDA
 from sklda._models.consensus.estimator import ConsensusTopics
 from sklda._models.results import ChainResults, shares_with_std
-from sklda._models.topic_names import checked, topic_names
 from sklda._sampling.draws import TopicGroups, doc_topic_std
-from sklda.metrics._models import up_to_topics
 
 # Fitted attributes that do not depend on the topics.
 _SAME = "n_features_in_", "feature_names_in_", "n_iter_", "_fold_in_seed_", "_fingerprint_", "_used_tokens_"
@@ -239,7 +239,7 @@ def _new_topics(model, groups):
     names = {k: old[k] for k in kept}
     for i, group in enumerate(groups):
         names[min(group)] = " + ".join(old[k] for k in group) if titles is None else titles[i]
-    return place, checked(list(names.values()), len(kept), "names")
+    return place, read_topic_names(list(names.values()), len(kept), "names")
 
 
 def _checked_groups(groups, K, names):

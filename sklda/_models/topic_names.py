@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core.arguments import check_int
-from sklda._core.names import read_names
+from sklda._core.names import distinct, read_topic_names, topic_names
 from sklda._core.types import Values
 
 
@@ -56,7 +56,7 @@ class TopicNamesMixin(ClassNamePrefixFeaturesOutMixin):
         else:
             if isinstance(names, Mapping):
                 names = _replaced(self.get_feature_names_out().tolist(), names)
-            self.topic_names_ = np.array(checked(names, self._n_features_out, "names"), dtype=object)
+            self.topic_names_ = np.array(read_topic_names(names, self._n_features_out, "names"), dtype=object)
         return self
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -76,39 +76,6 @@ class TopicNamesMixin(ClassNamePrefixFeaturesOutMixin):
         return super().get_feature_names_out(input_features) if names is None else np.array(names, dtype=object)
 
 
-def topic_names(model, n_topics, given=None):
-    """The names of the topics of a model: those given, or else those that it has. None if there are none.
-
-    Parameters
-    ----------
-    model : estimator, or None for arrays
-    n_topics : int
-    given : sequence of n_topics str, default=None
-
-    Returns
-    -------
-    list of str, or None
-    """
-    known = getattr(model, "topic_names_", None)
-    known = None if known is None else checked(known, n_topics, "topic_names_")
-    if given is None:
-        return known
-    names = checked(given, n_topics, "topic_names")
-    if known is not None:
-        check_same_order(names, known)
-    return names
-
-
-def check_same_order(names, known):
-    """Refuse names that are those of other topics of the model."""
-    if names != known and set(names) == set(known):
-        k = next(k for k in range(len(names)) if names[k] != known[k])
-        raise ValueError(
-            f"topic_names has the names of the model in another order: topic {k} is {known[k]!r}, and "
-            f"topic_names[{k}] is {names[k]!r}. Leave topic_names out; model.set_topic_names gives topics other names."
-        )
-
-
 def _replaced(names, new):
     """The names with those of a dict by number."""
     for k, name in new.items():
@@ -116,33 +83,6 @@ def _replaced(names, new):
             raise ValueError(f"names has topic {k}; topics have the numbers 0 to {len(names) - 1}.")
         names[int(k)] = name
     return names
-
-
-def checked(names, n_topics, what):
-    """Names as a list of distinct str, one for each topic, or an error that says what is wrong with them."""
-    places: dict[str, int] = {}
-    for k, name in enumerate(read_names(names, what, n_topics, "topic")):
-        if not name.strip():
-            raise ValueError(f"{what}[{k}] is empty: give each topic a name.")
-        if name in places:
-            raise ValueError(f"{what}[{places[name]}] and {what}[{k}] are both {name!r}: names must differ.")
-        places[str(name)] = k
-    return list(places)
-
-
-def distinct(names, taken=()):
-    """The names, with a number after each one that is taken, or that occurs before."""
-    found: list[str] = []
-    used = set(taken)
-    for name in names:
-        name, copy = name if name.strip() else "(empty)", 1
-        new = name
-        while new in used:
-            copy += 1
-            new = f"{name} ({copy})"
-        used.add(new)
-        found.append(new)
-    return found
 
 
 def label_topics(label_names, n_shared):

@@ -156,10 +156,3 @@ def legend_below(ax, ncols=2):
 def percent_axis(axis):
     """Ticks in percent, with as many decimals as they need."""
     axis.set_major_formatter(lambda x, _: f"{100 * x:.3g}%")
-
-
-def plain_text(name, most=40):
-    """A name as matplotlib shows it without formulas, at most `most` characters long."""
-    text = "".join(c if c.isprintable() else "?" for c in str(name))
-    text = text if len(text) <= most else text[: most - 1] + "…"
-    return text.replace("$", r"\$")

@@ -10,9 +10,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._core.names import label_array
+from sklda._core.names import label_array, plain_text
 from sklda._core.types import Data, Model, Values
-from sklda.inspection._axes import LINE, PanelsDisplay, percent_axis, plain_text
+from sklda._description.view import lacks, view
+from sklda.inspection._axes import LINE, PanelsDisplay, percent_axis
 from sklda.inspection._groups import group_shares
 from sklda.inspection._intervals import (
     SHARES,
@@ -28,7 +29,6 @@ from sklda.inspection._intervals import (
 )
 from sklda.inspection._parameters import described
 from sklda.inspection._periods import dates_of_labels
-from sklda.inspection._view import lacks, view
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -12,12 +12,13 @@ from pandas import DataFrame
 from scipy.special import rel_entr
 
 from sklda._core.arguments import check_int
+from sklda._core.largest import largest
+from sklda._core.names import plain_text
 from sklda._core.types import Data, Model, Seed, Values
-from sklda.inspection._axes import BLUE, ORANGE, Display, plain_text
+from sklda._description.view import view
+from sklda.inspection._axes import BLUE, ORANGE, Display
 from sklda.inspection._group_words import GroupSample
 from sklda.inspection._parameters import described
-from sklda.inspection._ranking import largest
-from sklda.inspection._view import view
 
 
 @described

@@ -9,9 +9,9 @@ import numpy as np
 
 from sklda._core.diagnostics import diagnose, draws_after
 from sklda._core.types import Model, Values
+from sklda._description.view import fitted
 from sklda.inspection._axes import MUTED, Display, distinct_colours, legend_below
 from sklda.inspection._parameters import described
-from sklda.inspection._view import fitted
 
 # The axis has the range of the draws, and beyond it at most this share of it, as far as there are sweeps, and room.
 _BEYOND, _ROOM = 0.3, 0.05

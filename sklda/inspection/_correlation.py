@@ -13,11 +13,11 @@ from sklda._core import random
 from sklda._core.arguments import check_int
 from sklda._core.rounding import rounding
 from sklda._core.types import Data, Model, Seed, Values
+from sklda._description.view import view
 from sklda._sampling.draws import draw_doc_topic
 from sklda.inspection._axes import MOST_NAMES, HeatmapDisplay
 from sklda.inspection._hierarchy import cluster_tree, leaf_order
 from sklda.inspection._parameters import described
-from sklda.inspection._view import view
 
 
 @described

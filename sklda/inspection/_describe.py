@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklda._core.document_values import check_documents
 from sklda._core.names import read_labels, read_once
 from sklda._core.types import Data, Model, Values
-from sklda.metrics._models import Description, check_order
+from sklda._description.models import Description, check_order
 
 
 def describe(

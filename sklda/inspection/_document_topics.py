@@ -11,12 +11,13 @@ from typing import Any, Self
 import numpy as np
 
 from sklda._core.arguments import check_int
+from sklda._core.largest import largest
+from sklda._core.names import plain_text
 from sklda._core.types import Data, Model
-from sklda.inspection._axes import TOPIC_COLOURS, Display, plain_text
+from sklda._description.view import view
+from sklda.inspection._axes import TOPIC_COLOURS, Display
 from sklda.inspection._parameters import described
-from sklda.inspection._ranking import largest
 from sklda.inspection._texts import Texts
-from sklda.inspection._view import view
 
 # Characters of a line. In points: the font, the distance of characters, which is larger than their width because
 # screens round it up, and the distance of lines.

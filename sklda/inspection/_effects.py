@@ -18,16 +18,15 @@ from sklda._core.covariates import covariate_frame, warn_of_sources, with_value
 from sklda._core.design import design_of, needed_covariates
 from sklda._core.document_values import DocumentValues
 from sklda._core.least_squares import checked_columns, spans
-from sklda._core.names import grouped
+from sklda._core.names import grouped, plain_text
 from sklda._core.priors import SMALLEST
 from sklda._core.rounding import rounding
 from sklda._core.warn import warn
+from sklda._description.models import Description, corpus_and_model, inner_model
+from sklda._description.view import view
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda._models.base import BaseLDA
 from sklda._models.consensus.estimator import ConsensusTopics
-from sklda.inspection._axes import plain_text
-from sklda.inspection._view import view
-from sklda.metrics._models import Description, corpus_and_model, inner_model
 
 # Draws of theta for errors.
 N_DRAWS = 50

@@ -14,12 +14,12 @@ from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
+from sklda._core.names import check_order_of_topics, read_topic_names
 from sklda._core.types import Data, Model, Values
-from sklda._models.topic_names import check_same_order, checked
+from sklda._description.models import Description
+from sklda._description.view import view
 from sklda.inspection._explorer_data import clip, page_data
 from sklda.inspection._parameters import described
-from sklda.inspection._view import view
-from sklda.metrics._models import Description
 
 # Height of the page in a notebook, in pixels.
 _HEIGHT = 800
@@ -145,10 +145,10 @@ class TopicExplorer:
         """
         data = self.data
         if topic_names is not None:
-            names = checked(topic_names, data["n_topics"], "topic_names")
+            names = read_topic_names(topic_names, data["n_topics"], "topic_names")
             if data["topics"]["name"] is not None:
                 known = dict(zip(data["topics"]["id"], data["topics"]["name"], strict=True))
-                check_same_order([clip(name) for name in names], [known.get(k) for k in range(data["n_topics"])])
+                check_order_of_topics([clip(name) for name in names], [known.get(k) for k in range(data["n_topics"])])
             topics = data["topics"] | {"name": [clip(names[k]) for k in data["topics"]["id"]]}
             data = data | {"topics": topics}
         style, script = _packaged("explorer.css"), _packaged("explorer.js")

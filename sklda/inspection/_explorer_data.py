@@ -3,13 +3,14 @@
 import numpy as np
 
 from sklda._core.distances import jensen_shannon
+from sklda._core.largest import largest
+from sklda._description.view import NO_TOPIC
 from sklda.inspection._groups import group_shares
 from sklda.inspection._hierarchy import cluster_tree, leaf_order
 from sklda.inspection._period_shares import period_shares
-from sklda.inspection._ranking import largest, relevance
+from sklda.inspection._ranking import relevance
 from sklda.inspection._scaling import classical_scaling
 from sklda.inspection._texts import Texts
-from sklda.inspection._view import NO_TOPIC
 
 # The limits of a page; `Texts` has those of the words of documents.
 MAX_TOPICS, MAX_WORDS, MAX_DOCUMENTS = 300, 20_000, 20_000

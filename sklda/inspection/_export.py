@@ -18,13 +18,13 @@ from pandas import DataFrame
 from sklda._core.arguments import check_int
 from sklda._core.names import listed
 from sklda._core.types import Data, Model
+from sklda._description.models import Description, unwrap
+from sklda._description.view import View, view
 from sklda.inspection._name_topics import suggested_names
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking
 from sklda.inspection._report import report_of
 from sklda.inspection._tables import proportions_of
-from sklda.inspection._view import View, view
-from sklda.metrics._models import Description, unwrap
 
 _MODEL = "model.json"
 # The files, and what `model.json` says of them.

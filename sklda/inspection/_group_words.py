@@ -11,13 +11,13 @@ from pandas import DataFrame
 
 from sklda._core import random
 from sklda._core.arguments import check_int, check_level, check_memory
+from sklda._core.largest import largest
 from sklda._core.types import Data, Model, Seed, Values
+from sklda._description.view import view
 from sklda._sampling.group_words import sample_group_counts
 from sklda.inspection._groups import groups_to_compare
 from sklda.inspection._parameters import described
-from sklda.inspection._ranking import largest
 from sklda.inspection._tokens import Tokens
-from sklda.inspection._view import view
 
 # Samples of a log ratio for its quantiles: so many beyond each end of its interval, and bounds of their number.
 # The ends then have errors of .10 to .16 posterior standard deviations; with half of all three .15 to .24, with twice

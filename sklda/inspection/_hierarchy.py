@@ -11,8 +11,8 @@ from sklearn.utils import Bunch
 from sklda._core.arguments import check_choice, check_int
 from sklda._core.distances import jensen_shannon
 from sklda._core.types import Data, Model
+from sklda._description.view import view
 from sklda.inspection._parameters import described
-from sklda.inspection._view import view
 
 LINKAGES = ("average", "complete", "single", "weighted")
 

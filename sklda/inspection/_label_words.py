@@ -10,12 +10,12 @@ import numpy as np
 from pandas import DataFrame
 
 from sklda._core.arguments import check_int, lists_parameters
+from sklda._core.largest import largest
 from sklda._core.names import is_hashable, listed, python_value, read_column
 from sklda._core.types import Model
+from sklda._description.view import lacks, view
 from sklda._models.topic_names import label_topics
 from sklda.inspection._parameters import described
-from sklda.inspection._ranking import largest
-from sklda.inspection._view import lacks, view
 
 
 @described

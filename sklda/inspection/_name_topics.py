@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sklda._core.arguments import check_int, lists_parameters
+from sklda._core.largest import largest
+from sklda._core.names import distinct
 from sklda._core.types import Data, Model
-from sklda._models.topic_names import distinct
+from sklda._description.view import view
 from sklda.inspection._parameters import described
-from sklda.inspection._ranking import largest
-from sklda.inspection._view import view
 
 
 @described

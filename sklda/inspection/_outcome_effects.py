@@ -20,10 +20,10 @@ from sklda._core.least_squares import NEAREST, Columns, checked_columns, combina
 from sklda._core.rounding import rounding
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn
+from sklda._description.models import Description
 from sklda.inspection._effects import ADVICE, TopicSums, cluster_numbers, used_documents, warn_of_undetermined
 from sklda.inspection._parameters import described
 from sklda.inspection._share_moments import share_moments
-from sklda.metrics._models import Description
 
 # Updates of the variance given the words, the change of the log odds at which they end, and log odds that no outcomes
 # have.

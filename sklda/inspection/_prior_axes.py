@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils import check_scalar
 
 from sklda._core.arguments import real_numbers
-from sklda.inspection._view import fitted
+from sklda._description.view import fitted
 
 PRIORS = ("doc_topic_prior", "topic_word_prior")
 LABELS = {"doc_topic_prior": r"doc_topic_prior $\alpha$", "topic_word_prior": r"topic_word_prior $\eta$"}

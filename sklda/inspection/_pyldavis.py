@@ -8,9 +8,9 @@ import numpy as np
 
 from sklda._core.distances import jensen_shannon
 from sklda._core.types import Data, Model
+from sklda._description.view import view
 from sklda.inspection._parameters import described
 from sklda.inspection._scaling import classical_scaling
-from sklda.inspection._view import view
 
 
 @described

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from sklda._core.arguments import check_choice
+from sklda._core.largest import largest
 
 METHODS = ("probability", "relevance", "frex")
 # Sievert & Shirley (2014) found 0.6 best in a user study; stm takes 0.5.
@@ -44,18 +45,6 @@ def relevance(probability, word_share, weight):
     possible = probability > 0
     scores[possible] = np.log(probability[possible]) - (1 - weight) * np.log(word_share[possible])
     return scores
-
-
-def largest(scores, n):
-    """Indices of the n largest scores, largest first; of equals the smaller index is first."""
-    n = min(n, len(scores))
-    if n == 0:
-        return np.zeros(0, np.intp)
-    least = np.partition(scores, len(scores) - n)[len(scores) - n]
-    above = np.flatnonzero(scores > least)
-    equal = np.flatnonzero(scores == least)[: n - len(above)]
-    chosen = np.concatenate([above, equal])
-    return chosen[np.lexsort((chosen, -scores[chosen]))]
 
 
 def check_weight(by, weight):

@@ -7,10 +7,10 @@ from pandas import DataFrame
 
 from sklda._core.arguments import check_int, lists_parameters
 from sklda._core.types import Data, Model
+from sklda._description.view import View, view
 from sklda.inspection._name_topics import suggested_names
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking
-from sklda.inspection._view import View, view
 from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity
 

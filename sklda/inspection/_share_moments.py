@@ -10,14 +10,14 @@ from scipy.special import digamma
 
 from sklda._core import random
 from sklda._core.priors import SMALLEST
+from sklda._description.models import Description, corpus_and_model, inner_model, topics_with_words
+from sklda._description.view import View, view
 from sklda._likelihood.held_out.proportion_draws import draw_proportions
 from sklda._models.base import BaseLDA
 from sklda._models.consensus.estimator import ConsensusTopics
 from sklda._models.empirical_bayes.estimator import EmpiricalBayesLDA
 from sklda._models.results import ChainResults
 from sklda._sampling.draws import FEWEST_EFFECTIVE, at_draws, effective_number
-from sklda.inspection._view import View, view
-from sklda.metrics._models import Description, corpus_and_model, inner_model, topics_with_words
 
 # Draws of the topics for documents that the model was not fitted to, and of theta given each.
 _TOPIC_DRAWS, _DRAWS_EACH = 8, 5

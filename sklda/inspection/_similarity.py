@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from sklda._core.types import Model
+from sklda._description.view import view
 from sklda.inspection._axes import (
     BLUE,
     GREEN,
@@ -22,7 +23,6 @@ from sklda.inspection._axes import (
 )
 from sklda.inspection._hierarchy import topic_hierarchy
 from sklda.inspection._parameters import described
-from sklda.inspection._view import view
 
 # Width and height of a new figure of the hierarchy, in inches.
 _SIZE = (9.0, 5.0)

@@ -9,11 +9,11 @@ from pandas import DataFrame
 
 from sklda._core.arguments import check_int, lists_parameters
 from sklda._core.distances import jensen_shannon
+from sklda._core.names import distinct
 from sklda._core.types import Data, Model
-from sklda._models.topic_names import distinct
+from sklda._description.view import View, view
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking
-from sklda.inspection._view import View, view
 
 
 @described

@@ -7,9 +7,9 @@ from pandas import DataFrame
 
 from sklda._core import random
 from sklda._core.types import Data, Model
+from sklda._description.view import lacks, view
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda.inspection._parameters import described
-from sklda.inspection._view import lacks, view
 
 # Sweeps before the draw for a new document. `transform` needs fewer, because it begins with CVB0.
 _LEAST_SWEEPS = 30

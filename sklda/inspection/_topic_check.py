@@ -12,10 +12,10 @@ from sklda._core import random
 from sklda._core.arguments import check_int
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.word_information import TopicDocuments, TopicTokens, deviations
+from sklda._description.view import view
 from sklda.inspection._groups import groups_to_compare
 from sklda.inspection._parameters import described
 from sklda.inspection._tokens import Tokens
-from sklda.inspection._view import view
 
 # Replicates of all draws together. The error of their standard deviation is six per cent.
 _REPLICATES = 150

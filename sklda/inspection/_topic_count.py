@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from sklda._core.types import Model, Values
+from sklda._description.view import fitted
 from sklda.inspection._axes import ACCENT, LINE, PanelsDisplay, pyplot
 from sklda.inspection._parameters import described
-from sklda.inspection._view import fitted
 
 _PALE, _UNCERTAIN = "#f3d3c6", "#a9bfd3"
 # Probabilities with a larger error, two standard errors, do not tell numbers of topics apart.

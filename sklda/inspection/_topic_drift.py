@@ -9,9 +9,9 @@ from scipy.stats import chi2
 from sklda._core import random
 from sklda._core.arguments import check_int, check_level
 from sklda._core.types import Model, Seed
+from sklda._description.view import view
 from sklda._sampling.known_weights import draw_known, weight_interval, weight_likelihood
 from sklda.inspection._parameters import described
-from sklda.inspection._view import view
 
 
 @described

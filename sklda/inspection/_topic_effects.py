@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from pandas import DataFrame
 
 from sklda._core.covariates import levels_of
+from sklda._core.names import plain_text
 from sklda._core.types import Data, Model, Seed, Values
-from sklda.inspection._axes import LINE, MUTED, PanelsDisplay, distinct_colours, plain_text
+from sklda.inspection._axes import LINE, MUTED, PanelsDisplay, distinct_colours
 from sklda.inspection._effects import Effects, TopicSums
 from sklda.inspection._intervals import (
     DIFFERENCES,

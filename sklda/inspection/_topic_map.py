@@ -11,10 +11,10 @@ import numpy as np
 
 from sklda._core.distances import jensen_shannon
 from sklda._core.types import Data, Model, Values
+from sklda._description.view import view
 from sklda.inspection._axes import LINE, MUTED, SKY, Display
 from sklda.inspection._parameters import described
 from sklda.inspection._scaling import least_stress, point_distances
-from sklda.inspection._view import view
 
 # Parts of the area of the axes that the circles have together, and of its sides that their centres are in.
 _AREA, _SIDE = 0.08, 0.8

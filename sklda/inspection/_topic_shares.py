@@ -10,9 +10,9 @@ import numpy as np
 
 from sklda._core.arguments import check_int
 from sklda._core.types import Data, Model, Values
+from sklda._description.view import NO_TOPIC, view
 from sklda.inspection._axes import Display, style_bars
 from sklda.inspection._parameters import described
-from sklda.inspection._view import NO_TOPIC, view
 
 
 @dataclass(eq=False, repr=False)

@@ -9,11 +9,12 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from sklda._core.arguments import check_int
+from sklda._core.names import plain_text
 from sklda._core.types import Data, Model, Values
-from sklda.inspection._axes import PanelsDisplay, plain_text, pyplot, style_bars
+from sklda._description.view import view
+from sklda.inspection._axes import PanelsDisplay, pyplot, style_bars
 from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking
-from sklda.inspection._view import view
 
 # Characters of a word that are shown.
 _LONGEST = 24

@@ -15,6 +15,8 @@ from sklda._core.composition import LinearModels
 from sklda._core.document_values import DocumentValues
 from sklda._core.least_squares import spans
 from sklda._core.types import Data, Model, Seed, Values
+from sklda._description.models import Description
+from sklda._description.view import View
 from sklda.inspection._axes import LINE, PanelsDisplay, percent_axis
 from sklda.inspection._effects import attenuation, cluster_numbers, proportion_draws
 from sklda.inspection._intervals import (
@@ -29,8 +31,6 @@ from sklda.inspection._intervals import (
 )
 from sklda.inspection._parameters import described
 from sklda.inspection._periods import read_dates, read_period
-from sklda.inspection._view import View
-from sklda.metrics._models import Description
 
 # --- A table ---------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from sklda._core.arguments import check_choice
 from sklda._core.counts import check_matrix, holds_texts
 from sklda._core.rounding import rounding
 from sklda._core.types import Counts, Model
-from sklda.metrics._models import Description, topic_weights
+from sklda._description.models import Description, topic_weights
 
 Measure: TypeAlias = Literal["npmi", "umass", "u_mass"]
 METHODS = ("npmi", "umass", "u_mass")

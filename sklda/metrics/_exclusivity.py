@@ -8,8 +8,8 @@ import numpy as np
 
 from sklda._core.arguments import distributions
 from sklda._core.types import Model
+from sklda._description.models import topic_weights
 from sklda.metrics._coherence import top_word_ids
-from sklda.metrics._models import topic_weights
 
 
 @overload

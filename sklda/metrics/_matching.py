@@ -10,7 +10,7 @@ from sklda._core.arguments import distributions
 from sklda._core.consensus import splits_and_merges
 from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
 from sklda._core.types import Model
-from sklda.metrics._models import topic_weights, topics_with_words, unwrap, words_of
+from sklda._description.models import topic_weights, topics_with_words, unwrap, words_of
 
 
 def match_topics(a: Model, b: Model) -> Bunch:

@@ -13,8 +13,8 @@ from sklearn.base import clone
 from sklda._core import random
 from sklda._core.arguments import check_int
 from sklda._core.types import Data, Model, Seed
+from sklda._description.models import check_order, unwrap
 from sklda._likelihood.evidence import estimates
-from sklda.metrics._models import check_order, unwrap
 from sklda.metrics._topic_counts import checked_counts, model_and_input
 
 

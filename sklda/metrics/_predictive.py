@@ -11,8 +11,8 @@ from sklda._core import random
 from sklda._core.arguments import check_int
 from sklda._core.document_values import check_same_index
 from sklda._core.types import Counts, Model, Seed
+from sklda._description.models import corpus_and_model, corpus_of
 from sklda._likelihood.held_out.document_completion import predictive_log_likelihood
-from sklda.metrics._models import corpus_and_model, corpus_of
 
 
 def predictive_perplexity(

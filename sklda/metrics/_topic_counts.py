@@ -27,9 +27,9 @@ from sklda._core.document_values import DocumentValues, check_documents, number_
 from sklda._core.names import index_of
 from sklda._core.parallel import jobs_for
 from sklda._core.types import Data, Model, Seed
+from sklda._description.models import Description, check_order, topics_with_words
 from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity
-from sklda.metrics._models import Description, check_order, topics_with_words
 from sklda.metrics._scorers import make_held_out_scorer
 
 MEASURES = ("score", "coherence", "exclusivity", "found_again", "found_share")

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from sklda._core.names import find_words, read_column, read_vocabulary
 from sklda._core.priors import check_prior
 from sklda._core.types import Model
-from sklda.metrics._models import refuse_covariates, topic_weights, unwrap, words_of
+from sklda._description.models import refuse_covariates, topic_weights, unwrap, words_of
 
 
 def word_association(estimator: Model, cue: int | str | Sequence[int | str]) -> np.ndarray:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -14,6 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sklda import CompoundLDA, GibbsLDA, inspection, metrics
+from sklda._description.models import fingerprint
 from sklda.inspection import (
     CollectionTopicsDisplay,
     ConvergenceDisplay,
@@ -358,3 +360,20 @@ def test_plots_of_chains_take_pipelines():
     np.testing.assert_array_equal(shown.trace, LDA.log_joint_trace_)
     with pytest.raises(TypeError, match="GibbsLDA has no topic_counts_: give a fitted TopicCountLDA"):
         TopicCountDisplay.from_estimator(make_pipeline("passthrough", LDA))
+
+
+def test_a_copy_of_the_documents_has_their_names_and_collections():
+    rng = np.random.default_rng(0)
+    X, other = rng.poisson(1, (2, 20, 8))
+    labels = ["a", "b"] * 10
+    lda = CompoundLDA(2, max_iter=5, random_state=0).fit(X, collections=labels)
+    named = describe(lda, other, collections=labels, document_names=[f"d{d}" for d in range(20)])
+    expected = document_table(named)
+    assert expected["document"][0] == "d0"
+    for copy in (other.copy(), sp.coo_array(other), other.tolist(), pd.DataFrame(other)):
+        assert document_table(named, copy).equals(expected)
+    assert "d0" not in document_table(named, other[::-1]).astype(str).to_numpy()
+    texts = ["one two", "three"]
+    assert fingerprint(texts) == fingerprint(np.array(texts)) != fingerprint(texts[::-1])
+    # What can be read once is not compared.
+    assert fingerprint(iter(texts)) != fingerprint(iter(texts))

@@ -15,9 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklda import CompoundLDA, GibbsLDA
 from sklda._core.composition import share_interval
 from sklda._core.distances import jensen_shannon
+from sklda._description.view import view
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import TopicExplorer, _explorer_data, _texts, describe, similarity_table, topic_table
-from sklda.inspection._view import view
 
 TEXTS = ["apple banana Apple", "banana cherry apple!", "car engine wheel", "engine wheel wheel", ""]
 

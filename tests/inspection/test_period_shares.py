@@ -5,8 +5,8 @@ import datetime
 import numpy as np
 import pytest
 
+from sklda._description.view import view
 from sklda.inspection._period_shares import period_shares
-from sklda.inspection._view import view
 
 
 def shares(dates, theta=None, X=None, **options):

@@ -18,10 +18,10 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, LabeledLDA
 from sklda._core.distances import jensen_shannon
+from sklda._description.view import view
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import document_table, token_topics, top_documents, top_words, topic_correlation, topic_hierarchy
 from sklda.inspection._explorer_data import page_data
-from sklda.inspection._view import view
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from sklda._core.counts import LARGEST_COUNT, check_matrix
 from sklda._core.diagnostics import std_of_proportions
 from sklda._core.document_values import check_documents
 from sklda._core.types import Counts, Model, Seed
+from sklda._description.models import topic_proportions
 from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._models.checkpoints import forget
 from sklda._models.consensus.fits import (
@@ -46,7 +47,6 @@ from sklda._models.gibbs import GibbsLDA
 from sklda._models.parameters import ParametersMixin
 from sklda._models.persistence import SavedMixin
 from sklda._models.topic_names import TopicNamesMixin
-from sklda.metrics._models import topic_proportions
 
 
 class ConsensusTopics(

@@ -22,6 +22,7 @@ from sklda._core.document_values import DocumentValues, check_same_index
 from sklda._core.parallel import jobs_for
 from sklda._core.priors import Priors
 from sklda._core.warn import warn
+from sklda._description.models import corpus_and_model, topic_proportions, topics_with_words
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda._sampling.chain import KeptDraws, compact_topics
 from sklda._sampling.draws import (
@@ -32,7 +33,6 @@ from sklda._sampling.draws import (
     variance_around_mean,
 )
 from sklda._sampling.steps import Draw
-from sklda.metrics._models import corpus_and_model, topic_proportions, topics_with_words
 
 # Jensen-Shannon distance of topics that are equal up to rounding.
 _EQUAL = 1e-3

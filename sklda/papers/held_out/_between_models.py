@@ -13,6 +13,7 @@ from sklda._core import random
 from sklda._core.arguments import check_choice, check_int
 from sklda._core.parallel import in_parallel
 from sklda._core.types import Counts, Model, Seed
+from sklda._description.models import corpora_of_both, corpus_and_model
 from sklda._likelihood.held_out.ais import AnnealingState, anneal_between, guided_state
 from sklda._likelihood.held_out.averages import log_mean_exp, mean_per_token
 from sklda._likelihood.held_out.document_block import (
@@ -25,7 +26,6 @@ from sklda._likelihood.held_out.document_block import (
     word_rows,
 )
 from sklda._sampling.matching import match_topics
-from sklda.metrics._models import corpora_of_both, corpus_and_model
 
 # Number of standard errors by which the two directions may differ: a normal variate exceeds 3 once in 370 times.
 _CONVERGED = 3

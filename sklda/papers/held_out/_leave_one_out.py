@@ -28,13 +28,13 @@ from sklda._core.corpus import Corpus
 from sklda._core.parallel import in_parallel
 from sklda._core.priors import Priors
 from sklda._core.types import Counts, Model, Seed
+from sklda._description.models import Description, has_covariates, inner_model
 from sklda._kernels import _leave_one_out
 from sklda._kernels._leave_one_out import GUIDE_ROWS
 from sklda._likelihood.held_out.averages import bennett, log_mean
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.point_estimates import check_assignments
-from sklda.metrics._models import Description, has_covariates, inner_model
 
 _TRIPLE = "(topic_assignments, doc_topic_prior, topic_word_prior)"
 # CVB0 iterations that make the guide, and its strength at the first and the last temperature.

@@ -11,11 +11,11 @@ import numpy as np
 from sklda._core import random
 from sklda._core.arguments import check_choice, check_int
 from sklda._core.types import Counts, Model, Seed
+from sklda._description.models import corpus_and_model
 from sklda._kernels import LANES, _chib, _sequential
 from sklda._likelihood.held_out.ais import ais as annealed_from_the_prior
 from sklda._likelihood.held_out.averages import log_mean_exp
 from sklda._likelihood.held_out.log_likelihoods import estimates_by_block
-from sklda.metrics._models import corpus_and_model
 
 # The powers of phi along the path of plain AIS are equally spaced numbers to these powers.
 SCHEDULES = {"linear": 1, "quadratic": 2}

@@ -17,13 +17,11 @@ from sklda._core.arguments import check_int, distributions, real_numbers
 from sklda._core.corpus import Corpus
 from sklda._core.counts import check_matrix
 from sklda._core.document_values import DocumentValues, check_documents
-from sklda._core.names import names_of_rows, read_column, read_document_names
+from sklda._core.largest import largest
+from sklda._core.names import distinct, names_of_rows, plain_text, read_column, read_document_names
+from sklda._core.names import topic_names as model_topic_names
 from sklda._core.warn import warn
-from sklda._models.topic_names import distinct
-from sklda._models.topic_names import topic_names as model_topic_names
-from sklda.inspection._axes import plain_text
-from sklda.inspection._ranking import largest
-from sklda.metrics import _models as models
+from sklda._description import models
 
 # Of a topic in place of its stability.
 NO_TOPIC = "no words of its own"

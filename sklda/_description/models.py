@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import joblib
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import NMF, MiniBatchNMF
 from sklearn.frozen import FrozenEstimator
@@ -15,6 +17,7 @@ from sklda._core.arguments import check_components, check_weights, real_numbers
 from sklda._core.consensus import has_own_words
 from sklda._core.corpus import Corpus
 from sklda._core.counts import holds_texts
+from sklda._core.dask_arrays import is_dask
 from sklda._core.document_values import DocumentValues
 from sklda._core.names import find_words, read_vocabulary, read_words
 from sklda._core.priors import check_prior
@@ -41,9 +44,27 @@ class Description:
         """That of any model, with the X that is given, if there is one. Names of documents belong to their X."""
         if not isinstance(model, cls):
             return cls(model, X)
-        if X is None or X is model.X:
+        if X is None or X is model.X or (model.X is not None and fingerprint(X) == fingerprint(model.X)):
             return model
         return cls(model.estimator, X, model.feature_names, model.topic_names)
+
+
+def fingerprint(X):
+    """A hash of documents, which is the same for equal ones in whatever form; NaN if they cannot be compared."""
+    if hasattr(X, "__iter__") and not hasattr(X, "__len__") and not hasattr(X, "shape"):
+        # An iterator, which can be read once.
+        return np.nan
+    if is_dask(X):
+        return X.name
+    if getattr(X, "ndim", 1) == 1 and not sp.issparse(X) and all(isinstance(text, str) for text in X):
+        return joblib.hash(list(map(str, X)))
+    try:
+        counts = sp.csr_array(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=np.float64, copy=True)
+    except (TypeError, ValueError):
+        return joblib.hash(X)
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
+    return joblib.hash((counts.shape, counts.indptr.astype(np.int64), counts.indices.astype(np.int64), counts.data))
 
 
 def corpus_and_model(X, model, collections=None, covariates=None):
