@@ -32,7 +32,8 @@ def groups_to_compare(view):
     used = view.counted("groups")
     labels, found = grouped([view.groups[d] for d in used])
     if len(labels) < 2:
-        raise ValueError("groups has one label for all documents that count: a comparison needs at least two.")
+        others = f" {view.left_out}" if view.left_out else ""
+        raise ValueError(f"groups has one label for all documents that count: a comparison needs two groups.{others}")
     index = np.full(view.n_documents, -1)
     index[used] = found
     return labels, index

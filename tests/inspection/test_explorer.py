@@ -123,16 +123,17 @@ def test_groups_have_shares_and_intervals(data, fitted, docstrings):
         assert 0.9 < np.median((high - low) / (4 * theta.std(axis=0) / len(theta) ** 0.5)) < 1.6
 
 
-def test_documents_without_a_group_are_one_group(docstrings, fitted):
+def test_documents_without_a_group_are_left_out_of_groups(docstrings, fitted):
     pandas = pytest.importorskip("pandas")
     n = len(docstrings.document_names)
     gaps = [float("nan"), np.float64("nan"), None, pandas.NA, pandas.NaT, np.datetime64("NaT", "s")]
     groups = [gaps[d % 6] if d % 2 else "known" for d in range(n)]
-    found = parse(TopicExplorer.from_estimator(fitted, docstrings.data, groups=groups).to_html())["groups"]
-    assert found["name"] == ["None", "known"]
+    with pytest.warns(UserWarning, match=rf"groups is missing in documents 1, 3, .* \({n // 2} of {n:,}\)"):
+        found = parse(TopicExplorer.from_estimator(fitted, docstrings.data, groups=groups).to_html())["groups"]
+    assert found["name"] == ["known"]
     same = ["none" if d % 2 else "known" for d in range(n)]
     expected = parse(TopicExplorer.from_estimator(fitted, docstrings.data, groups=same).to_html())["groups"]
-    assert found["mean"] == expected["mean"][::-1]
+    assert found["mean"] == expected["mean"][:1]
     with pytest.raises(TypeError, match=r"groups\[1\] = \[1\] is not hashable, as a label must be"):
         TopicExplorer.from_estimator(fitted, docstrings.data, groups=["a", *[[1]] * (n - 1)])
 
@@ -324,7 +325,8 @@ def test_few_topics_are_placed_exactly(n):
 def test_dates_make_periods(docstrings, fitted):
     n = docstrings.data.shape[0]
     years = 2000 + np.arange(n) % 20
-    explorer = TopicExplorer.from_estimator(fitted, docstrings.data, dates=[None, *years[1:].tolist()])
+    with pytest.warns(UserWarning, match="dates is missing in document 0"):
+        explorer = TopicExplorer.from_estimator(fitted, docstrings.data, dates=[None, *years[1:].tolist()])
     found = parse(explorer.to_html())
     assert found["documents"]["date"] == ["", *map(str, years[1:])]
     periods = found["periods"]
@@ -372,13 +374,13 @@ def test_the_page_is_one_file_that_names_no_address(tmp_path, docstrings, fitted
 @pytest.mark.parametrize(
     "options, error, message",
     [
-        ({"documents": ["a"]}, ValueError, "documents has 1 texts; there are 5 documents"),
-        ({"documents": "a"}, TypeError, "documents must hold one text for each document"),
+        ({"documents": ["a"]}, ValueError, "documents has 1 values; there are 5 documents"),
+        ({"documents": "a"}, TypeError, "documents must hold one value for each document"),
         ({"groups": ["a"]}, ValueError, "groups has 1 values; there are 5 documents"),
         ({"groups": 3}, TypeError, "must hold one label for each document"),
-        ({"dates": [2001]}, ValueError, "dates has 1 dates; there are 5 documents"),
+        ({"dates": [2001]}, ValueError, "dates has 1 values; there are 5 documents"),
         ({"dates": [2001, "May", 2003, 2004, 2005]}, ValueError, r"dates\[1\] = 'May' is not a date: give years"),
-        ({"dates": [None] * 5}, ValueError, "dates has no date of a document with words"),
+        ({"dates": [None] * 5}, ValueError, r"dates is missing in documents 0, .*\(5 of 5\). No document is left"),
     ],
 )
 def test_bad_input(options, error, message):
@@ -390,7 +392,7 @@ def test_bad_input(options, error, message):
 @pytest.mark.parametrize(
     "names, message",
     [
-        ({"document_names": ["a"]}, "document_names has 1 names; there are 5 documents"),
+        ({"document_names": ["a"]}, "document_names has 1 values; there are 5 documents"),
         ({"feature_names": ["a"]}, "feature_names has 1 words; there are 3 columns"),
         ({"topic_names": ["a"]}, "topic_names has 1 names; there are 2 topics"),
     ],
@@ -415,5 +417,5 @@ def test_a_frame_of_counts_has_no_texts():
     X = pd.DataFrame([[1, 0], [1, 3], [2, 0]], columns=["w0", "w1"])
     model = make_pipeline("passthrough", GibbsLDA(2, max_iter=5, random_state=0)).fit(X)
     assert TopicExplorer.from_estimator(model, X)
-    with pytest.raises(TypeError, match="documents must hold one text for each document"):
+    with pytest.raises(TypeError, match="documents must hold one value for each document"):
         TopicExplorer.from_estimator(model, X, documents=X)
