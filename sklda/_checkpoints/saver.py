@@ -35,9 +35,15 @@ class Saver:
     """
 
     def __init__(self, folder, corpus, every, lock, *, is_new):
-        self.folder, self.corpus, self.every, self.lock = folder, corpus, every, lock
-        self.same_corpus, self.is_new = SameCorpus(corpus), is_new
-        self.n_stages, self.records, self._pace = 0, True, Pace(0)
+        self.folder = folder
+        self.corpus, self.same_corpus = corpus, SameCorpus(corpus)
+        self.every = every
+        self.lock = lock
+        self.is_new = is_new
+        self.n_stages = 0
+        # Whether results are saved, see `Run.leaves_the_plan`.
+        self.records = True
+        self._pace = Pace(0)
 
     def next_stage(self):
         """The next stage of the fit, a `Stage`."""
@@ -75,7 +81,7 @@ class Saver:
                 path.unlink(missing_ok=True)
         for path in files.fits_in(self.folder.parent):
             if path != self.folder:
-                shutil.rmtree(path)
+                shutil.rmtree(path, ignore_errors=True)
 
     def close(self, error=None):
         """Give the folder free. A new fit that ends in an error before it has saved anything leaves nothing."""

@@ -75,13 +75,17 @@ class FitRun(Run):
 
     def __init__(self, estimator, corpus, X, y=None, **metadata):
         super().__init__()
-        self.estimator, self.corpus, self.X, self.y, self.metadata = estimator, corpus, X, y, metadata
+        self.estimator = estimator
+        self.corpus = corpus
+        self.X, self.y = X, y
+        self.metadata = metadata
         self.former = former_results(estimator, corpus)
         if self.former is None:
             self.seed = resumed_seed(estimator) or random.seed_sequence(estimator.random_state)
             self.fold_in_seed = random.key(random.child(self.seed, 1))
         else:
-            self.seed, self.fold_in_seed = None, estimator._fold_in_seed_
+            self.seed = None
+            self.fold_in_seed = estimator._fold_in_seed_
 
     def __enter__(self):
         return self

@@ -397,8 +397,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
                     for chain in chains:
                         chain.steps.append(MergeAndSplit(learns_alpha))
             schedule = Schedule(
-                self.n_draws,
-                self.draw_every,
+                n_draws=self.n_draws,
+                draw_every=self.draw_every,
                 tol=self.tol,
                 learning=learning,
                 annealing=annealing,
@@ -423,9 +423,9 @@ class GibbsLDA(ChainAttributes, BaseLDA):
 
     def _check_same_known_topics(self, known):
         """Refuse to continue chains whose known topics were others."""
-        former = getattr(self, "known_topic_word_", None)
-        now = None if known is None else known.topics.topic_word
-        if not np.array_equal(former if former is not None else (), now if now is not None else ()):
+        before = getattr(self, "known_topic_word_", ())
+        now = () if known is None else known.topics.topic_word
+        if not np.array_equal(before, now):
             raise ValueError(
                 "warm_start=True continues a fit with other known_topics. Give the same ones, or fit with "
                 "warm_start=False to begin again."
@@ -446,13 +446,12 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     def _continued_chains(self, corpus, priors, learning, former):
         """Chains at the last states of the previous fit. Learnt priors stay, and given ones may change."""
         kind = chain_class(self.sampler, corpus, priors)
-        before = [draws.priors for draws in former.draws]
+        priors_before = former.priors
+        priors_now = continued_priors(priors, learning, priors_before, self._learning_)
         chains = []
-        for new, known, state in zip(
-            continued_priors(priors, learning, before, self._learning_), before, former.states, strict=True
-        ):
+        for before, now, state in zip(priors_before, priors_now, former.states, strict=True):
             # Draws at other priors are not averaged with those to come.
-            chains.append(kind(corpus, new, state if new.equal(known) else replace(state, draws=())))
+            chains.append(kind(corpus, now, state if now.equal(before) else replace(state, draws=())))
         return chains
 
     def _set_known(self, known, learning):

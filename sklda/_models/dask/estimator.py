@@ -248,8 +248,8 @@ class DaskGibbsLDA(BaseLDA):
             self._fold_in_seed_ = run.fold_in_seed
             chains = [ClusterChain(corpus, priors, random.child(run.seed, 0, 0))]
             schedule = Schedule(
-                self.n_draws,
-                self.draw_every,
+                n_draws=self.n_draws,
+                draw_every=self.draw_every,
                 tol=self.tol,
                 learning=learning,
                 annealing=annealing,
