@@ -29,7 +29,7 @@ from scipy.sparse import csr_matrix
 from sklda import CompoundLDA
 from sklda.datasets import load_docstrings
 from sklda.inspection import (
-    CollectionTopicsDisplay,
+    TopicEffectsDisplay,
     TopicWordsDisplay,
     describe,
     top_words,
@@ -44,7 +44,7 @@ print(
 )
 
 named = describe(lda, feature_names=words)
-CollectionTopicsDisplay.from_estimator(named)
+TopicEffectsDisplay.from_groups(named)
 plt.show()
 
 # %%
@@ -121,7 +121,5 @@ if folder:
     lda = CompoundLDA(
         30, topic_word_prior=0.05, max_iter=300, random_state=0
     ).fit(X, collections=labels)
-    CollectionTopicsDisplay.from_estimator(
-        describe(lda, feature_names=words)
-    )
+    TopicEffectsDisplay.from_groups(describe(lda, feature_names=words))
     plt.show()

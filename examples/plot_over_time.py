@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA
 from sklda.datasets import read_docstrings
-from sklda.inspection import TopicsOverTimeDisplay, topics_over_time
+from sklda.inspection import TopicEffectsDisplay, topics_over_time
 
 docstrings = read_docstrings()
 vectorizer = CountVectorizer(
@@ -44,7 +44,7 @@ print(f"{len(dated)} of {len(docstrings)} docstrings have a year")
 # axis are the documents, the longer the more: few documents have wide
 # intervals.
 
-TopicsOverTimeDisplay.from_estimator(
+TopicEffectsDisplay.from_dates(
     model, dated["text"], dated["year"], period=2, random_state=0
 )
 plt.show()
@@ -57,7 +57,7 @@ plt.show()
 # So a year is rather a sample of modules than of functions. With modules as
 # clusters, most of what looked like a change is within the intervals.
 
-TopicsOverTimeDisplay.from_estimator(
+TopicEffectsDisplay.from_dates(
     model,
     dated["text"],
     dated["year"],

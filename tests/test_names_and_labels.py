@@ -161,7 +161,7 @@ def call(public, method, argument, value, folder, X=X, **options):
     # Fewer draws and sweeps, and the same ones.
     fast = {"n_temperatures": 2, "n_draws": 10, "n_sweeps": 6, "least_tokens": 1, "group": "a", "random_state": 0}
     given |= {key: each for key, each in (fast | {"X": X} | options).items() if key in parameters}
-    if name == "CollectionTopicsDisplay" or (name == "TopicContrastDisplay" and argument == "collections"):
+    if name == "TopicContrastDisplay" and argument == "collections":
         given.setdefault("groups", SOURCES)
     elif name == "TopicContrastDisplay" and argument != "groups":
         given |= {"other_topic": 1}
@@ -182,7 +182,8 @@ NEEDED = {
     (inspection.topic_effects, "covariates"),
     (inspection.TopicEffectsDisplay, "covariates"),
     (inspection.topics_over_time, "dates"),
-    (inspection.TopicsOverTimeDisplay, "dates"),
+    (inspection.TopicEffectsDisplay, "dates"),
+    (inspection.TopicEffectsDisplay, "groups"),
 }
 ESTIMATORS = {
     "CompoundLDA": lambda: COMPOUND,
@@ -258,8 +259,8 @@ def has_own(public, method, argument):
     return argument in inspect.signature(function).parameters
 
 
-# `describe` reads the names and collections of all functions; three of them show that they have them.
-SHOWN = inspection.document_table, inspection.topic_report, inspection.CollectionTopicsDisplay
+# `describe` reads the names and collections of all functions; two of them show that they have them.
+SHOWN = inspection.document_table, inspection.topic_report
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda.inspection import (
-    CollectionTopicsDisplay,
+    TopicEffectsDisplay,
     TopicExplorer,
     TopicHierarchyDisplay,
     TopicSharesDisplay,
@@ -162,12 +162,10 @@ def test_plots_show_names(lda):
     assert TopicWordsDisplay.from_estimator(lda).names == by_share
     assert TopicHierarchyDisplay.from_estimator(lda).names == SHOWN
     groups = np.arange(20) % 2
-    shown = CollectionTopicsDisplay.from_estimator(lda, X, groups=groups, topics=["états", 0])
-    assert shown.names == [SHOWN[2], SHOWN[0]]
-    given = CollectionTopicsDisplay.from_estimator(
-        describe(lda, topic_names=["a", "b", "c"]), X, groups=groups, topics="b"
-    )
-    assert given.names == ["1: b"]
+    shown = TopicEffectsDisplay.from_groups(lda, X, groups, topics=["états", 0])
+    assert shown.topics == [SHOWN[2], SHOWN[0]]
+    given = TopicEffectsDisplay.from_groups(describe(lda, topic_names=["a", "b", "c"]), X, groups, topics="b")
+    assert given.topics == ["1: b"]
     with pytest.raises(ValueError, match="numbers from 0 to 2, or their names; got \\['no such'\\]"):
         TopicWordsDisplay.from_estimator(lda, topics=["no such"])
 

@@ -185,13 +185,14 @@ def share_interval(share, error, freedom, level):
     """The ends of intervals of shares with standard errors of so many degrees of freedom; NaN for unknown errors.
 
     They are symmetric on the scale of log(p / (1 - p)), where the error of p is divided by p (1 - p), so they lie
-    between 0 and 1 and are longer towards 1/2. The mean of proportions is seldom smaller than its error; by a line or a
-    curve it can be, or lie beyond 0 and 1. Its interval is then that of a share as large as its error, moved and cut.
+    between 0 and 1 and are longer towards 1/2. The mean of proportions is seldom smaller than half of its symmetric
+    reach. By a line or a curve it can be, or lie beyond 0 and 1: its interval is then that of a share as large as this
+    half, moved and cut.
     """
-    error = np.where(error > 0, error, np.nan)
-    room = np.minimum(error, 0.5)
+    reach = stdtrit(freedom, (1 + level) / 2) * np.where(error > 0, error, np.nan)
+    room = np.minimum(reach / 2, 0.5)
     p = np.clip(share, room, 1 - room)
-    reach = stdtrit(freedom, (1 + level) / 2) * error / (p * (1 - p))
+    reach = reach / (p * (1 - p))
     return tuple(np.clip(expit(logit(p) + side * reach) + share - p, 0, 1) for side in (-1, 1))
 
 

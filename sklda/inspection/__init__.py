@@ -3,7 +3,6 @@
 Tables are data frames of pandas. matplotlib and arviz-base are imported when they are needed.
 """
 
-from sklda.inspection._collections import CollectionTopicsDisplay
 from sklda.inspection._contrast import TopicContrastDisplay, contrast_topics
 from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
 from sklda.inspection._correlation import TopicCorrelationDisplay, topic_correlation
@@ -26,14 +25,14 @@ from sklda.inspection._topic_check import topic_check
 from sklda.inspection._topic_count import TopicCountDisplay
 from sklda.inspection._topic_counts import TopicCountComparisonDisplay
 from sklda.inspection._topic_drift import topic_drift
-from sklda.inspection._topic_effects import TopicEffectsDisplay, topic_effects
+from sklda.inspection._topic_effects import topic_effects
+from sklda.inspection._topic_effects_display import TopicEffectsDisplay
 from sklda.inspection._topic_map import TopicMapDisplay
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
-from sklda.inspection._topics_over_time import TopicsOverTimeDisplay, topics_over_time
+from sklda.inspection._topics_over_time import topics_over_time
 
 __all__ = [
-    "CollectionTopicsDisplay",
     "ConvergenceDisplay",
     "DocumentTopicsDisplay",
     "MarginalLikelihoodDisplay",
@@ -47,7 +46,6 @@ __all__ = [
     "TopicMapDisplay",
     "TopicSharesDisplay",
     "TopicWordsDisplay",
-    "TopicsOverTimeDisplay",
     "contrast_topics",
     "describe",
     "document_table",

@@ -1,10 +1,9 @@
-"""Mean topic proportions by period, with intervals: a table, and its display on an axis of dates."""
+"""Mean topic proportions by period, with intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from pandas import DataFrame
@@ -17,22 +16,9 @@ from sklda._core.least_squares import spans
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.models import Description
 from sklda._description.view import View
-from sklda.inspection._axes import LINE, PanelsDisplay, percent_axis
 from sklda.inspection._effects import attenuation, cluster_numbers, proportion_draws
-from sklda.inspection._intervals import (
-    add_key,
-    date_axis,
-    draw_points,
-    draw_rug,
-    label_panels,
-    new_scales,
-    note_shrinkage,
-    title_panel,
-)
 from sklda.inspection._parameters import described
 from sklda.inspection._periods import read_dates, read_period
-
-# --- A table ---------------------------------------------------------------------------------------------------------
 
 
 @described
@@ -109,7 +95,7 @@ def topics_over_time(
 
     See Also
     --------
-    TopicsOverTimeDisplay : The same as a plot.
+    TopicEffectsDisplay.from_dates : The same as a plot.
     topic_effects : Effects of dates and other covariates together.
     sklda.CompoundLDA : A model with a mixture of topics for each period.
 
@@ -135,7 +121,7 @@ def topics_over_time(
     >>> [str(start.date()) for start in table["start"]], table["documents"].tolist()
     (['1999-01-01', '2000-01-01', '2001-01-01'], [20, 20, 20])
     """
-    found = _by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state)
+    found = by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state)
     shown, n = found.view.chosen(topics), len(found.starts)
     return DataFrame(
         {
@@ -157,7 +143,7 @@ def topics_over_time(
 
 
 @dataclass
-class _ByPeriod:
+class ByPeriod:
     """Mean proportions by period."""
 
     view: View
@@ -174,7 +160,7 @@ class _ByPeriod:
     attenuation: np.ndarray
 
 
-def _by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state):
+def by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state):
     n_draws, level = check_int(n_draws, "n_draws", 1), check_level(level)
     seed = random.seed_sequence(random_state)
     if dates is None:
@@ -202,7 +188,7 @@ def _by_period(estimator, X, dates, period, clusters, missing, n_draws, level, r
     shrunk = attenuation(draws)
     if draws.groups is not None and spans(draws.groups, index[:, None] == np.arange(len(distinct))):
         shrunk = np.ones(found.n_topics)
-    return _ByPeriod(
+    return ByPeriod(
         view=found,
         days=days,
         starts=periods.start(numbers),
@@ -216,167 +202,3 @@ def _by_period(estimator, X, dates, period, clusters, missing, n_draws, level, r
         found_in=draws.has_topics.sum(axis=0),
         attenuation=shrunk,
     )
-
-
-# The periods with the fewest documents, which have this part of them together, do not set the range of the axis.
-_FEW = 0.02
-
-
-# --- A display -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class TopicsOverTimeDisplay(PanelsDisplay):
-    """Mean topic proportions by period, with intervals, in a panel for each topic with an axis of dates.
-
-    Points are in the middle of their periods, and a line joins those of periods that follow each other. A point without
-    an interval is open: its error is unknown, as that of a period with one document. Lines below the axis are the
-    documents. Intervals of periods with very few of them can be longer than the axis, and are cut there with a mark.
-    `from_estimator` plots a fitted model; the constructor takes the values to plot.
-
-    Parameters
-    ----------
-    starts, ends : array-like of shape (n_periods,), datetime64
-        The first and the last days of the periods, in their order.
-    estimate, low, high : ndarray of shape (n_periods, n_topics)
-        Mean proportions and their intervals; NaN where there are no documents, and where an interval is unknown.
-    topics : sequence of n_topics str
-        Names of the topics shown.
-    dates : array-like of datetime64, default=()
-        Of the documents.
-    attenuation : array-like of shape (n_topics,), default=1.0
-        See `topic_effects`.
-
-    Attributes
-    ----------
-    axes_ : ndarray of matplotlib Axes
-        One for each topic.
-    legend_ : matplotlib Legend or None
-        Marks that need an explanation.
-
-    See Also
-    --------
-    topics_over_time : The same as a table, and what the intervals contain.
-    TopicEffectsDisplay : Curves over dates and other covariates.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklda import GibbsLDA
-    >>> from sklda.datasets import make_lda_corpus
-    >>> from sklda.inspection import TopicsOverTimeDisplay
-    >>> X = make_lda_corpus(60, 30, 2, random_state=0).data
-    >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
-    >>> years = np.repeat([1999, 2000, 2001], 20)
-    >>> TopicsOverTimeDisplay.from_estimator(lda, X, years, random_state=0).axes_.shape
-    (2,)
-    """
-
-    starts: Values
-    ends: Values
-    estimate: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    topics: Sequence[str]
-    dates: Values = ()
-    attenuation: Values | float = 1.0
-
-    @classmethod
-    @described
-    def from_estimator(
-        cls,
-        estimator: Model,
-        X: Data | None = None,
-        dates: Any = None,
-        *,
-        period: Literal["day", "week", "month", "quarter", "year", "decade"] | int | None = None,
-        topics: Values | None = None,
-        clusters: Any = None,
-        missing: Literal["raise", "drop"] = "drop",
-        n_draws: int = 50,
-        level: float = 0.95,
-        n_words: int = 3,
-        random_state: Seed = None,
-        ax: Any = None,
-    ) -> Self:
-        """Compute the mean proportions by period, and plot them.
-
-        Parameters
-        ----------
-        estimator : estimator, pipeline, or pair (topic_word, doc_topic_prior)
-            See `topic_effects`.
-        X : array-like, sparse matrix, or whatever a pipeline takes
-            Documents.
-        dates : sequence of length n_documents
-            Years, or dates; see `topics_over_time`.
-        period : {"day", "week", "month", "quarter", "year", "decade"} or int, default=None
-            Length of the periods; see `topics_over_time`.
-        topics : sequence of int or str, default=None
-            Topics to show; None: the six largest.
-        clusters, missing, n_draws, level
-            See `topics_over_time`.
-        ax : sequence of matplotlib Axes, default=None
-            One for each topic. None: those of a new figure.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `topics_over_time`.
-        """
-        found = _by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state)
-        shown = found.view.chosen(topics, 6)
-        return cls(
-            starts=found.starts,
-            ends=found.ends,
-            estimate=found.estimate[:, shown],
-            low=found.low[:, shown],
-            high=found.high[:, shown],
-            topics=found.view.labels(shown, n_words),
-            dates=found.days,
-            attenuation=found.attenuation[shown],
-        ).plot(ax)
-
-    def _panels(self):
-        return len(self.topics), f"one Axes for each of the {len(self.topics)} topics"
-
-    def _new_axes(self):
-        return new_scales(len(self.topics))
-
-    def _has_many(self, dates, starts):
-        """Which periods have most documents, so that the intervals of others do not set the range of the axis."""
-        counts = np.bincount(np.searchsorted(starts, dates, side="right"), minlength=len(starts) + 1)[1:]
-        order = np.argsort(counts, kind="stable")
-        few = np.cumsum(counts[order]) <= _FEW * len(dates)
-        return ~np.isin(np.arange(len(starts)), order[few]) if len(dates) else np.ones(len(starts), bool)
-
-    def _draw(self, axes):
-        starts, ends = (np.asarray(each, dtype="datetime64[D]") for each in (self.starts, self.ends))
-        middles = starts + (ends - starts) // 2
-        estimate, low, high = (np.asarray(each, dtype=np.float64) for each in (self.estimate, self.low, self.high))
-        dates = np.asarray(self.dates, dtype="datetime64[D]")
-        own = high[self._has_many(dates, starts)]
-        # NaN is not larger.
-        highest = max(np.fmax.reduce(np.ravel(each), initial=0.01) for each in (estimate, own))
-        shown, key = (0, min(1.05 * highest, 1)), {}
-        for k, ax in enumerate(axes):
-            ax.plot(middles, estimate[:, k], color=LINE, lw=1, alpha=0.6)
-            draw_points(
-                ax,
-                middles,
-                estimate[:, k],
-                low[:, k],
-                high[:, k],
-                colour=LINE,
-                bounds=shown,
-                key=key,
-                size=5.5 if len(middles) <= 20 else 3.5,
-            )
-            draw_rug(ax, [dates], [LINE], key)
-            title_panel(ax, self.topics[k])
-            percent_axis(ax.yaxis)
-            date_axis(ax)
-            ax.set(xlim=(starts[0], ends[-1] + np.timedelta64(1, "D")), ylim=shown)
-            ax.spines[["top", "right"]].set_visible(False)
-        label_panels(axes, "", "mean proportion")
-        note_shrinkage(self.attenuation, key, "changes")
-        self.legend_ = add_key(axes, key)

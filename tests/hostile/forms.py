@@ -66,7 +66,9 @@ def _questions(lda, X, K):
         "labels of covariates": covariates,
         "labels of y": labeled,
         "labels of groups": lambda each: inspection.group_words(lda, X, each, least_tokens=1, random_state=0),
-        "labels of shares": lambda each: inspection.CollectionTopicsDisplay.from_estimator(lda, X, groups=each).mean,
+        "labels of shares": lambda each: (
+            inspection.TopicEffectsDisplay.from_groups(lda, X, each, random_state=0).estimate
+        ),
         "labels of a contrast": contrast,
         "labels of a check": lambda each: inspection.topic_check(lda, X, groups=each, **once),
         "labels of clusters": lambda each: inspection.topic_effects(lda, X, x, clusters=each, **once),

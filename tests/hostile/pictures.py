@@ -83,7 +83,7 @@ def pictures(draw, session):
     region = draw.mostly([None, None, ((0.1, 1), (0.1, 1))], [((1, 0.1), (1, 2)), "x", [[np.nan] * 2] * 2])
     common = {"n_words": n}
     calls = {
-        "CollectionTopicsDisplay": ((draw.pick([None, X.given]),), {**common, "groups": _groups(draw, D)}),
+        "TopicEffectsDisplay": ((draw.pick([None, X.given]), _groups(draw, D)), common),
         "ConvergenceDisplay": ((), {"quantity": draw.mostly(["log_joint", "doc_topic_prior", "topic_share"], ["x"])}),
         "MarginalLikelihoodDisplay": (
             (),
@@ -124,7 +124,7 @@ def pictures(draw, session):
         ),
     }
     own = {
-        CompoundLDA: ["CollectionTopicsDisplay"],
+        CompoundLDA: ["TopicEffectsDisplay"],
         EmpiricalBayesLDA: ["MarginalLikelihoodDisplay"],
         FullBayesLDA: ["PosteriorExpectationDisplay"],
         TopicCountLDA: ["TopicCountDisplay"],
@@ -228,7 +228,7 @@ def _tables(draw, session, model, X, refuse, K):
             ((0 <= low) & (low <= middle) & (middle <= high) & (high <= 1)).all(), "shares lie in their intervals"
         )
     if draw.chance(0.3):
-        show = inspection.TopicsOverTimeDisplay.from_estimator
+        show = inspection.TopicEffectsDisplay.from_dates
         session.call(show, model, X.given, draw.dates(D), refuse=refuse, **effects)
         close()
     labels = _groups(draw, D)

@@ -17,9 +17,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklda import CompoundLDA, GibbsLDA, inspection, metrics
 from sklda._description.models import fingerprint
 from sklda.inspection import (
-    CollectionTopicsDisplay,
     ConvergenceDisplay,
     TopicCountDisplay,
+    TopicEffectsDisplay,
     TopicExplorer,
     TopicWordsDisplay,
     contrast_topics,
@@ -46,11 +46,12 @@ WORDS = [f"w{v:02}" for v in range(12)]
 LDA = GibbsLDA(3, max_iter=5, random_state=0).fit(X)
 NO_WORDS = "fitted to a matrix without names of columns, so words are column numbers"
 
+CONSTRUCTORS = "from_estimator", "from_models", "from_dates", "from_groups"
 PUBLIC = {
     f"{name}{'.' * bool(method)}{method}": getattr(getattr(module, name), method) if method else getattr(module, name)
     for module in (inspection, metrics, held_out)
     for name in module.__all__
-    for method in (("from_estimator", "from_models") if inspect.isclass(getattr(module, name)) else ("",))
+    for method in (CONSTRUCTORS if inspect.isclass(getattr(module, name)) else ("",))
     if (not method or hasattr(getattr(module, name), method)) and "_scorer" not in name
 }
 # The first arguments where they are not one model and X, and those after model and X that need no keyword.
@@ -69,7 +70,8 @@ MORE = {
     "topic_effects": ["covariates"],
     "TopicEffectsDisplay.from_estimator": ["covariates"],
     "topics_over_time": ["dates"],
-    "TopicsOverTimeDisplay.from_estimator": ["dates"],
+    "TopicEffectsDisplay.from_dates": ["dates"],
+    "TopicEffectsDisplay.from_groups": ["groups"],
     "word_association": ["cue"],
 }
 # Documents that are needed even if a description has some: a fit, a likelihood or a coherence of others is of use.
@@ -257,7 +259,7 @@ def test_column_numbers_say_how_to_give_words():
     # Nothing that shows no words says so; neither do topics that have names, and arrays.
     for show in (similarity_table, document_table, top_documents, topic_hierarchy, topic_correlation):
         show(LDA)
-    CollectionTopicsDisplay.from_estimator(describe(LDA, topic_names=list("abc")), X, groups=np.arange(20) % 2)
+    TopicEffectsDisplay.from_groups(describe(LDA, topic_names=list("abc")), X, np.arange(20) % 2)
     top_words((LDA.topic_word_, LDA.doc_topic_))
     plt.close("all")
 
@@ -311,7 +313,7 @@ FOUND = {
     "topic_correlation": lambda model, X: topic_correlation(model, X, n_samples=20, random_state=0),
     "similarity_table": lambda model, X: similarity_table(model),
     "TopicWordsDisplay": lambda model, X: TopicWordsDisplay.from_estimator(model, X),
-    "CollectionTopicsDisplay": lambda model, X: CollectionTopicsDisplay.from_estimator(model, X, groups=Y),
+    "TopicEffectsDisplay": lambda model, X: TopicEffectsDisplay.from_groups(model, X, Y, random_state=0),
     "ConvergenceDisplay": lambda model, X: ConvergenceDisplay.from_estimator(model),
     "TopicExplorer": lambda model, X: TopicExplorer.from_estimator(model, X, documents=TEXTS).to_html(),
     "topic_coherence": lambda model, X: topic_coherence(model, X, n_words=3),

@@ -1,6 +1,7 @@
 """Displays of topics draw the numbers of the model, for pipelines and for every kind of model."""
 
 from datetime import date
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from sklda import CompoundLDA, GibbsLDA
 from sklda._core.composition import share_interval
 from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import (
-    CollectionTopicsDisplay,
+    TopicEffectsDisplay,
     TopicHierarchyDisplay,
     TopicSharesDisplay,
     TopicWordsDisplay,
@@ -25,6 +26,7 @@ from sklda.inspection import (
     topic_hierarchy,
     topic_table,
 )
+from sklda.inspection._groups import GroupShares
 
 plt = pytest.importorskip("matplotlib.pyplot")
 TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
@@ -164,13 +166,13 @@ def test_equal_topics_have_one_cluster_at_most():
 
 def test_groups_of_any_model(arrays, corpus):
     years = np.repeat([2001, 2002, 2003], 10)
-    display = CollectionTopicsDisplay.from_estimator(arrays, corpus.data, groups=years, topics=[3, 0], ordered=True)
+    display = TopicEffectsDisplay.from_groups(arrays, corpus.data, years, topics=[3, 0], ordered=True)
     for j, year in enumerate((2001, 2002, 2003)):
-        np.testing.assert_allclose(display.mean[j], corpus.doc_topic[years == year].mean(axis=0)[[3, 0]])
+        np.testing.assert_allclose(display.estimate[j], corpus.doc_topic[years == year].mean(axis=0)[[3, 0]])
     with pytest.raises(TypeError, match=r"has no collection_topic_: give X and groups, or a fitted CompoundLDA"):
-        CollectionTopicsDisplay.from_estimator(arrays, corpus.data)
+        TopicEffectsDisplay.from_groups(arrays, corpus.data)
     with pytest.raises(ValueError, match="groups has 30 values; there are 5 documents"):
-        CollectionTopicsDisplay.from_estimator((arrays[0], arrays[1][:5]), groups=years)
+        TopicEffectsDisplay.from_groups((arrays[0], arrays[1][:5]), groups=years)
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -178,7 +180,7 @@ def test_groups_of_any_model(arrays, corpus):
 def test_groups_of_any_name(arrays, corpus, group, ordered):
     groups = np.empty(30, object)
     groups[:] = [group] * 15 + ["other"] * 15
-    display = CollectionTopicsDisplay.from_estimator(arrays, corpus.data, groups=groups, ordered=ordered)
+    display = TopicEffectsDisplay.from_groups(arrays, corpus.data, groups, ordered=ordered)
     display.figure_.canvas.draw()
     ax = display.axes_[-1 if ordered else 0]
     shown = [label.get_text() for label in (ax.get_xticklabels() if ordered else ax.get_yticklabels())]
@@ -186,11 +188,12 @@ def test_groups_of_any_name(arrays, corpus, group, ordered):
 
 
 def collections(labels, mean=(0.1, 0.5, 0.98), std=(0.1, 0.05, 0.02), **options):
-    """The Axes of one topic, and the entries of the legend."""
-    labels = np.array([*labels, None], dtype=object)[:-1]
+    """The Axes of one topic with these shares of groups, and the entries of the legend."""
     mean, std = np.array(mean)[:, None], np.array(std)[:, None]
-    values = {"mean": mean, "low": np.maximum(mean - 2 * std, 0), "high": np.minimum(mean + 2 * std, 1)}
-    display = CollectionTopicsDisplay(collections=labels, names=["0: a topic"], **values, **options).plot()
+    shares = GroupShares(list(labels), mean, np.maximum(mean - 2 * std, 0), np.minimum(mean + 2 * std, 1), "sample")
+    with patch("sklda.inspection._topic_effects_display.group_shares", lambda *given: shares):
+        arrays = np.full((1, 3), 1 / 3), np.ones((3, 1))
+        display = TopicEffectsDisplay.from_groups(arrays, None, list("abc"), **options)
     entries = [text.get_text() for text in display.legend_.get_texts()] if display.legend_ else []
     return display.axes_[0], entries
 
@@ -251,10 +254,10 @@ def test_collections_of_a_pipeline():
     corpus = make_compound_lda_corpus([15, 15], 20, 3, random_state=0)
     lda = CompoundLDA(3, max_iter=20, random_state=0).fit(corpus.data, collections=corpus.collections)
     pipeline = make_pipeline("passthrough", lda)
-    display = CollectionTopicsDisplay.from_estimator(pipeline)
+    display = TopicEffectsDisplay.from_groups(pipeline)
     order = np.argsort(-lda.topic_share_, kind="stable")
-    np.testing.assert_array_equal(display.mean, lda.collection_topic_[:, order])
-    low, high = share_interval(display.mean, lda.collection_topic_std_[:, order], np.inf, 0.95)
+    np.testing.assert_array_equal(display.estimate, lda.collection_topic_[:, order])
+    low, high = share_interval(display.estimate, lda.collection_topic_std_[:, order], np.inf, 0.95)
     np.testing.assert_allclose([display.low, display.high], [low, high])
 
 

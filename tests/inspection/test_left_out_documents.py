@@ -23,7 +23,7 @@ from sklda import (
 )
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import (
-    CollectionTopicsDisplay,
+    TopicEffectsDisplay,
     TopicExplorer,
     document_table,
     group_words,
@@ -235,9 +235,11 @@ def test_a_group_of_such_documents_is_unknown():
     model, counts = cases()["labels, no labels"][1]
     groups = np.where(ALL < N, ALL % 2, 2)
     with pytest.warns(UserWarning, match="no part"):
-        shares = CollectionTopicsDisplay.from_estimator(model, counts, groups=groups)
+        shares = TopicEffectsDisplay.from_groups(model, counts, groups)
     assert (
-        np.isnan(shares.mean).any(axis=1).tolist() == [False, False, True] == np.isnan(shares.low).any(axis=1).tolist()
+        np.isnan(shares.estimate).any(axis=1).tolist()
+        == [False, False, True]
+        == np.isnan(shares.low).any(axis=1).tolist()
     )
     with pytest.warns(UserWarning, match="no part"):
         table = group_words(model, counts, groups, n_sweeps=6, least_tokens=1, random_state=0)

@@ -11,10 +11,8 @@ from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklda import CompoundLDA, ConsensusTopics, GibbsLDA
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import (
-    CollectionTopicsDisplay,
     TopicEffectsDisplay,
     TopicExplorer,
-    TopicsOverTimeDisplay,
     describe,
     topic_effects,
     topics_over_time,
@@ -56,10 +54,10 @@ def test_a_share_is_the_same_everywhere(name):
     expected = ends(table).reshape(3, n, 3)
     assert np.isfinite(expected).all() and (expected[1] < expected[0]).all() and (expected[0] < expected[2]).all()
 
-    display = TopicsOverTimeDisplay.from_estimator(model, dates=YEARS, period="year", topics=range(n), random_state=0)
+    display = TopicEffectsDisplay.from_dates(model, dates=YEARS, period="year", topics=range(n), random_state=0)
     found = {"over time": [each.T for each in (display.estimate, display.low, display.high)]}
-    display = CollectionTopicsDisplay.from_estimator(model, groups=NAMES, topics=range(n))
-    found["groups"] = [each.T for each in (display.mean, display.low, display.high)]
+    display = TopicEffectsDisplay.from_groups(model, groups=NAMES, topics=range(n), random_state=0)
+    found["groups"] = [each.T for each in (display.estimate, display.low, display.high)]
     display = TopicEffectsDisplay.from_estimator(model, covariates=NAMES, topics=range(n), random_state=0)
     found["effects"] = [each.T for each in (display.estimate, display.low, display.high)]
     data = page(model, groups=NAMES, dates=YEARS)
@@ -110,8 +108,8 @@ def test_clusters_and_weights_of_one_category_are_those_of_its_shares():
 
 def test_a_model_without_a_prior_of_proportions_has_their_spread_only():
     nmf = describe(NMF(3, random_state=0, max_iter=500).fit(X), X, feature_names=WORDS)
-    display = CollectionTopicsDisplay.from_estimator(nmf, groups=NAMES)
-    assert (display.low < display.mean).all() and (display.mean < display.high).all()
+    display = TopicEffectsDisplay.from_groups(nmf, groups=NAMES)
+    assert (display.low < display.estimate).all() and (display.estimate < display.high).all()
     found = page(nmf, groups=NAMES)["groups"]
-    for end in ("mean", "low", "high"):
-        np.testing.assert_allclose(np.sort(found[end]), np.sort(getattr(display, end)), rtol=2e-5)
+    for end, shown in (("mean", display.estimate), ("low", display.low), ("high", display.high)):
+        np.testing.assert_allclose(np.sort(found[end]), np.sort(shown), rtol=2e-5)

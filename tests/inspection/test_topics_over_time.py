@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.special import stdtrit
 
 from sklda import CompoundLDA, ConsensusTopics, GibbsLDA
-from sklda.inspection import TopicsOverTimeDisplay, describe, topic_effects, topics_over_time
+from sklda.inspection import TopicEffectsDisplay, describe, topic_effects, topics_over_time
 
 matplotlib.use("agg")
 
@@ -210,7 +210,7 @@ def test_fits_of_a_consensus_count_where_they_have_the_topic():
 
 
 def display(dates=YEARS, **options):
-    return TopicsOverTimeDisplay.from_estimator(LDA, COUNTS, dates, random_state=0, **options)
+    return TopicEffectsDisplay.from_dates(LDA, COUNTS, dates, random_state=0, **options)
 
 
 def rug(ax):
@@ -239,7 +239,7 @@ def test_the_display_has_the_numbers_of_the_table_on_an_axis_of_dates():
     ends = np.array(bars.get_segments())[:, :, 1]
     assert_allclose(ends, found[["low", "high"]].dropna())
     assert ax.get_ylim()[0] == 0 and ax.get_ylim()[1] <= 1
-    assert [num2date(x).year for x in ax.get_xlim()] == [1990, 1995]
+    assert [num2date(x).year for x in ax.get_xlim()] == [1990, 1994]
     assert shown.topics == [ax.get_title(loc="left")]
 
 
@@ -255,17 +255,17 @@ def test_points_of_unknown_error_are_open():
 
 def test_a_period_with_very_few_documents_does_not_set_the_range_of_the_axis():
     starts = np.array(["1990", "1991", "1992"], dtype="datetime64[Y]").astype("datetime64[D]")
-    values = {"starts": starts, "ends": starts + np.timedelta64(364, "D"), "topics": ["0: a topic"]}
+    values = {"name": "", "values": starts + np.timedelta64(182, "D"), "topics": ["0: a topic"], "joined": True}
     values |= {
         name: np.array(each)[:, None] for name, each in (("low", [0.1, 0.1, 0.0]), ("estimate", [0.2, 0.2, 0.2]))
     }
     values["high"] = np.array([0.3, 0.35, 0.99])[:, None]
-    few, many = (TopicsOverTimeDisplay(**values, dates=np.repeat(starts, [60, 60, n])).plot() for n in (2, 30))
+    few, many = (TopicEffectsDisplay(**values, documents=[np.repeat(starts, [60, 60, n])]).plot() for n in (2, 30))
     assert few.axes_[0].get_ylim() == (0, pytest.approx(1.05 * 0.35)) and many.axes_[0].get_ylim()[1] > 0.99
     assert "the interval goes on" in entries(few) and "the interval goes on" not in entries(many)
     (mark,) = (line for line in few.axes_[0].lines if line.get_marker() == "^")
     assert_allclose(mark.get_ydata(), [1.05 * 0.35])
-    assert TopicsOverTimeDisplay(**values).plot().axes_[0].get_ylim()[1] > 0.99
+    assert TopicEffectsDisplay(**values).plot().axes_[0].get_ylim()[1] > 0.99
 
 
 def test_the_rug_has_the_dates_of_the_documents():
@@ -281,18 +281,18 @@ def test_panels_are_the_largest_topics_and_axes_can_be_given():
     import matplotlib.pyplot as plt
 
     named = describe(LDA, COUNTS, topic_names=["a", "b"])
-    shown = TopicsOverTimeDisplay.from_estimator(named, dates=YEARS, n_draws=2)
+    shown = TopicEffectsDisplay.from_dates(named, dates=YEARS, n_draws=2)
     order = np.argsort(-LDA.topic_share_)
     assert shown.topics == [f"{k}: {'ab'[k]}" for k in order] and len(shown.axes_) == 2
     figure, axes = plt.subplots(1, 2)
     assert shown.plot(axes) is shown and shown.figure_ is figure
     with pytest.raises(ValueError, match="one Axes for each of the 2 topics; got 1"):
         shown.plot(axes[0])
-    assert TopicsOverTimeDisplay.from_estimator(named, dates=YEARS, topics=["b"], n_draws=2).topics == ["1: b"]
+    assert TopicEffectsDisplay.from_dates(named, dates=YEARS, topics=["b"], n_draws=2).topics == ["1: b"]
 
 
 def test_changes_that_are_shrunk_have_a_note():
-    shown = TopicsOverTimeDisplay.from_estimator((np.eye(2), 3.0), np.full((9, 2), 4), [2000, 2001, 2002] * 3)
+    shown = TopicEffectsDisplay.from_dates((np.eye(2), 3.0), np.full((9, 2), 4), [2000, 2001, 2002] * 3)
     assert any(text.startswith("short documents: ") for text in entries(shown))
     assert not any(text.startswith("short documents: ") for text in entries(display()))
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklda import CompoundLDA, GibbsLDA
 from sklda._models.results import total_variance
 from sklda.datasets import make_compound_lda_corpus
-from sklda.inspection import CollectionTopicsDisplay, TopicWordsDisplay, describe
+from sklda.inspection import TopicEffectsDisplay, TopicWordsDisplay, describe
 from sklda.metrics import held_out_log_likelihood, make_held_out_scorer
 from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 
@@ -408,12 +408,12 @@ def test_displays(corpus, labels):
     matplotlib.use("agg")
     lda = make().fit(corpus.data, collections=labels)
     words = [f"w{v}" for v in range(40)]
-    rows = CollectionTopicsDisplay.from_estimator(describe(lda, feature_names=words), topics=[2, 0])
+    rows = TopicEffectsDisplay.from_groups(describe(lda, feature_names=words), topics=[2, 0])
     for ax, k in zip(rows.axes_, (2, 0), strict=True):
         assert [text.get_text() for text in ax.get_yticklabels()] == ["arts", "laws", "news"]
         np.testing.assert_allclose(ax.lines[0].get_xdata(), lda.collection_topic_[:, k])
     assert [text.get_text() for text in rows.legend_.get_texts()] == ["95% intervals within one chain"]
-    lines = CollectionTopicsDisplay.from_estimator(lda, ordered=True)
+    lines = TopicEffectsDisplay.from_groups(lda, ordered=True)
     assert len(lines.axes_) == 3 and len(lines.axes_[0].lines) == 2
     top = TopicWordsDisplay.from_estimator(describe(lda, feature_names=words), n_words=4, topics=[1])
     best = lda.topic_word_[1].argsort()[::-1][:4]
@@ -422,7 +422,7 @@ def test_displays(corpus, labels):
     with pytest.raises(ValueError, match="topics must be numbers"):
         TopicWordsDisplay.from_estimator(lda, topics=[3])
     with pytest.raises(TypeError, match="no collection_topic_"):
-        CollectionTopicsDisplay.from_estimator(GibbsLDA(2, max_iter=2).fit(corpus.data))
+        TopicEffectsDisplay.from_groups(GibbsLDA(2, max_iter=2).fit(corpus.data))
     matplotlib.pyplot.close("all")
 
 

@@ -1,0 +1,603 @@
+"""One display of mean topic proportions: by covariates, over time, and in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklda._core.covariates import levels_of
+from sklda._core.names import plain_text
+from sklda._core.types import Data, Model, Seed, Values
+from sklda._description.view import lacks, view
+from sklda.inspection._axes import LINE, MUTED, PanelsDisplay, distinct_colours
+from sklda.inspection._effects import Effects, TopicSums
+from sklda.inspection._groups import group_shares
+from sklda.inspection._intervals import (
+    DIFFERENCES,
+    SHARES,
+    add_key,
+    bounds_axis,
+    date_axis,
+    draw_curve,
+    draw_points,
+    draw_rug,
+    group_handle,
+    interval_handle,
+    label_panels,
+    new_rows,
+    new_scales,
+    note_shrinkage,
+    style_rows,
+    title_panel,
+)
+from sklda.inspection._parameters import described
+from sklda.inspection._periods import dates_of_labels
+from sklda.inspection._topics_over_time import by_period
+
+# The periods with the fewest documents, which have this part of them together, do not set the range of the axis.
+_FEW = 0.02
+# More points than this on an axis are small.
+_MANY = 20
+# Points of a curve.
+_POINTS = 41
+# The axis has the bands of this part of the documents, so that a few far ones do not set its range.
+_IN_RANGE = 0.98
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TopicEffectsDisplay(PanelsDisplay):
+    """Mean topic proportions by a covariate, a date or a group, with intervals, in a panel for each topic.
+
+    `from_estimator` draws what topics depend on, `from_dates` how they change over time, and `from_groups` how groups
+    of documents or collections differ. The numbers are those of `topic_effects` and `topics_over_time`.
+
+    A category has a row for each level, with a point and its interval; a number with two values, such as a treatment,
+    is shown in the same way. Other numbers have a curve with a band, and lines below the axis at the values of the
+    documents. All other covariates have the values of the documents, or given ones: a proportion is the mean over all
+    documents if they had this value of the covariate. Curves can belong to groups, and differences can be shown. Dates,
+    and groups that have an order, are on an axis, with a point for each period or group, which a line joins.
+
+    A point without a line is open: its error is unknown, as that of a level that only one cluster has. The models are
+    linear, so curves where there are few documents can go beyond 0 and 100 %. They are cut there, with a mark, as are
+    intervals of periods with very few documents where the axis ends.
+
+    Parameters
+    ----------
+    name : str
+        Name of the covariate; empty for dates and groups.
+    values : sequence of length n_values
+        Values of the covariate: numbers of a curve, levels, or dates, an array of datetime64. Numbers that are levels,
+        as by ``C(name)`` in a formula, are an array of objects.
+    estimate, low, high : ndarray of shape (n_values, n_topics * n_groups)
+        Mean proportions, or their differences, and their intervals; the groups of one topic are side by side. NaN: not
+        shown, and for an interval, unknown.
+    topics : list of str of length n_topics
+        Names of the topics shown.
+    groups : sequence of str of length n_groups, default=("",)
+        Names of the groups.
+    attenuation : float or ndarray of shape (n_topics * n_groups,), default=1.0
+        See `topic_effects`.
+    difference : str, default=""
+        The two values whose difference is shown, if there is one.
+    documents : sequence of arrays, default=()
+        The values of the covariate of the documents, an array for each group.
+    joined : bool, default=False
+        Whether the values follow each other on an axis, and a line joins their points.
+    note : str, default=""
+        What the intervals are, for the legend.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+        One for each topic; a single one for the difference of two values of the covariate.
+    legend_ : matplotlib Legend or None
+        Groups, and marks that need an explanation.
+
+    See Also
+    --------
+    topic_effects : Coefficients as a table, and what the intervals do not contain.
+    topics_over_time : Periods as a table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklda import GibbsLDA
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.inspection import TopicEffectsDisplay
+    >>> X = make_lda_corpus(60, 30, 2, random_state=0).data
+    >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
+    >>> TopicEffectsDisplay.from_estimator(lda, X, np.arange(60), random_state=0).axes_[0].get_xlabel()
+    'x0'
+    """
+
+    name: str
+    values: Sequence[Any] | np.ndarray
+    estimate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    topics: Sequence[str]
+    groups: Sequence[str] = ("",)
+    attenuation: float | np.ndarray = 1.0
+    difference: str = ""
+    documents: Sequence[np.ndarray] = ()
+    joined: bool = False
+    note: str = ""
+
+    @classmethod
+    @described
+    def from_estimator(
+        cls,
+        estimator: Model,
+        X: Data | None = None,
+        covariates: Any = None,
+        *,
+        covariate: str | None = None,
+        topics: Values | Mapping[str, Values] | None = None,
+        by: str | None = None,
+        at: Mapping[str, Any] | None = None,
+        difference: Sequence[Any] | None = None,
+        formula: str | None = None,
+        transformer: Any = None,
+        clusters: Any = None,
+        weights: ArrayLike | None = None,
+        missing: Literal["raise", "drop"] = "raise",
+        n_draws: int = 50,
+        level: float = 0.95,
+        n_words: int = 3,
+        random_state: Seed = None,
+        ax: Any = None,
+    ) -> Self:
+        """Compute the effects, and plot them along one covariate.
+
+        Parameters
+        ----------
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic_prior)
+            See `topic_effects`.
+        X : array-like, sparse matrix, or whatever a pipeline takes
+            Documents.
+        covariates : array-like, sparse matrix or data frame with n_documents rows
+            See `topic_effects`.
+        covariate : str, default=None
+            Name of the covariate of the horizontal axis, ``x0`` for the first column of an array. None: the first.
+        topics : sequence of int or str, or dict of {str: sequence of int or str}, default=None
+            Topics to show, or sums of them; None: the six largest.
+        by : str, default=None
+            Name of a category. Each of its levels has a colour, and a curve or points of its own. Curves differ in
+            shape if the formula has the product of both covariates, as in ``"rating * bs(day, df=5)"``. A curve ends
+            where its level has no documents.
+        at : dict, default=None
+            Values of other covariates, by name, that all documents are given.
+        difference : pair of values, default=None
+            The first minus the second: of the levels of `by`, along the covariate; without `by`, of the covariate.
+        formula, transformer, clusters, weights, missing, n_draws, level
+            See `topic_effects`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `topic_effects`; also if there is no covariate of this name, or `by` is not a category.
+        """
+        effects = Effects.of(
+            X,
+            estimator,
+            covariates,
+            formula=formula,
+            transformer=transformer,
+            clusters=clusters,
+            weights=weights,
+            missing=missing,
+            n_draws=n_draws,
+            level=level,
+            random_state=random_state,
+        )
+        found = effects.view
+        columns = effects.frame[effects.design.variables]
+        if not len(columns.columns):
+            raise ValueError(f"formula = {formula!r} has no covariate: there is nothing to show.")
+        name = _checked(columns.columns[0] if covariate is None else covariate, columns, "covariate")
+        at = {_checked(key, columns, "a key of at"): value for key, value in dict(at or {}).items()}
+        if name in at:
+            raise ValueError(f"at has the covariate of the axis, {name!r}: give values of other covariates.")
+        if difference is not None and len(difference) != 2:
+            raise ValueError(f"difference must be a pair of values, got {difference!r}.")
+        groups = _groups(by, columns, {name, *at}, difference)
+        values = _values(name, columns[name], effects.design, effects.frame)
+        if difference is not None and by is None:
+            by, groups, values = name, list(difference), [_minus(difference)]
+        # With a difference of the covariate itself, `by` takes its place.
+        own = [{by: group} for group in groups] if groups else [{}]
+        rows = np.array([[effects.row({**at, name: value, **each}) for value in values] for each in own])
+        documents = [_of_documents(columns, name, {**at, **each}) for each in own]
+        known = np.array([_in_range(values, each) for each in documents])
+        if difference is not None:
+            rows, known, groups = rows[:1] - rows[1:], known[:1] & known[1:], []
+            documents = [np.concatenate(documents)]
+        asked = TopicSums.of(found, topics, n_words)
+        summary = effects.summary(np.concatenate(rows), asked, shares=difference is None)
+        # A group without documents, or with one, has a curve over all values.
+        known = np.where(known.any(axis=1, keepdims=True), known, True)
+        for key in ("estimate", "low", "high"):
+            summary[key] = np.where(known.reshape(-1, 1), summary[key], np.nan)
+        shown = np.arange(len(asked.members))
+        if topics is None:
+            share = found.share if difference is not None else np.nanmean(summary["estimate"], axis=0)
+            shown = np.argsort(-share, kind="stable")[:6]
+
+        def curves(each):
+            """(n_values, n_topics * n_groups) of (n_groups * n_values, n_topics)."""
+            each = each[:, shown].reshape(len(rows), len(values), len(shown))
+            return each.transpose(1, 2, 0).reshape(len(values), -1)
+
+        return cls(
+            name=name,
+            values=values,
+            estimate=curves(summary["estimate"]),
+            low=curves(summary["low"]),
+            high=curves(summary["high"]),
+            topics=[asked.labels[i] for i in shown],
+            groups=[f"{by} = {group}" for group in groups] or [""],
+            attenuation=curves(summary["attenuation"])[0],
+            difference="" if difference is None else f"{by}: {_minus(difference)}",
+            documents=documents if _is_scale(values) else (),
+        ).plot(ax)
+
+    @classmethod
+    @described
+    def from_dates(
+        cls,
+        estimator: Model,
+        X: Data | None = None,
+        dates: Any = None,
+        *,
+        period: Literal["day", "week", "month", "quarter", "year", "decade"] | int | None = None,
+        topics: Values | None = None,
+        clusters: Any = None,
+        missing: Literal["raise", "drop"] = "drop",
+        n_draws: int = 50,
+        level: float = 0.95,
+        n_words: int = 3,
+        random_state: Seed = None,
+        ax: Any = None,
+    ) -> Self:
+        """Plot the mean proportions by period, as `topics_over_time` has them.
+
+        Points are in the middle of their periods, and a line joins those of periods that follow each other.
+
+        Parameters
+        ----------
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic_prior)
+            See `topic_effects`.
+        X : array-like, sparse matrix, or whatever a pipeline takes
+            Documents.
+        dates : sequence of length n_documents
+            Years, or dates; see `topics_over_time`.
+        period : {"day", "week", "month", "quarter", "year", "decade"} or int, default=None
+            Length of the periods; see `topics_over_time`.
+        topics : sequence of int or str, default=None
+            Topics to show; None: the six largest.
+        clusters, missing, n_draws, level
+            See `topics_over_time`.
+        ax : sequence of matplotlib Axes, default=None
+            One for each topic. None: those of a new figure.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `topics_over_time`.
+        """
+        found = by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state)
+        shown = found.view.chosen(topics, 6)
+        return cls(
+            name="",
+            values=found.starts + (found.ends - found.starts) // 2,
+            estimate=found.estimate[:, shown],
+            low=found.low[:, shown],
+            high=found.high[:, shown],
+            topics=found.view.labels(shown, n_words),
+            attenuation=found.attenuation[shown],
+            documents=[found.days],
+            joined=True,
+        ).plot(ax)
+
+    @classmethod
+    @described
+    def from_groups(
+        cls,
+        estimator: Model,
+        X: Data | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        topics: Values | None = None,
+        ordered: bool | None = None,
+        missing: Literal["raise", "drop"] = "raise",
+        n_words: int = 3,
+        random_state: Seed = None,
+        ax: Any = None,
+    ) -> Self:
+        """Plot the mean proportions in groups of documents, or the mixtures of the collections of a `CompoundLDA`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+            Documents. Not needed for the collections of `CompoundLDA`.
+        groups : sequence of n_documents hashable labels, default=None
+            The groups of the documents, of which the mean proportions are shown, with the intervals of
+            `topics_over_time`. None: the collections of a `CompoundLDA`, whose mixtures are shown, with intervals by
+            their posterior standard deviations. Documents without words, and those that the fit left out, do not count:
+            there is a warning, and the shares of a group of such documents are NaN.
+        topics : sequence of int or str, default=None
+            Topics to show; None: the six largest.
+        ordered : bool, default=None
+            Whether the groups have an order, such as the volumes of a book, and are joined by a line. None: if all
+            labels are dates or more than two numbers.
+        ax : sequence of matplotlib Axes, default=None
+            One for each topic. None: those of a new figure.
+
+        Raises
+        ------
+        TypeError
+            If there are neither groups nor collections.
+
+        Examples
+        --------
+        >>> from sklda import CompoundLDA
+        >>> from sklda.datasets import make_compound_lda_corpus
+        >>> from sklda.inspection import TopicEffectsDisplay
+        >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
+        >>> lda = CompoundLDA(3, max_iter=50, random_state=0).fit(corpus.data, collections=corpus.collections)
+        >>> TopicEffectsDisplay.from_groups(lda).legend_.get_texts()[0].get_text()
+        '95% intervals within one chain'
+        """
+        found = view(estimator, X, groups=groups, missing=missing)
+        shares = group_shares(found, random_state)
+        if shares is None:
+            raise lacks(found.model, "collection_topic_", "give X and groups, or a fitted CompoundLDA")
+        if shares.kind == "sample":
+            found.say_what_is_left_out()
+        shown = found.chosen(topics, 6)
+        values = _of_labels(shares.labels, ordered)
+        joined = ordered if isinstance(values, list) else True
+        order = slice(None) if isinstance(values, list) else np.argsort(values, kind="stable")
+        return cls(
+            name="",
+            values=values if isinstance(values, list) else values[order],
+            estimate=shares.mean[order][:, shown],
+            low=shares.low[order][:, shown],
+            high=shares.high[order][:, shown],
+            topics=found.labels(shown, n_words),
+            joined=bool(joined),
+            note="95% intervals" + (" within one chain" if shares.kind == "mixture" and found.n_chains == 1 else ""),
+        ).plot(ax)
+
+    def _panels(self):
+        if self._is_one_panel():
+            return 1, "one Axes"
+        return len(self.topics), f"one Axes for each of the {len(self.topics)} topics"
+
+    def _is_one_panel(self):
+        """A single difference has a row for each topic."""
+        return bool(self.difference) and len(self.values) == 1
+
+    def _is_on_axis(self):
+        return self.joined or _is_scale(self.values)
+
+    def _new_axes(self):
+        n = self._panels()[0]
+        if self._is_on_axis():
+            return new_scales(n)
+        rows = len(self.topics) if self._is_one_panel() else len(self.values) * len(self.groups)
+        return new_rows(n, rows)
+
+    def _draw(self, axes):
+        self.bounds_ = DIFFERENCES if self.difference else SHARES
+        names = [plain_text(group) for group in self.groups]
+        key = dict(zip(names, map(group_handle, self._colours()), strict=True)) if len(names) > 1 else {}
+        if self._is_one_panel():
+            rows = [np.ravel(each).astype(np.float64) for each in (self.estimate, self.low, self.high)]
+            self._draw_rows(axes[0], [rows], self.topics, key)
+            axes[0].set_xlabel(
+                f"difference of the mean proportions in percentage points\n{plain_text(self.difference)}"
+            )
+        elif self._is_on_axis():
+            self._draw_scale(axes, key)
+        else:
+            self._draw_levels(axes, key)
+        note_shrinkage(self.attenuation, key, "effects")
+        if self.note and np.isfinite(np.asarray(self.low, dtype=np.float64)).any():
+            key[self.note] = interval_handle(horizontal=not self._is_on_axis())
+        self.legend_ = add_key(axes, key)
+
+    def _colours(self):
+        return [LINE] if len(self.groups) == 1 else distinct_colours(len(self.groups))[: len(self.groups)]
+
+    def _curves(self, topic):
+        """Estimates, lower and upper ends of the groups of one topic, each of shape (n_groups, n_values)."""
+        n = len(self.groups)
+        own = slice(topic * n, (topic + 1) * n)
+        return [np.asarray(each, dtype=np.float64)[:, own].T for each in (self.estimate, self.low, self.high)]
+
+    def _draw_scale(self, axes, key):
+        from matplotlib.ticker import MaxNLocator
+
+        values = np.asarray(self.values, dtype=None if _is_scale(self.values) else object)
+        is_date, is_label = values.dtype.kind == "M", not _is_scale(self.values)
+        is_curve = not (self.joined or values.dtype.kind == "O")
+        x = values if is_date else np.arange(len(values)) if is_label else values.astype(np.float64)
+        shown = self._range(self._has_many(x) if is_date else self._near(x), every=not is_curve)
+        for k, ax in enumerate(axes):
+            for colour, estimate, low, high in zip(self._colours(), *self._curves(k), strict=True):
+                if self.joined:
+                    ax.plot(x, estimate, color=colour, lw=1, alpha=0.6)
+                if is_curve:
+                    draw_curve(ax, x, estimate, low, high, colour=colour, bounds=shown, key=key)
+                else:
+                    size = 5.5 if len(x) <= _MANY else 3.5
+                    draw_points(ax, x, estimate, low, high, colour=colour, bounds=shown, key=key, size=size)
+            draw_rug(ax, self.documents, self._colours(), key)
+            title_panel(ax, self.topics[k])
+            bounds_axis(ax.yaxis, self.bounds_)
+            ax.spines[["top", "right"]].set_visible(False)
+            ax.set_ylim(shown)
+            if is_date:
+                date_axis(ax)
+                ax.set_xlim(*_with_half_steps(x))
+            else:
+                ax.set_xlim(_with_room(x, 0.02 if is_curve else 0.05))
+                if self.joined:
+                    ax.xaxis.set_major_locator(MaxNLocator(6, integer=bool((x == np.floor(x)).all())))
+            if is_label:
+                ax.set_xticks(x, [plain_text(label) for label in values], rotation=30, ha="right")
+            if self.difference:
+                ax.axhline(0, color=MUTED, lw=0.8, zorder=1)
+        what = f"difference (points)\n{plain_text(self.difference)}" if self.difference else "mean proportion"
+        label_panels(axes, plain_text(self.name), what)
+
+    def _has_many(self, dates):
+        """Which periods have most documents, so that the intervals of others do not set the range of the axis."""
+        documents = np.concatenate([np.empty(0, "datetime64[D]"), *self.documents])
+        middles = dates[:-1] + np.diff(dates) // 2
+        counts = np.bincount(np.searchsorted(middles, documents), minlength=len(dates))
+        order = np.argsort(counts, kind="stable")
+        few = np.cumsum(counts[order]) <= _FEW * len(documents)
+        return ~np.isin(np.arange(len(dates)), order[few]) if len(documents) else np.ones(len(dates), bool)
+
+    def _near(self, x):
+        """Which values of the covariate are where most documents are."""
+        documents = np.concatenate([np.empty(0), *self.documents])
+        if not len(documents):
+            return np.ones(len(x), bool)
+        first, last = np.quantile(documents, [(1 - _IN_RANGE) / 2, (1 + _IN_RANGE) / 2])
+        step = np.diff(x).max(initial=0)
+        return (x >= first - step) & (x <= last + step)
+
+    def _range(self, chosen=slice(None), every=False):
+        """The ends of the axis of proportions: those of the intervals at some values of the covariate.
+
+        With `every`, all estimates are inside.
+        """
+        parts = [np.asarray(self.estimate)[slice(None) if every else chosen]]
+        parts += [np.asarray(each)[chosen] for each in (self.low, self.high)]
+        values = np.concatenate([np.ravel(each) for each in parts])
+        values = np.clip(values[np.isfinite(values)], *self.bounds_)
+        low, high = values.min(initial=0), values.max(initial=0.01)
+        room = 0.05 * (high - low)
+        return max(low - room, self.bounds_[0]) if low < 0 else 0, min(high + room, self.bounds_[1])
+
+    def _draw_levels(self, axes, key):
+        for k, ax in enumerate(axes):
+            self._draw_rows(ax, zip(*self._curves(k), strict=True), list(map(self._label, self.values)), key)
+            title_panel(ax, self.topics[k])
+        name = plain_text(self.name, 20)
+        of = f"difference by {name} in percentage points\n{plain_text(self.difference)}"
+        by = f" by {name}" if name else ""
+        label_panels(axes, of if self.difference else f"mean topic proportion{by}", "")
+
+    def _draw_rows(self, ax, groups, labels, key):
+        """A row for each label, with a point for each of `groups`, which are estimates and intervals."""
+        n_groups, places = len(self.groups), np.arange(len(labels))
+        for g, (colour, points) in enumerate(zip(self._colours(), groups, strict=True)):
+            # A shift for each group keeps the intervals apart.
+            own = places + 0.7 * ((g + 0.5) / n_groups - 0.5)
+            draw_points(ax, own, *points, colour=colour, bounds=self.bounds_, key=key, horizontal=True)
+        style_rows(ax, labels, self.bounds_)
+        ax.set_xlim(self._range())
+        if self.difference:
+            ax.axvline(0, color=MUTED, lw=0.8, zorder=1)
+
+    def _label(self, value):
+        """A text says what it is; a number needs the name of the covariate."""
+        return plain_text(f"{self.name} = {value:g}" if isinstance(value, Real) else value)
+
+
+def _is_scale(values):
+    """Whether values are numbers that are shown along an axis: more than two, which may be levels."""
+    if getattr(values, "dtype", None) is not None and values.dtype.kind == "M":
+        return True
+    return len(values) > 2 and all(isinstance(value, Real) for value in values)
+
+
+def _of_labels(labels, ordered):
+    """Labels of groups as values: dates or numbers on an axis, or a list of texts."""
+    dates = None if ordered is False else dates_of_labels(labels)
+    if dates is not None:
+        return dates
+    are_numbers = all(isinstance(each, Real) and not isinstance(each, bool) and np.isfinite(each) for each in labels)
+    if are_numbers and len(labels) > 2 and ordered is not False:
+        return np.array(labels, dtype=object)
+    return [plain_text(label) for label in labels]
+
+
+def _with_half_steps(dates):
+    """The ends of an axis of the middles of periods."""
+    half = (np.diff(dates).min() if len(dates) > 1 else np.timedelta64(360, "D")) / 2
+    return dates[0] - half, dates[-1] + half
+
+
+def _with_room(values, part):
+    low, high = values.min(), values.max()
+    room = part * (high - low) or 1
+    return low - room, high + room
+
+
+def _checked(name, columns, what):
+    if name not in columns:
+        raise ValueError(f"{what} must be one of {', '.join(map(repr, columns))}, got {name!r}.")
+    return name
+
+
+def _groups(by, columns, taken, difference):
+    """The levels of `by` for which there are curves, or that are subtracted."""
+    if by is None:
+        return []
+    if _checked(by, columns, "by") in taken:
+        raise ValueError(f"by = {by!r} is the covariate of the axis or in at: give another one.")
+    levels = levels_of(by, columns[by])
+    if difference is not None:
+        return list(difference)
+    if levels is None:
+        raise ValueError(f"by = {by!r} is a number: give a category, or difference= with two of its values.")
+    return list(levels)
+
+
+def _of_documents(columns, name, given):
+    """The values of a number of the documents that have given levels of other covariates; empty for a category."""
+    if levels_of(name, columns[name]) is not None:
+        return np.empty(0)
+    column = np.asarray(columns[name], dtype=np.float64)
+    same = np.ones(len(column), bool)
+    for key, value in given.items():
+        if key != name and levels_of(key, columns[key]) is not None:
+            same &= np.array([each == value for each in columns[key]])
+    return column[same]
+
+
+def _in_range(values, documents):
+    """Which values of a curve lie between those of the documents."""
+    if np.asarray(values).dtype.kind not in "iuf":
+        return np.ones(len(values), bool)
+    return (values >= documents.min(initial=np.inf)) & (values <= documents.max(initial=-np.inf))
+
+
+def _minus(difference):
+    return f"{difference[0]} − {difference[1]}"
+
+
+def _values(name, column, design, frame):
+    """The values of a covariate at which a display shows proportions: levels, or a grid of numbers."""
+    levels = levels_of(name, column)
+    if levels is not None:
+        is_number = all(isinstance(level, Real) for level in levels)
+        return np.array(levels, dtype=object) if is_number else list(levels)
+    distinct = np.unique(np.asarray(column, dtype=np.float64))
+    if len(distinct) <= 2:
+        return distinct
+    if design.has_steps(frame, name, distinct):
+        # As objects, they are shown as levels.
+        kept = np.unique(np.asarray(column))
+        return kept.astype(object)
+    return np.linspace(distinct[0], distinct[-1], _POINTS)
