@@ -35,6 +35,13 @@ LDA = GibbsLDA(2, max_iter=200, n_chains=3, random_state=0, doc_topic_prior=0.5,
 TOPIC = int(LDA.topic_word_[:, 0].argmax())
 
 
+@pytest.fixture(autouse=True)
+def few_simulated_documents(request, monkeypatch):
+    """They are most of the time, and only the attenuation depends on them."""
+    if "attenuat" not in request.node.name:
+        monkeypatch.setattr("sklda.inspection._effects._SIMULATED", 200)
+
+
 def column(table, name):
     return table[name].tolist()
 
