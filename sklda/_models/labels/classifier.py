@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
 from sklda._core.document_values import check_documents
@@ -300,7 +300,6 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         known = read_known_labels(y, self)
         if not self.multilabel_:
             return super().score(X, known, sample_weight)
-        check_consistent_length(X, known)
         n_wrong = abs(sp.csr_array(self.predict(X)) - known.astype(np.int64)).sum(axis=1)
         return float(accuracy_score(n_wrong > 0, np.zeros(len(n_wrong), bool), sample_weight=sample_weight))
 
