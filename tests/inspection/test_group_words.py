@@ -97,7 +97,7 @@ def test_other_steps_change_the_prior(step, monkeypatch):
     assert min(after_steps()) < ALARM
 
 
-def weights_after_sweeps(n_corpora=400, n=8.0, n_sweeps=6):
+def weights_after_sweeps(n_corpora=200, n=8.0, n_sweeps=6):
     """p-values of the weights, and of a function of the counts, after sweeps from a draw of all that the model has."""
     weights, change = [], []
     K, n_features, length, eta, alpha = 2, 4, 8, 0.5, np.full((1, 2), 0.6)

@@ -137,7 +137,7 @@ FITS = {
 }
 
 
-@pytest.mark.mutation("sklda._sampling.merge_and_split.round_of_moves", without_moves)
+@pytest.mark.mutation("sklda._sampling.merge_and_split.round_of_moves", without_moves, cases="default")
 @pytest.mark.parametrize("name", FITS)
 def test_all_topics_are_found(name):
     found = skewed_corpus(3)
