@@ -138,7 +138,8 @@ def pictures(draw, session):
     args, options = calls[name]
     display = PosteriorExpectationDisplay if name == "PosteriorExpectationDisplay" else getattr(inspection, name)
     model = session.call(inspection.describe, model, feature_names=names)
-    found = session.call(display.from_estimator, model, *args, **options)
+    show = display.from_groups if name == "TopicEffectsDisplay" else display.from_estimator
+    found = session.call(show, model, *args, **options)
     if found is not None:
         session.call(found.plot)
     close()
