@@ -1,6 +1,7 @@
 """The posterior of the proportions of new documents, of all estimators."""
 
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -27,22 +28,32 @@ X = CORPUS.data.toarray()
 GROUPS = np.arange(60) % 2
 Y = np.eye(3, dtype=int)[CORPUS.doc_topic.argmax(axis=1)]
 LDA = GibbsLDA(3, max_iter=60, random_state=0).fit(X)
-FITTED = {
-    "GibbsLDA": (LDA, {}),
-    "CollapsedVariationalLDA": (CollapsedVariationalLDA(3, max_iter=20, random_state=0).fit(X), {}),
-    "CompoundLDA": (CompoundLDA(3, max_iter=40, random_state=0).fit(X, collections=GROUPS), {"collections": GROUPS}),
-    "variational": (
-        VariationalCompoundLDA(3, max_iter=10, random_state=0).fit(X, collections=GROUPS),
-        {"collections": GROUPS},
+IN_GROUPS = {"collections": GROUPS}
+# The fit of each model, and what else its documents have.
+FITS = {
+    "GibbsLDA": (lambda: LDA, {}),
+    "CollapsedVariationalLDA": (lambda: CollapsedVariationalLDA(3, max_iter=20, random_state=0).fit(X), {}),
+    "CompoundLDA": (lambda: CompoundLDA(3, max_iter=40, random_state=0).fit(X, **IN_GROUPS), IN_GROUPS),
+    "variational": (lambda: VariationalCompoundLDA(3, max_iter=10, random_state=0).fit(X, **IN_GROUPS), IN_GROUPS),
+    "HDPLDA": (lambda: HDPLDA(20, max_iter=40, random_state=0).fit(X, **IN_GROUPS), IN_GROUPS),
+    "CovariateLDA": (
+        lambda: CovariateLDA(3, max_iter=40, random_state=0).fit(X, covariates=GROUPS),
+        {"covariates": GROUPS},
     ),
-    "HDPLDA": (HDPLDA(20, max_iter=40, random_state=0).fit(X, collections=GROUPS), {"collections": GROUPS}),
-    "CovariateLDA": (CovariateLDA(3, max_iter=40, random_state=0).fit(X, covariates=GROUPS), {"covariates": GROUPS}),
-    "LabeledLDA": (LabeledLDA(max_iter=10, n_draws=3, random_state=0).fit(X, Y), {}),
-    "EmpiricalBayesLDA": (EmpiricalBayesLDA(3, max_iter=60, random_state=0).fit(X), {}),
-    "TopicCountLDA": (TopicCountLDA(2, 4, random_state=0).fit(X), {}),
-    "merged": (merge_topics(LDA, [[0, 1]]), {}),
+    "LabeledLDA": (lambda: LabeledLDA(max_iter=10, n_draws=3, random_state=0).fit(X, Y), {}),
+    "EmpiricalBayesLDA": (lambda: EmpiricalBayesLDA(3, max_iter=60, random_state=0).fit(X), {}),
+    "TopicCountLDA": (lambda: TopicCountLDA(2, 4, random_state=0).fit(X), {}),
+    "merged": (lambda: merge_topics(LDA, [[0, 1]]), {}),
 }
-each_model = pytest.mark.parametrize("name", FITTED)
+
+
+@cache
+def fitted(name):
+    fit, known = FITS[name]
+    return fit(), known
+
+
+each_model = pytest.mark.parametrize("name", FITS)
 
 
 def rows_of(known, rows):
@@ -52,7 +63,7 @@ def rows_of(known, rows):
 @each_model
 @pytest.mark.parametrize("uncertain", [False, True])
 def test_rows_depend_on_their_document_only(name, uncertain):
-    model, known = FITTED[name]
+    model, known = fitted(name)
     given = {"n_samples": 12, "topic_uncertainty": uncertain}
     whole = model.doc_topic_posterior(X, **given, **known)
     rows = np.array([50, 3, 17, 3])
@@ -71,7 +82,7 @@ def test_rows_depend_on_their_document_only(name, uncertain):
 
 @each_model
 def test_the_mean_is_near_that_of_transform(name):
-    model, known = FITTED[name]
+    model, known = fitted(name)
     posterior = model.doc_topic_posterior(X, n_samples=200, **known)
     theta = model.transform(X, **known)
     assert posterior.mean.shape == posterior.std.shape == posterior.draws.shape[1:] == theta.shape
@@ -85,7 +96,7 @@ def test_the_mean_is_near_that_of_transform(name):
 
 @pytest.mark.parametrize("name", ["CompoundLDA", "HDPLDA", "CovariateLDA"])
 def test_documents_whose_group_is_unknown_have_the_common_prior(name):
-    model, _ = FITTED[name]
+    model, _ = fitted(name)
     empty = np.zeros((1, 40), int)
     assert_allclose(model.doc_topic_posterior(empty, n_samples=5).mean, model.transform(empty))
 
@@ -151,7 +162,7 @@ def test_bad_documents_and_models():
         LDA.doc_topic_posterior(X[:, :5])
     with pytest.raises(NotFittedError):
         GibbsLDA().doc_topic_posterior(X)
-    model, _ = FITTED["CompoundLDA"]
+    model, _ = fitted("CompoundLDA")
     with pytest.raises(ValueError, match="2 values; there are 60 documents"):
         model.doc_topic_posterior(X, collections=GROUPS[:2])
     dependent = LabeledLDA(label_prior="dependency", max_iter=5, n_draws=2, random_state=0).fit(X, Y)
