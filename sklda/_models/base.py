@@ -19,9 +19,10 @@ from sklda._core.arguments import check_bool, check_components, check_int, check
 from sklda._core.corpus import Corpus
 from sklda._core.dask_arrays import by_block, is_dask
 from sklda._core.document_values import DocumentValues, check_documents
-from sklda._core.names import check_order_of_labels
+from sklda._core.names import check_order_of_labels, index_of
 from sklda._core.priors import check_prior
 from sklda._core.types import Counts, Seed
+from sklda._description.models import known_words
 from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._likelihood.held_out.fold_in import fold_in
 from sklda._likelihood.held_out.log_likelihoods import log_likelihoods
@@ -77,8 +78,10 @@ class BaseLDA(
         """The corpus of `fit`, which must have a token; its features are stored."""
         corpus = Corpus.from_counts(X, partial(validate_data, self, reset=True))
         check_tokens(corpus)
-        words = getattr(self, "feature_names_in_", range(corpus.n_features))
-        check_order_of_labels(getattr(self, "topic_word_prior", None), "topic_word_prior", words)
+        eta = getattr(self, "topic_word_prior", None)
+        if index_of(eta) is not None:
+            words = known_words(self, corpus.n_features)
+            check_order_of_labels(eta, "topic_word_prior", range(corpus.n_features) if words is None else words)
         return corpus
 
     def _training_documents(self, X, needed=None, **values):

@@ -362,6 +362,8 @@ def test_series_and_frames_are_read_by_their_labels(data):
     assert GibbsLDA(3, topic_word_prior=eta, max_iter=2).fit(documents).topic_word_prior_[0] == 0.1
     with pytest.raises(ValueError, match=r"topic_word_prior has the labels .* in another order: 'w59' is in place 0"):
         GibbsLDA(3, topic_word_prior=eta[::-1], max_iter=2).fit(documents)
+    with pytest.raises(ValueError, match="topic_word_prior has the labels"):
+        GibbsLDA(3, topic_word_prior=eta[::-1], vocabulary=WORDS, max_iter=2).fit(X)
 
 
 def test_words_with_one_column_have_the_sum_of_their_probabilities():

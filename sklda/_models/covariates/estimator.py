@@ -11,8 +11,8 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
-from sklda._core.covariates import read_covariates
 from sklda._core.design import design_of, needed_covariates
+from sklda._core.document_values import DocumentValues
 from sklda._core.priors import Priors, check_prior
 from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._core.warn import warn
@@ -570,7 +570,8 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         check_is_fitted(self)
         if self._design_ is None:
             raise ValueError("the fit had no covariates: do not give any, or fit with covariates.")
-        return prior_of(self._design_.matrix(read_covariates(covariates)), self.intercept_, self.coef_)
+        covariates = DocumentValues.read(covariates=covariates)["covariates"]
+        return prior_of(self._design_.matrix(covariates), self.intercept_, self.coef_)
 
     def _prior_of_training(self):
         return prior_of(self._columns_, self.intercept_, self.coef_)
