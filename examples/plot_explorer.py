@@ -21,7 +21,6 @@ from sklda import GibbsLDA
 from sklda.datasets import read_docstrings
 from sklda.inspection import (
     TopicExplorer,
-    TopicHierarchyDisplay,
     TopicSharesDisplay,
     describe,
     similarity_table,
@@ -96,13 +95,6 @@ token_topics(named, document=butter).round(2).iloc[:8, 1:]
 # ----------
 #
 # The similarity of two topics is one minus the Jensen-Shannon distance of
-# their words. The dendrogram clusters topics by this distance. Silhouette
-# widths are small here: the topics of a fit differ, and clusters of them
-# are loose.
+# their words.
 
 similarity_table(named).round(2).iloc[:5, :8]
-
-# %%
-
-TopicHierarchyDisplay.from_estimator(named)
-plt.show()

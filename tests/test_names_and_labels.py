@@ -165,8 +165,6 @@ def call(public, method, argument, value, folder, X=X, **options):
         given.setdefault("groups", SOURCES)
     elif name == "TopicContrastDisplay" and argument != "groups":
         given |= {"other_topic": 1}
-    if name == "topic_hierarchy":
-        given["of"] = "documents"
     if name == "export_results":
         function(**given)
         return [path.read_text(encoding="utf-8-sig") for path in sorted((folder / "saved").glob("*.csv"))]

@@ -17,7 +17,6 @@ from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLD
 from sklda.inspection import (
     TopicEffectsDisplay,
     TopicExplorer,
-    TopicHierarchyDisplay,
     TopicSharesDisplay,
     TopicWordsDisplay,
     describe,
@@ -160,7 +159,6 @@ def test_plots_show_names(lda):
     by_share = [SHOWN[k] for k in np.argsort(-lda.topic_share_)]
     assert TopicSharesDisplay.from_estimator(lda).names == by_share
     assert TopicWordsDisplay.from_estimator(lda).names == by_share
-    assert TopicHierarchyDisplay.from_estimator(lda).names == SHOWN
     groups = np.arange(20) % 2
     shown = TopicEffectsDisplay.from_groups(lda, X, groups, topics=["états", 0])
     assert shown.topics == [SHOWN[2], SHOWN[0]]

@@ -11,14 +11,12 @@ from sklda.inspection._document_topics import DocumentTopicsDisplay
 from sklda.inspection._explorer import TopicExplorer
 from sklda.inspection._export import export_results
 from sklda.inspection._group_words import group_words
-from sklda.inspection._hierarchy import topic_hierarchy
 from sklda.inspection._label_words import label_words
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay
 from sklda.inspection._name_topics import name_topics
 from sklda.inspection._outcome_effects import outcome_effects
 from sklda.inspection._pyldavis import to_pyldavis
 from sklda.inspection._report import topic_report
-from sklda.inspection._similarity import TopicHierarchyDisplay
 from sklda.inspection._tables import document_table, similarity_table, top_documents, top_words, topic_table
 from sklda.inspection._tokens import token_topics
 from sklda.inspection._topic_check import topic_check
@@ -42,7 +40,6 @@ __all__ = [
     "TopicCountDisplay",
     "TopicEffectsDisplay",
     "TopicExplorer",
-    "TopicHierarchyDisplay",
     "TopicMapDisplay",
     "TopicSharesDisplay",
     "TopicWordsDisplay",
@@ -64,7 +61,6 @@ __all__ = [
     "topic_correlation",
     "topic_drift",
     "topic_effects",
-    "topic_hierarchy",
     "topic_report",
     "topic_table",
     "topics_over_time",

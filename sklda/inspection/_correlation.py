@@ -16,7 +16,7 @@ from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.view import view
 from sklda._sampling.draws import draw_doc_topic
 from sklda.inspection._axes import MOST_NAMES, HeatmapDisplay
-from sklda.inspection._hierarchy import cluster_tree, leaf_order
+from sklda.inspection._leaf_order import leaf_order
 from sklda.inspection._parameters import described
 
 
@@ -328,7 +328,7 @@ class TopicCorrelationDisplay(HeatmapDisplay):
         # A topic that does not vary is as far from all others as one without correlation.
         distances = np.nan_to_num(1 - values.correlation, nan=1.0)
         np.fill_diagonal(distances, 0)
-        order = leaf_order(cluster_tree(distances))
+        order = leaf_order(distances)
         return cls(values.correlation, order, found.labels(n_words=n_words), values.std, values.neutral).plot(ax=ax)
 
     def _draw(self, ax):

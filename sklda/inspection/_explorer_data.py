@@ -6,7 +6,7 @@ from sklda._core.distances import jensen_shannon
 from sklda._core.largest import largest
 from sklda._description.view import NO_TOPIC
 from sklda.inspection._groups import group_shares
-from sklda.inspection._hierarchy import cluster_tree, leaf_order
+from sklda.inspection._leaf_order import leaf_order
 from sklda.inspection._period_shares import period_shares
 from sklda.inspection._ranking import relevance
 from sklda.inspection._scaling import classical_scaling
@@ -143,7 +143,7 @@ def _similarity(distances):
     """Topics on a map, and all pairs of them."""
     scaling = classical_scaling(distances)
     return {
-        "order": leaf_order(cluster_tree(distances)).tolist(),
+        "order": leaf_order(distances).tolist(),
         "values": [[round(float(1 - value), 3) for value in row[: i + 1]] for i, row in enumerate(distances)],
         "points": scaling.points.round(4).tolist(),
         "part": round(scaling.part, 3),

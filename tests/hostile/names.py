@@ -103,7 +103,6 @@ def _questions(draw, model, frame):
         "tokens": lambda X: inspection.token_topics(wrapped, X),
         "page": lambda X: inspection.TopicExplorer.from_estimator(wrapped, X).to_html(),
         "pyLDAvis": lambda X: inspection.to_pyldavis(wrapped, X)["doc_lengths"],
-        "hierarchy": lambda X: inspection.topic_hierarchy(wrapped, X=X, of="documents").linkage,
     }
     if isinstance(model, GibbsLDA):
         options = {"n_temperatures": 2, "random_state": 0}

@@ -104,14 +104,6 @@ def pictures(draw, session):
             {**common, "topic": which, **draw.pick([{"other_topic": 0}, {"groups": _groups(draw, D), "n_sweeps": 3}])},
         ),
         "TopicCountDisplay": ((), {}),
-        "TopicHierarchyDisplay": (
-            (),
-            {
-                **common,
-                "linkage_method": draw.option("average", "single"),
-                "n_clusters": draw.mostly([None, 1, 2], [99]),
-            },
-        ),
         "TopicSharesDisplay": ((draw.pick([None, X.given]),), {**common, "n_topics": n}),
         "TopicMapDisplay": ((draw.pick([None, X.given]),), {**common, "topics": draw.mostly([None, [0]], [[99], "x"])}),
         "TopicWordsDisplay": (
@@ -198,10 +190,6 @@ def _tables(draw, session, model, X, refuse, K):
     page = session.call(inspection.TopicExplorer.from_estimator, model, given, dates=dates)
     if page is not None:
         session.require(session.call(page.to_html).count("</script>") == 2, "names are inside the data")
-    clusters, of = draw.mostly([None, 1, 2], [0, 99, "x"]), draw.option("topics", "topics", "documents")
-    hierarchy = session.call(inspection.topic_hierarchy, model, given, of=of, n_clusters=clusters)
-    if hierarchy is not None:
-        session.require((np.abs(hierarchy.silhouette) <= 1).all(), "silhouette widths lie between -1 and 1")
     table = session.call(inspection.topic_table, model, given, by=by, n_words=n)
     session.require(table is None or len(table) >= K, "every topic has rows")
     described = session.call(inspection.describe, model, given, document_names=documents)

@@ -32,7 +32,6 @@ from sklda.inspection import (
     top_words,
     topic_correlation,
     topic_effects,
-    topic_hierarchy,
     topic_report,
     topic_table,
 )
@@ -257,7 +256,7 @@ def test_column_numbers_say_how_to_give_words():
             show(LDA)
         show(named)
     # Nothing that shows no words says so; neither do topics that have names, and arrays.
-    for show in (similarity_table, document_table, top_documents, topic_hierarchy, topic_correlation):
+    for show in (similarity_table, document_table, top_documents, topic_correlation):
         show(LDA)
     TopicEffectsDisplay.from_groups(describe(LDA, topic_names=list("abc")), X, np.arange(20) % 2)
     top_words((LDA.topic_word_, LDA.doc_topic_))

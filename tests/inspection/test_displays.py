@@ -7,11 +7,8 @@ import numpy as np
 import pytest
 from inspection_pages import HOSTILE
 from matplotlib.dates import AutoDateLocator, num2date
-from scipy.cluster.hierarchy import linkage
-from scipy.spatial.distance import jensenshannon, pdist
 from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.metrics import silhouette_score
 from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, GibbsLDA
@@ -19,11 +16,9 @@ from sklda._core.composition import share_interval
 from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import (
     TopicEffectsDisplay,
-    TopicHierarchyDisplay,
     TopicSharesDisplay,
     TopicWordsDisplay,
     describe,
-    topic_hierarchy,
     topic_table,
 )
 from sklda.inspection._groups import GroupShares
@@ -117,51 +112,6 @@ def test_words_by_relevance_with_corpus_frequencies(arrays, corpus):
     assert display.words[0].tolist() == own["word"].tolist()
     lines = display.axes_[0].collections[0].get_segments()
     np.testing.assert_allclose([line[0, 0] for line in lines], own["word_share"])
-
-
-def test_hierarchy_is_that_of_scipy():
-    rng = np.random.default_rng(0)
-    centres = rng.dirichlet(np.full(40, 0.1), 3)
-    phi = np.concatenate([rng.dirichlet(200 * c + 1e-3, 4) for c in centres])
-    arrays = phi, np.full((1, 12), 1 / 12)
-    distances = pdist(phi, lambda a, b: jensenshannon(a, b, base=2))
-    found = topic_hierarchy(arrays)
-    np.testing.assert_allclose(found.linkage[:, 2], linkage(distances, "average")[:, 2])
-    # The three groups that were put in are found, and numbered along the leaves.
-    assert found.n_clusters == 3 and [len(set(found.labels[i : i + 4])) for i in (0, 4, 8)] == [1, 1, 1]
-    assert sorted(set(found.labels)) == [0, 1, 2] and (np.diff(found.labels[found.order]) >= 0).all()
-    assert found.silhouette.mean() == pytest.approx(
-        silhouette_score(found.distances, found.labels, metric="precomputed")
-    )
-    assert found.mean_silhouette[found.cluster_counts == 3] == pytest.approx(found.silhouette.mean())
-    two = topic_hierarchy(arrays, n_clusters=2, linkage_method="complete")
-    assert two.n_clusters == 2 and set(two.labels) == {0, 1}
-    display = TopicHierarchyDisplay.from_estimator(arrays)
-    np.testing.assert_allclose(widths(display.bars_), found.silhouette[found.order])
-    assert len(display.axes_[0].lines) == 11
-    assert max(line.get_xdata().max() for line in display.axes_[0].lines) == pytest.approx(found.linkage[-1, 2])
-    labels = [label.get_text().partition(":")[0] for label in display.axes_[0].get_yticklabels()]
-    assert labels == [str(k) for k in found.order]
-
-
-def test_hierarchy_of_documents(arrays, corpus):
-    found = topic_hierarchy(arrays, of="documents")
-    assert found.labels.shape == (30,) and found.distances[0, 1] == pytest.approx(
-        jensenshannon(*corpus.doc_topic[:2], base=2)
-    )
-
-
-@pytest.mark.parametrize("n", [1, 2])
-def test_hierarchy_of_few_topics(n):
-    arrays = np.random.default_rng(0).dirichlet(np.ones(5), n), np.full((1, n), 1 / n)
-    found = topic_hierarchy(arrays)
-    assert found.n_clusters == n and found.silhouette.tolist() == [0] * n and found.order.tolist() == list(range(n))
-    TopicHierarchyDisplay.from_estimator(arrays)
-
-
-def test_equal_topics_have_one_cluster_at_most():
-    found = topic_hierarchy((np.full((4, 3), 1 / 3), np.full((1, 4), 0.25)))
-    assert np.isfinite(found.silhouette).all() and found.n_clusters >= 1
 
 
 def test_groups_of_any_model(arrays, corpus):
@@ -290,16 +240,11 @@ def test_hostile_names_are_drawn():
         *(
             (lambda a, display=display: display.from_estimator(a, n_words=-1), ValueError, "n_words must be at least 1")
             for display in (
-                TopicHierarchyDisplay,
                 TopicSharesDisplay,
                 TopicWordsDisplay,
             )
         ),
         (lambda a: TopicWordsDisplay.from_estimator(a, topics=[0.5]), ValueError, "topics must be numbers"),
-        (lambda a: topic_hierarchy(a, n_clusters=5), ValueError, "n_clusters is 5; there are only 4 topics"),
-        (lambda a: topic_hierarchy(a, of="words"), ValueError, "of must be one of"),
-        (lambda a: topic_hierarchy(a, linkage_method="ward"), ValueError, "linkage_method must be one of"),
-        (lambda a: TopicHierarchyDisplay.from_estimator(a, ax=plt.subplots()[1]), ValueError, "must hold two Axes"),
     ],
 )
 def test_bad_input(arrays, call, error, message):

@@ -30,7 +30,6 @@ from sklda.inspection import (
     top_documents,
     topic_correlation,
     topic_effects,
-    topic_hierarchy,
 )
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -215,8 +214,6 @@ def test_what_is_left_out_is_said():
     model, counts = cases()["Gibbs, no words"][1]
     with pytest.warns(UserWarning, match="100 of 160 documents have no words, and take no part"):
         topic_effects(model, counts, ALL, n_draws=2, random_state=0)
-    with pytest.warns(UserWarning, match="100 of 160 documents have no words, and take no part"):
-        assert topic_hierarchy(model, of="documents").documents.tolist() == D.tolist()
     for call in (lambda: topic_correlation(model, X=EMPTY), lambda: topic_effects(model, EMPTY, ALL[:ADDED])):
         with pytest.raises(ValueError, match="words"):
             call()

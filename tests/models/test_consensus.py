@@ -20,7 +20,7 @@ from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, LabeledL
 from sklda._core.distances import jensen_shannon
 from sklda._description.view import view
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import document_table, token_topics, top_documents, top_words, topic_correlation, topic_hierarchy
+from sklda.inspection import document_table, token_topics, top_documents, top_words, topic_correlation
 from sklda.inspection._explorer_data import page_data
 
 
@@ -268,7 +268,6 @@ def test_inspection_takes_it(corpus, found):
     assert data["topics"]["stability"] == found.topic_stability_.tolist()
     assert set(token_topics(found, X[:5])["topic"]) <= {0, 1, 2, 3}
     assert len(top_documents(found)) == 4
-    assert topic_hierarchy(found, X=X[:30], of="documents").distances.shape == (30, 30)
     new = document_table(found, X=X[:3])
     np.testing.assert_array_equal(new["topic_2"], found.transform(X[:3])[:, 2])
 

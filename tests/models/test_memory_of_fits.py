@@ -19,7 +19,7 @@ from sklda import (
     TopicCountLDA,
 )
 from sklda._sampling.chain import ChainState
-from sklda.inspection import group_words, topic_hierarchy
+from sklda.inspection import group_words
 from sklda.papers.compound import VariationalCompoundLDA
 from sklda.papers.empirical_bayes import GibbsEMLDA, VariationalEMLDA
 from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence, log_evidence_by_sweeps
@@ -237,9 +237,6 @@ ARRAYS = {
         ConsensusTopics(GibbsLDA(2, max_iter=4), n_fits=2, min_prevalence=0.1, random_state=0).fit(X).sample_posterior
     ),
     "groups": lambda X: _of_groups(np.ones((24_000, 3), int)),
-    "distances": lambda X: (
-        lambda n: topic_hierarchy((np.ones((2, 3)) / 3, np.ones((n, 2)) / 2), of="documents", n_clusters=2)
-    ),
 }
 
 
