@@ -5,8 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from sklda.inspection._parameters import with_attributes
-
 # Okabe & Ito (2008): colours that colour-blind readers distinguish.
 ORANGE, SKY, GREEN, PURPLE = "#e69f00", "#56b4e9", "#009e73", "#cc79a7"
 BLUE, VERMILION, YELLOW = "#0072b2", "#d55e00", "#f0e442"
@@ -36,9 +34,6 @@ class Display:
 
     ax_: Any
     figure_: Any
-
-    def __init_subclass__(cls):
-        cls.__doc__ = with_attributes(cls.__doc__, "ax_ : matplotlib Axes\nfigure_ : matplotlib Figure\n")
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`.
@@ -73,9 +68,6 @@ class PanelsDisplay:
 
     axes_: Any
     figure_: Any
-
-    def __init_subclass__(cls):
-        cls.__doc__ = with_attributes(cls.__doc__, "figure_ : matplotlib Figure\n")
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`.

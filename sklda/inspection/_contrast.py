@@ -18,10 +18,8 @@ from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.view import view
 from sklda.inspection._axes import BLUE, ORANGE, Display
 from sklda.inspection._group_words import GroupSample
-from sklda.inspection._parameters import described
 
 
-@described
 def contrast_topics(
     estimator: Model,
     *,
@@ -37,6 +35,9 @@ def contrast_topics(
 
     Parameters
     ----------
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes (n_components,
+        n_features) and (n_documents, n_components). `describe` adds names of words, topics and documents.
     topic, other_topic : int or str
         Their numbers or names.
     other_estimator : estimator, pipeline, or pair (topic_word, doc_topic), default=None
@@ -153,6 +154,8 @@ class TopicContrastDisplay(Display):
 
     Attributes
     ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
     bars_ : list of 2 matplotlib BarContainer
 
     See Also
@@ -176,7 +179,6 @@ class TopicContrastDisplay(Display):
     title: str = ""
 
     @classmethod
-    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -199,6 +201,10 @@ class TopicContrastDisplay(Display):
 
         Parameters
         ----------
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+            A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes
+            (n_components, n_features) and (n_documents, n_components). `describe` adds names of words, topics and
+            documents.
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
             Documents, for `groups` only.
         topic : int or str
@@ -211,10 +217,21 @@ class TopicContrastDisplay(Display):
             Of the documents.
         group : hashable, default=None
             The label on the left; all others are on the right. Not needed for two groups.
+        missing : {"raise", "drop"}, default="raise"
+            What happens to documents that count and lack a value of an argument: an error that names them, or they are
+            left out and a warning says so.
         n_words : int, default=10
             Number of words of each side.
         least_tokens, level, n_sweeps
             See `group_words`.
+        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+            Of the draws.
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        TopicContrastDisplay
 
         Raises
         ------

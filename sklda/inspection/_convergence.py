@@ -11,7 +11,6 @@ from sklda._core.diagnostics import diagnose, draws_after
 from sklda._core.types import Model, Values
 from sklda._description.view import fitted
 from sklda.inspection._axes import MUTED, Display, distinct_colours, legend_below
-from sklda.inspection._parameters import described
 
 # The axis has the range of the draws, and beyond it at most this share of it, as far as there are sweeps, and room.
 _BEYOND, _ROOM = 0.3, 0.05
@@ -43,6 +42,8 @@ class ConvergenceDisplay(Display):
 
     Attributes
     ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
     diagnosis_ : object
         ``r_hat`` and ``n_effective`` of all chains together, ``r_hat_by_chain`` and ``n_effective_by_chain``
         (n_chains,), from the draws after burn-in that all chains have: rank-normalised split R-hat and effective draws
@@ -76,7 +77,6 @@ class ConvergenceDisplay(Display):
     best_chain: int | None = None
 
     @classmethod
-    @described
     def from_estimator(cls, estimator: Model, *, quantity: str = "log_joint", ax: Any = None) -> Self:
         """Plot the traces of a fitted estimator.
 
@@ -86,6 +86,12 @@ class ConvergenceDisplay(Display):
             Fitted by Gibbs sampling: any of this package.
         quantity : str, default="log_joint"
             A key of ``traces_``. Estimators without that attribute have the log joint alone.
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
 
         Raises
         ------

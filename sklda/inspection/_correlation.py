@@ -17,10 +17,8 @@ from sklda._description.view import view
 from sklda._sampling.draws import draw_doc_topic
 from sklda.inspection._axes import MOST_NAMES, HeatmapDisplay
 from sklda.inspection._leaf_order import leaf_order
-from sklda.inspection._parameters import described
 
 
-@described
 def topic_correlation(
     estimator: Model,
     X: Data | None = None,
@@ -32,6 +30,9 @@ def topic_correlation(
 
     Parameters
     ----------
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes (n_components,
+        n_features) and (n_documents, n_components). `describe` adds names of words, topics and documents.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents. None: those of the fit, or the rows of ``doc_topic``. Those without words, and those that the fit
         left out, do not count, and there is a warning.
@@ -39,6 +40,8 @@ def topic_correlation(
         Draws from the posterior for documents of the fit, at least 20. None: 400 for a model fitted by a chain, which
         makes a further sweep for each of them; 20 for other models with ``sample_posterior``, whose draws take
         ``4 * n_samples * n_components * (n_documents + n_features)`` bytes.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        Of the draws.
 
     Returns
     -------
@@ -287,6 +290,8 @@ class TopicCorrelationDisplay(HeatmapDisplay):
 
     Attributes
     ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
     image_ : matplotlib AxesImage
     dots_ : matplotlib PathCollection or None
 
@@ -305,7 +310,6 @@ class TopicCorrelationDisplay(HeatmapDisplay):
     neutral: Values | None = None
 
     @classmethod
-    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -320,8 +324,30 @@ class TopicCorrelationDisplay(HeatmapDisplay):
 
         Parameters
         ----------
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+            A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes
+            (n_components, n_features) and (n_documents, n_components). `describe` adds names of words, topics and
+            documents.
+        X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+            Documents. None: those of `describe`, or of the fit, if the model has ``doc_topic_``, or the rows of
+            ``doc_topic``.
         n_samples : int, default=None
             See `topic_correlation`.
+        n_words : int, default=3
+            How many of a topic's most probable words are in its label, if it has no name.
+        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+            Of the draws.
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        TopicCorrelationDisplay
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the model is not one that this function takes, or an argument does not fit it.
         """
         found = view(estimator, X, needs="proportions")
         values = _correlation(found, n_samples, random_state)

@@ -16,7 +16,6 @@ from sklda._core.names import plain_text
 from sklda._core.types import Data, Model
 from sklda._description.view import view
 from sklda.inspection._axes import TOPIC_COLOURS, Display
-from sklda.inspection._parameters import described
 from sklda.inspection._texts import Texts
 
 # Characters of a line. In points: the font, the distance of characters, which is larger than their width because
@@ -39,6 +38,11 @@ class DocumentTopicsDisplay(Display):
         Names of the topics that have colours, at most 7.
     title : str, default=""
 
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
     Examples
     --------
     >>> from sklda.inspection import DocumentTopicsDisplay
@@ -52,7 +56,6 @@ class DocumentTopicsDisplay(Display):
     title: str = ""
 
     @classmethod
-    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -69,6 +72,10 @@ class DocumentTopicsDisplay(Display):
 
         Parameters
         ----------
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+            A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes
+            (n_components, n_features) and (n_documents, n_components). `describe` adds names of words, topics and
+            documents.
         X : array-like, sparse matrix, or whatever a pipeline takes
             Documents. See `token_topics` for where the topics of tokens come from.
         document : int
@@ -79,6 +86,14 @@ class DocumentTopicsDisplay(Display):
             Number of topics with a colour, those of the most words of the passage; at most 7.
         n_characters : int, default=1200
             Where the passage is cut.
+        n_words : int, default=3
+            How many of a topic's most probable words are in its label, if it has no name.
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        DocumentTopicsDisplay
 
         Raises
         ------

@@ -19,7 +19,6 @@ from sklda._core.types import Data, Model, Values
 from sklda._description.models import Description
 from sklda._description.view import view
 from sklda.inspection._explorer_data import clip, page_data
-from sklda.inspection._parameters import described
 
 # Height of the page in a notebook, in pixels.
 _HEIGHT = 800
@@ -88,7 +87,6 @@ class TopicExplorer:
         self.data, self.title = data, title
 
     @classmethod
-    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -104,6 +102,10 @@ class TopicExplorer:
 
         Parameters
         ----------
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+            A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes
+            (n_components, n_features) and (n_documents, n_components). `describe` adds names of words, topics and
+            documents.
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
             Documents; those of the fit, or others. None: only for models that keep topic proportions of the documents.
             Then the page has no words of documents and no corpus frequencies.
@@ -119,6 +121,15 @@ class TopicExplorer:
             shares of groups or periods and a warning says so.
         title : str, default="Topics"
             Title of the page.
+
+        Returns
+        -------
+        TopicExplorer
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the model is not one that this function takes, or an argument does not fit it.
         """
         X = Description.of(estimator, X).X
         given = {"groups": groups, "dates": dates, "documents": documents}

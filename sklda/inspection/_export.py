@@ -21,7 +21,6 @@ from sklda._core.types import Data, Model
 from sklda._description.models import Description, unwrap
 from sklda._description.view import View, view
 from sklda.inspection._name_topics import suggested_names
-from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking
 from sklda.inspection._report import report_of
 from sklda.inspection._tables import proportions_of
@@ -45,7 +44,6 @@ _FITTED = (
 _MOST_VALUES = 1000
 
 
-@described
 def export_results(
     estimator: Model,
     X: Data | None = None,
@@ -61,6 +59,9 @@ def export_results(
 
     Parameters
     ----------
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes (n_components,
+        n_features) and (n_documents, n_components). `describe` adds names of words, topics and documents.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents: those of the fit, or others. None: those of `describe`.
     folder : str or path-like

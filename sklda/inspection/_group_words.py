@@ -16,7 +16,6 @@ from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.view import view
 from sklda._sampling.group_words import sample_group_counts
 from sklda.inspection._groups import groups_to_compare
-from sklda.inspection._parameters import described
 from sklda.inspection._tokens import Tokens
 
 # Samples of a log ratio for its quantiles: so many beyond each end of its interval, and bounds of their number.
@@ -29,7 +28,6 @@ _MIDDLE = 0.1587, 0.5, 0.8413
 _MANY_GROUPS = 10
 
 
-@described
 def group_words(
     estimator: Model,
     X: Data | None = None,
@@ -58,6 +56,9 @@ def group_words(
     groups : sequence of n_documents hashable labels
         Of the documents. Documents without words, and those that the fit left out, do not count, and there is a
         warning.
+    missing : {"raise", "drop"}, default="raise"
+        What happens to documents that count and lack a value of an argument: an error that names them, or they are left
+        out and a warning says so.
     topics : sequence of int or str, default=None
         Topics of the table, by number or name. None: all.
     n_words : int, default=10
@@ -68,6 +69,8 @@ def group_words(
         Probability of the intervals.
     n_sweeps : int, default=100
         Number of sweeps, of which each second one of the last two thirds gives a draw. At least 6.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        Of the draws.
 
     Returns
     -------

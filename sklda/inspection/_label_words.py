@@ -15,10 +15,8 @@ from sklda._core.names import is_hashable, listed, python_value, read_column
 from sklda._core.types import Model
 from sklda._description.view import lacks, view
 from sklda._models.topic_names import label_topics
-from sklda.inspection._parameters import described
 
 
-@described
 @lists_parameters
 def label_words(
     estimator: Model,

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from sklda._core.arguments import check_choice
 from sklda._core.types import Model, Values
 from sklda.inspection._axes import ACCENT, LINE, MUTED, Display, legend_below, pyplot
-from sklda.inspection._parameters import described
 from sklda.inspection._prior_axes import LABELS, PRIORS, log_axis, read_curve
 
 # Levels of the contours, in nats below the maximum.
@@ -53,6 +52,8 @@ class MarginalLikelihoodDisplay(Display):
 
     Attributes
     ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
     contours_ : matplotlib QuadContourSet or None
         The contours, with ``kind="contour"``.
     ellipses_ : list of matplotlib Line2D
@@ -83,7 +84,6 @@ class MarginalLikelihoodDisplay(Display):
     occupancy: Values | None = None
 
     @classmethod
-    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -108,6 +108,17 @@ class MarginalLikelihoodDisplay(Display):
             Number of values of each prior.
         level : float, default=0.95
             Level of the two confidence regions.
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        MarginalLikelihoodDisplay
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the model is not one that this function takes, or an argument does not fit it.
         """
         model, maximum, (alpha, eta) = read_curve(estimator, region, n_points)
         value, std = model.log_marginal_likelihood(*np.meshgrid(alpha, eta, indexing="ij"), return_std=True)

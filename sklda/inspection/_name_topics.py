@@ -9,10 +9,8 @@ from sklda._core.largest import largest
 from sklda._core.names import distinct
 from sklda._core.types import Data, Model
 from sklda._description.view import view
-from sklda.inspection._parameters import described
 
 
-@described
 @lists_parameters
 def name_topics(
     estimator: Model,
@@ -28,6 +26,9 @@ def name_topics(
 
     Parameters
     ----------
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes (n_components,
+        n_features) and (n_documents, n_components). `describe` adds names of words, topics and documents.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents. They give p(v). None: the shares in the model.
     n_words : int, default=3
@@ -37,6 +38,11 @@ def name_topics(
     -------
     list of n_components str
         Distinct. Words are joined by commas. `GibbsLDA.set_topic_names` and `describe` take the list.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the model is not one that this function takes, or an argument does not fit it.
 
     References
     ----------

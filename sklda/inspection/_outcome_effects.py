@@ -22,7 +22,6 @@ from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn
 from sklda._description.models import Description
 from sklda.inspection._effects import ADVICE, TopicSums, cluster_numbers, used_documents, warn_of_undetermined
-from sklda.inspection._parameters import described
 from sklda.inspection._share_moments import share_moments
 
 # Updates of the variance given the words, the change of the log odds at which they end, and log odds that no outcomes
@@ -35,7 +34,6 @@ _ADVICE = "Leave out covariates that are labels of the documents as the topics a
 _PROBIT = (16 * np.sqrt(3) / (15 * np.pi)) ** 2
 
 
-@described
 def outcome_effects(
     estimator: Model,
     X: Data | None = None,
@@ -86,8 +84,15 @@ def outcome_effects(
         The source, author or place of every document, if documents of one are not independent.
     weights : array-like of shape (n_documents,), default=None
         Weights of the documents, such as those of a survey. A document of weight 0 takes no part.
+    missing : {"raise", "drop"}, default="raise"
+        What happens to documents that count and lack a value of an argument: an error that names them, or they are left
+        out and a warning says so.
     level : float, default=0.95
         Probability of the intervals.
+    n_words : int, default=3
+        How many of a topic's most probable words are in its label, if it has no name.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        Of the draws.
 
     Returns
     -------

@@ -9,11 +9,9 @@ import numpy as np
 from sklda._core.distances import jensen_shannon
 from sklda._core.types import Data, Model
 from sklda._description.view import view
-from sklda.inspection._parameters import described
 from sklda.inspection._scaling import classical_scaling
 
 
-@described
 def to_pyldavis(estimator: Model, X: Data) -> dict[str, Any]:
     """The arguments of ``pyLDAvis.prepare(**arguments)``.
 
@@ -21,6 +19,9 @@ def to_pyldavis(estimator: Model, X: Data) -> dict[str, Any]:
 
     Parameters
     ----------
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes (n_components,
+        n_features) and (n_documents, n_components). `describe` adds names of words, topics and documents.
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents.
 

@@ -9,13 +9,11 @@ from sklda._core.arguments import check_int, lists_parameters
 from sklda._core.types import Data, Model
 from sklda._description.view import View, view
 from sklda.inspection._name_topics import suggested_names
-from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking
 from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity
 
 
-@described
 @lists_parameters
 def topic_report(
     estimator: Model,
@@ -27,6 +25,9 @@ def topic_report(
 
     Parameters
     ----------
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes (n_components,
+        n_features) and (n_documents, n_components). `describe` adds names of words, topics and documents.
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents: those of the fit, or others. The coherence of documents that were not in the fit is more honest,
         because the topics are not made from them.

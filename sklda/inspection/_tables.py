@@ -12,11 +12,9 @@ from sklda._core.distances import jensen_shannon
 from sklda._core.names import distinct
 from sklda._core.types import Data, Model
 from sklda._description.view import View, view
-from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking
 
 
-@described
 @lists_parameters
 def top_words(
     estimator: Model,
@@ -30,16 +28,28 @@ def top_words(
 
     Parameters
     ----------
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes (n_components,
+        n_features) and (n_documents, n_components). `describe` adds names of words, topics and documents.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents. They give the shares of words and topics in the tokens. None: the shares in the model.
     n_words : int, default=10
         Number of words of each topic.
+    by : {"probability", "relevance", "frex"}, default="probability"
+        Order of the words; see `topic_table`.
+    weight : float in [0, 1], default=None
+        See `topic_table`.
 
     Returns
     -------
     pandas.DataFrame
         A row for every topic, in the order of the model. Columns ``topic`` (its number), ``name`` if topics have names,
         ``share`` (its part of the tokens) and ``words`` (lists of str).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the model is not one that this function takes, or an argument does not fit it.
 
     Examples
     --------
@@ -64,7 +74,6 @@ def top_words(
     return DataFrame(columns)
 
 
-@described
 @lists_parameters
 def topic_table(
     estimator: Model,
@@ -78,6 +87,9 @@ def topic_table(
 
     Parameters
     ----------
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes (n_components,
+        n_features) and (n_documents, n_components). `describe` adds names of words, topics and documents.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents. They give p(w), the share of every word in the tokens, and the shares of topics. None, and for words
         that X does not have: the shares in the model.
@@ -86,16 +98,21 @@ def topic_table(
         (1 - weight) * log(phi_kv / p(v))`` (Sievert & Shirley 2014). ``"frex"``: the harmonic mean of two ranks in the
         topic, of phi_kv with weight ``weight`` and of ``phi_kv / sum_j phi_jv`` with weight ``1 - weight``; ranks are
         divided by the number of words (Bischof & Airoldi 2012).
-    n_words : int, default=10
-        Number of words of each topic.
     weight : float in [0, 1], default=None
         None: 0.6 for the relevance, as in LDAvis; 0.5 for FREX, as in stm.
+    n_words : int, default=10
+        Number of words of each topic.
 
     Returns
     -------
     pandas.DataFrame
         Columns ``topic``, ``name`` if topics have names, ``rank`` (from 1), ``word``, ``probability``, ``word_share``
         (p(v)) and, for relevance (nats) and FREX, ``score``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the model is not one that this function takes, or an argument does not fit it.
 
     References
     ----------
@@ -130,7 +147,6 @@ def topic_table(
     return DataFrame(columns)
 
 
-@described
 def top_documents(
     estimator: Model,
     X: Data | None = None,
@@ -143,6 +159,12 @@ def top_documents(
 
     Parameters
     ----------
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes (n_components,
+        n_features) and (n_documents, n_components). `describe` adds names of words, topics and documents.
+    X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+        Documents. None: those of `describe`, or of the fit, if the model has ``doc_topic_``, or the rows of
+        ``doc_topic``.
     n_documents : int, default=3
         Number of documents of each topic.
 
@@ -151,6 +173,11 @@ def top_documents(
     pandas.DataFrame
         A row for every topic, in the order of the model. Columns ``topic``, ``name`` if topics have names,
         ``documents`` (lists of names), ``rows`` (lists of int) and ``proportions`` (lists of float).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the model is not one that this function takes, or an argument does not fit it.
 
     Examples
     --------
@@ -170,9 +197,17 @@ def top_documents(
     return DataFrame(columns)
 
 
-@described
 def document_table(estimator: Model, X: Data | None = None) -> DataFrame:
     """The topic proportions of documents, one row for each document.
+
+    Parameters
+    ----------
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes (n_components,
+        n_features) and (n_documents, n_components). `describe` adds names of words, topics and documents.
+    X : array-like, sparse matrix, or whatever a pipeline takes, default=None
+        Documents. None: those of `describe`, or of the fit, if the model has ``doc_topic_``, or the rows of
+        ``doc_topic``.
 
     Returns
     -------
@@ -182,6 +217,11 @@ def document_table(estimator: Model, X: Data | None = None) -> DataFrame:
         have names, these take the place of ``topic_0``, ... and of the numbers in ``main_topic``. A name that another
         column has gets a number: "tokens (2)". Documents without words, and those that the fit left out, have no main
         topic, and NaN in place of proportions.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the model is not one that this function takes, or an argument does not fit it.
 
     Examples
     --------
@@ -210,17 +250,27 @@ def proportions_of(found: View) -> DataFrame:
     return DataFrame(columns)
 
 
-@described
 def similarity_table(estimator: Model) -> DataFrame:
     """Similarity of topics: one minus the Jensen-Shannon distance of their distributions over words.
 
     The distance is the square root of the Jensen-Shannon divergence in bits. It lies between 0 and 1.
+
+    Parameters
+    ----------
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes (n_components,
+        n_features) and (n_documents, n_components). `describe` adds names of words, topics and documents.
 
     Returns
     -------
     pandas.DataFrame
         A row for every topic. Columns ``topic``, and ``topic_0``, ``topic_1``, ...: 1 for equal topics, 0 for topics
         that have no word in common. If topics have names, also ``name``, and the columns have these names.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the model is not one that this function takes, or an argument does not fit it.
 
     Examples
     --------

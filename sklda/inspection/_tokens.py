@@ -9,7 +9,6 @@ from sklda._core import random
 from sklda._core.types import Data, Model
 from sklda._description.view import lacks, view
 from sklda._likelihood.held_out.token_topics import draw_topics
-from sklda.inspection._parameters import described
 
 # Sweeps before the draw for a new document. `transform` needs fewer, because it begins with CVB0.
 _LEAST_SWEEPS = 30
@@ -20,7 +19,6 @@ _NO_DRAWS = (
 )
 
 
-@described
 def token_topics(
     estimator: Model,
     X: Data | None = None,
@@ -31,6 +29,9 @@ def token_topics(
 
     Parameters
     ----------
+    estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+        A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes (n_components,
+        n_features) and (n_documents, n_components). `describe` adds names of words, topics and documents.
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents, as word counts. The indices of a sparse matrix need not be sorted.
     document : int, default=None

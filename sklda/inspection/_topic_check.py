@@ -14,14 +14,12 @@ from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.word_information import TopicDocuments, TopicTokens, deviations
 from sklda._description.view import view
 from sklda.inspection._groups import groups_to_compare
-from sklda.inspection._parameters import described
 from sklda.inspection._tokens import Tokens
 
 # Replicates of all draws together. The error of their standard deviation is six per cent.
 _REPLICATES = 150
 
 
-@described
 def topic_check(
     estimator: Model,
     X: Data | None = None,
@@ -47,10 +45,17 @@ def topic_check(
         Otherwise they are drawn given the topics of the model.
     groups : sequence of n_documents hashable labels, default=None
         Of the documents. None: every document is a group.
+    missing : {"raise", "drop"}, default="raise"
+        What happens to documents that count and lack a value of an argument: an error that names them, or they are left
+        out and a warning says so.
     topics : sequence of int or str, default=None
         Topics of the table, by number or name. None: all.
     n_draws : int, default=15
         Number of posterior draws. Fewer, if the fit kept fewer.
+    n_words : int, default=3
+        How many of a topic's most probable words are in its label, if it has no name.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        Of the draws.
 
     Returns
     -------

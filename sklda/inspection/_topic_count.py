@@ -10,7 +10,6 @@ import numpy as np
 from sklda._core.types import Model, Values
 from sklda._description.view import fitted
 from sklda.inspection._axes import ACCENT, LINE, PanelsDisplay, pyplot
-from sklda.inspection._parameters import described
 
 _PALE, _UNCERTAIN = "#f3d3c6", "#a9bfd3"
 # Probabilities with a larger error, two standard errors, do not tell numbers of topics apart.
@@ -51,6 +50,7 @@ class TopicCountDisplay(PanelsDisplay):
 
     Attributes
     ----------
+    figure_ : matplotlib Figure
     axes_ : ndarray of shape (2,) of matplotlib Axes
         Axes of the posterior and of the evidence.
     bars_ : matplotlib BarContainer
@@ -85,7 +85,6 @@ class TopicCountDisplay(PanelsDisplay):
     interval: tuple[int, int] | None = None
 
     @classmethod
-    @described
     def from_estimator(cls, estimator: Model, *, ax: Any = None) -> Self:
         """Plot the posterior of a fitted estimator.
 
@@ -95,6 +94,10 @@ class TopicCountDisplay(PanelsDisplay):
             A fitted estimator.
         ax : sequence of two matplotlib Axes, default=None
             Axes of the posterior and of the evidence. None: those of a new figure.
+
+        Returns
+        -------
+        TopicCountDisplay
 
         Raises
         ------

@@ -11,7 +11,6 @@ from scipy.special import stdtrit
 
 from sklda._core.types import Data, Model, Seed
 from sklda.inspection._axes import PanelsDisplay, pyplot
-from sklda.inspection._parameters import described
 from sklda.metrics._topic_counts import compare_topic_counts
 
 _TITLES = {
@@ -38,6 +37,7 @@ class TopicCountComparisonDisplay(PanelsDisplay):
 
     Attributes
     ----------
+    figure_ : matplotlib Figure
     axes_ : ndarray of matplotlib Axes
         One for every measure.
 
@@ -56,7 +56,6 @@ class TopicCountComparisonDisplay(PanelsDisplay):
     comparison: DataFrame
 
     @classmethod
-    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -79,6 +78,15 @@ class TopicCountComparisonDisplay(PanelsDisplay):
             See `compare_topic_counts`.
         ax : sequence of matplotlib Axes, default=None
             One for every measure. None: those of a new figure.
+
+        Returns
+        -------
+        TopicCountComparisonDisplay
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the model is not one that this function takes, or an argument does not fit it.
         """
         options = {"cv": cv, "n_words": n_words, "n_jobs": n_jobs, "random_state": random_state}
         return cls(compare_topic_counts(estimator, X, n_components, **options)).plot(ax=ax)

@@ -11,10 +11,8 @@ from sklda._core.arguments import check_int, check_level
 from sklda._core.types import Model, Seed
 from sklda._description.view import view
 from sklda._sampling.known_weights import draw_known, weight_interval, weight_likelihood
-from sklda.inspection._parameters import described
 
 
-@described
 def topic_drift(
     estimator: Model,
     *,
@@ -35,6 +33,8 @@ def topic_drift(
         Number of words that a topic has gained, and lost, the most.
     n_samples : int, default=200
         Posterior draws of the topics, for ``moved_std``.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        Of the draws.
 
     Returns
     -------

@@ -11,10 +11,8 @@ from pandas import DataFrame
 
 from sklda._core.types import Data, Model, Seed, Values
 from sklda.inspection._effects import Effects, TopicSums
-from sklda.inspection._parameters import described
 
 
-@described
 def topic_effects(
     estimator: Model,
     X: Data | None = None,
@@ -64,10 +62,17 @@ def topic_effects(
     weights : array-like of shape (n_documents,), default=None
         Weights of the documents, such as those of a survey, in any unit. Least squares and means have these weights. A
         document of weight 0 takes no part. None: all documents count alike.
+    missing : {"raise", "drop"}, default="raise"
+        What happens to documents that count and lack a value of an argument: an error that names them, or they are left
+        out and a warning says so.
     n_draws : int, default=50
         Number of draws of theta; at least one of each chain or fit.
     level : float, default=0.95
         Probability of the intervals.
+    n_words : int, default=3
+        How many of a topic's most probable words are in its label, if it has no name.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        Of the draws.
 
     Returns
     -------

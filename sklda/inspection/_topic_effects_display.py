@@ -35,7 +35,6 @@ from sklda.inspection._intervals import (
     style_rows,
     title_panel,
 )
-from sklda.inspection._parameters import described
 from sklda.inspection._periods import dates_of_labels
 from sklda.inspection._topics_over_time import by_period
 
@@ -93,6 +92,7 @@ class TopicEffectsDisplay(PanelsDisplay):
 
     Attributes
     ----------
+    figure_ : matplotlib Figure
     axes_ : ndarray of matplotlib Axes
         One for each topic; a single one for the difference of two values of the covariate.
     legend_ : matplotlib Legend or None
@@ -129,7 +129,6 @@ class TopicEffectsDisplay(PanelsDisplay):
     note: str = ""
 
     @classmethod
-    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -176,6 +175,16 @@ class TopicEffectsDisplay(PanelsDisplay):
             The first minus the second: of the levels of `by`, along the covariate; without `by`, of the covariate.
         formula, transformer, clusters, weights, missing, n_draws, level
             See `topic_effects`.
+        n_words : int, default=3
+            How many of a topic's most probable words are in its label, if it has no name.
+        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+            Of the draws.
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        TopicEffectsDisplay
 
         Raises
         ------
@@ -247,7 +256,6 @@ class TopicEffectsDisplay(PanelsDisplay):
         ).plot(ax)
 
     @classmethod
-    @described
     def from_dates(
         cls,
         estimator: Model,
@@ -282,8 +290,16 @@ class TopicEffectsDisplay(PanelsDisplay):
             Topics to show; None: the six largest.
         clusters, missing, n_draws, level
             See `topics_over_time`.
+        n_words : int, default=3
+            How many of a topic's most probable words are in its label, if it has no name.
+        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+            Of the draws.
         ax : sequence of matplotlib Axes, default=None
             One for each topic. None: those of a new figure.
+
+        Returns
+        -------
+        TopicEffectsDisplay
 
         Raises
         ------
@@ -305,7 +321,6 @@ class TopicEffectsDisplay(PanelsDisplay):
         ).plot(ax)
 
     @classmethod
-    @described
     def from_groups(
         cls,
         estimator: Model,
@@ -323,6 +338,10 @@ class TopicEffectsDisplay(PanelsDisplay):
 
         Parameters
         ----------
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+            A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes
+            (n_components, n_features) and (n_documents, n_components). `describe` adds names of words, topics and
+            documents.
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
             Documents. Not needed for the collections of `CompoundLDA`.
         groups : sequence of n_documents hashable labels, default=None
@@ -335,8 +354,19 @@ class TopicEffectsDisplay(PanelsDisplay):
         ordered : bool, default=None
             Whether the groups have an order, such as the volumes of a book, and are joined by a line. None: if all
             labels are dates or more than two numbers.
+        missing : {"raise", "drop"}, default="raise"
+            What happens to documents that count and lack a value of an argument: an error that names them, or they are
+            left out and a warning says so.
+        n_words : int, default=3
+            How many of a topic's most probable words are in its label, if it has no name.
+        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+            Of the draws.
         ax : sequence of matplotlib Axes, default=None
             One for each topic. None: those of a new figure.
+
+        Returns
+        -------
+        TopicEffectsDisplay
 
         Raises
         ------

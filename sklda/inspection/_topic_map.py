@@ -13,7 +13,6 @@ from sklda._core.distances import jensen_shannon
 from sklda._core.types import Data, Model, Values
 from sklda._description.view import view
 from sklda.inspection._axes import LINE, MUTED, SKY, Display
-from sklda.inspection._parameters import described
 from sklda.inspection._scaling import least_stress, point_distances
 
 # Parts of the area of the axes that the circles have together, and of its sides that their centres are in.
@@ -48,6 +47,8 @@ class TopicMapDisplay(Display):
 
     Attributes
     ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
     circles_ : matplotlib PathCollection
     labels_ : list of matplotlib Annotation
 
@@ -73,7 +74,6 @@ class TopicMapDisplay(Display):
     agreement: float | None = None
 
     @classmethod
-    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -87,10 +87,27 @@ class TopicMapDisplay(Display):
 
         Parameters
         ----------
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+            A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes
+            (n_components, n_features) and (n_documents, n_components). `describe` adds names of words, topics and
+            documents.
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
             Documents, for the sizes of the topics. None: the shares in the model.
         topics : sequence of int or str, default=None
             Topics to show; None: all.
+        n_words : int, default=3
+            How many of a topic's most probable words are in its label, if it has no name.
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        TopicMapDisplay
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the model is not one that this function takes, or an argument does not fit it.
         """
         found = view(estimator, X)
         topics = found.chosen(topics)

@@ -12,7 +12,6 @@ from sklda._core.arguments import check_int
 from sklda._core.types import Data, Model, Values
 from sklda._description.view import NO_TOPIC, view
 from sklda.inspection._axes import Display, style_bars
-from sklda.inspection._parameters import described
 
 
 @dataclass(eq=False, repr=False)
@@ -39,6 +38,8 @@ class TopicSharesDisplay(Display):
 
     Attributes
     ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
     bars_ : matplotlib BarContainer
 
     Examples
@@ -57,7 +58,6 @@ class TopicSharesDisplay(Display):
     found_in: Sequence[str] | None = None
 
     @classmethod
-    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -71,10 +71,27 @@ class TopicSharesDisplay(Display):
 
         Parameters
         ----------
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+            A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes
+            (n_components, n_features) and (n_documents, n_components). `describe` adds names of words, topics and
+            documents.
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
             Documents. None: the shares in the model.
         n_topics : int, default=30
             The largest number of topics to show.
+        n_words : int, default=3
+            How many of a topic's most probable words are in its label, if it has no name.
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        TopicSharesDisplay
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the model is not one that this function takes, or an argument does not fit it.
         """
         check_int(n_topics, "n_topics", 1)
         found = view(estimator, X)

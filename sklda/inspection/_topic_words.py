@@ -13,7 +13,6 @@ from sklda._core.names import plain_text
 from sklda._core.types import Data, Model, Values
 from sklda._description.view import view
 from sklda.inspection._axes import PanelsDisplay, pyplot, style_bars
-from sklda.inspection._parameters import described
 from sklda.inspection._ranking import Ranking
 
 # Characters of a word that are shown.
@@ -41,6 +40,7 @@ class TopicWordsDisplay(PanelsDisplay):
 
     Attributes
     ----------
+    figure_ : matplotlib Figure
     axes_ : ndarray of matplotlib Axes
 
     Examples
@@ -60,7 +60,6 @@ class TopicWordsDisplay(PanelsDisplay):
     label: str = ""
 
     @classmethod
-    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -76,14 +75,31 @@ class TopicWordsDisplay(PanelsDisplay):
 
         Parameters
         ----------
+        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
+            A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes
+            (n_components, n_features) and (n_documents, n_components). `describe` adds names of words, topics and
+            documents.
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
             Documents. With these, a line marks the share of each word in the tokens.
         topics : sequence of int or str, default=None
             Topics to show. None: the twelve with the largest shares of the tokens.
+        by : {"probability", "relevance", "frex"}, default="probability"
+            Order of the words; see `topic_table`.
+        weight : float in [0, 1], default=None
+            See `topic_table`.
         n_words : int, default=10
             Number of words of each topic.
         ax : sequence of matplotlib Axes, default=None
             One for each topic. None: those of a new figure.
+
+        Returns
+        -------
+        TopicWordsDisplay
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the model is not one that this function takes, or an argument does not fit it.
         """
         n_words = check_int(n_words, "n_words", 1)
         found = view(estimator, X)

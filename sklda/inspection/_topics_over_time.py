@@ -17,11 +17,9 @@ from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.models import Description
 from sklda._description.view import View
 from sklda.inspection._effects import attenuation, cluster_numbers, proportion_draws
-from sklda.inspection._parameters import described
 from sklda.inspection._periods import read_dates, read_period
 
 
-@described
 def topics_over_time(
     estimator: Model,
     X: Data | None = None,
@@ -64,6 +62,10 @@ def topics_over_time(
         Number of draws of theta; at least one of each chain or fit.
     level : float, default=0.95
         Probability of the intervals.
+    n_words : int, default=3
+        How many of a topic's most probable words are in its label, if it has no name.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        Of the draws.
 
     Returns
     -------

@@ -35,7 +35,6 @@ from sklda.inspection import (
     topic_report,
     topic_table,
 )
-from sklda.inspection._parameters import described
 from sklda.metrics import make_coherence_scorer, match_topics, topic_coherence, word_association
 from sklda.papers import held_out
 
@@ -112,34 +111,6 @@ def test_every_argument_is_described_once_in_the_order_of_the_signature(name):
     section = inspect.getdoc(function).split("Parameters\n----------\n")[1].split("\n\n")[0]
     titles = [line.partition(" : ")[0] for line in section.splitlines() if not line.startswith(" ")]
     assert ", ".join(titles).split(", ") == list(inspect.signature(function).parameters)
-
-
-def test_a_docstring_is_completed():
-    @described
-    def shown(estimator, depth=1, *, random_state=None):
-        """Show.
-
-        Parameters
-        ----------
-        depth : int, default=1
-            How deep.
-
-        Notes
-        -----
-        None.
-        """
-
-    lines = shown.__doc__.splitlines()
-    assert [line for line in lines if " : " in line] == [
-        "estimator : estimator, pipeline, or pair (topic_word, doc_topic)",
-        "depth : int, default=1",
-        "random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None",
-    ]
-    underlined = [lines[i - 1] for i, line in enumerate(lines) if line.startswith("---")]
-    assert underlined == ["Parameters", "Returns", "Raises", "Notes"]
-    shown.__doc__ = "Show."
-    with pytest.raises(KeyError, match="depth"):
-        described(shown)
 
 
 def test_columns_of_a_hashing_vectorizer_have_no_words():

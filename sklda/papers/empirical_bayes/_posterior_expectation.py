@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from sklda._core.arguments import check_choice
 from sklda._core.types import Model, Values
 from sklda.inspection._axes import MUTED, Display, distinct_colours, legend_below
-from sklda.inspection._parameters import described
 from sklda.inspection._prior_axes import LABELS, PRIORS, log_axis, read_curve
 
 
@@ -39,6 +38,8 @@ class PosteriorExpectationDisplay(Display):
 
     Attributes
     ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
     lines_ : list of matplotlib Line2D
     bands_ : list of matplotlib PolyCollection
 
@@ -70,7 +71,6 @@ class PosteriorExpectationDisplay(Display):
     maximum: tuple[float, float] | None = None
 
     @classmethod
-    @described
     def from_estimator(
         cls,
         estimator: Model,
@@ -102,6 +102,17 @@ class PosteriorExpectationDisplay(Display):
             Number of values of the prior that varies.
         level : float, default=0.95
             Confidence level of the bands.
+        ax : matplotlib Axes, default=None
+            None: those of a new figure.
+
+        Returns
+        -------
+        PosteriorExpectationDisplay
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the model is not one that this function takes, or an argument does not fit it.
         """
         model, maximum, values = read_curve(estimator, region, n_points)
         axis = PRIORS.index(check_choice(along, "along", PRIORS))
