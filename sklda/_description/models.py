@@ -237,12 +237,14 @@ def words_of(model, n_features):
 def known_words(model, n_features):
     """Words of a model, a list of n_features str; None if they are not known.
 
-    They are those of the fit, of the steps before it in the innermost pipeline, or of its `vocabulary`.
+    They are those of the fit, of the steps before it in pipelines, or of its `vocabulary`.
     """
     model, pipelines = unwrap(model)
     names = getattr(model, "feature_names_in_", None)
-    if names is None and pipelines and len(pipelines[-1]) > 1:
-        names = names_of_steps(pipelines[-1][:-1])
+    # A pipeline that has only the model changes no names.
+    steps = next((each[:-1] for each in reversed(pipelines) if len(each) > 1), None)
+    if names is None and steps is not None:
+        names = names_of_steps(steps)
     if names is not None:
         return [str(name) for name in names]
     vocabulary = getattr(model, "vocabulary", None)

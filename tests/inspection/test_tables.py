@@ -163,6 +163,8 @@ def test_pipelines_searches_and_frames():
     assert set(top_words(GibbsLDA(2, max_iter=3).fit(frame), n_words=4)["words"].explode()) == set(NAMES)
     nested = make_pipeline(CountVectorizer(), make_pipeline("passthrough", lda)).fit(TEXTS)
     assert top_words(describe(nested, feature_names=list("abcdef")), n_words=2)["words"][0][0] in "abcdef"
+    alone = make_pipeline(CountVectorizer(), make_pipeline(lda)).fit(TEXTS)
+    assert sorted(words[0] for words in top_words(alone, n_words=1)["words"]) == ["apple", "wheel"]
 
 
 def test_a_file_has_the_words_as_they_are(tmp_path):
