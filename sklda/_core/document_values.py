@@ -189,6 +189,8 @@ def _dates(values, name):
 
 def _numbers(values, name):
     """Numbers, NaN where they are missing."""
+    if type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "biuf":
+        return values.astype(np.float64)
     found = read_column(values, name, "one number for each document")
     found = [None if is_missing(value) else value for value in found]
     for d, value in enumerate(found):
