@@ -10,7 +10,6 @@ _OF_OTHER_PACKAGES = (
     "numpy.random.bit_generator.SeedSequence",
     "scipy.sparse._csr.csr_array",
     "sklearn.callback._progressbar.ProgressBar",
-    "sklearn.utils._bunch.Bunch",
 )
 
 
