@@ -54,8 +54,9 @@ def export_results(
 ) -> None:
     """Write the topics, the proportions of documents, the report and the settings of a model to a folder.
 
-    Tables are CSV files in UTF-8 with a byte order mark, so that spreadsheets show all letters. pandas reads them as
-    they are, R with ``read.csv(..., fileEncoding="UTF-8-BOM")``.
+    Tables are CSV files in UTF-8 with a byte order mark, so that spreadsheets show all letters. R reads them with
+    ``read.csv(..., fileEncoding="UTF-8-BOM", na.strings="")``, and pandas with ``read_csv(..., keep_default_na=False,
+    na_values=[""])``: by default both take the words "NA" and "nan" for missing values.
 
     Parameters
     ----------

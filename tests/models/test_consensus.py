@@ -5,6 +5,7 @@ from contextlib import suppress
 from importlib import import_module
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
@@ -502,3 +503,13 @@ def test_samples_of_documents_have_their_own_corpora(corpus):
     half = ConsensusTopics(GibbsLDA(3, max_iter=5), n_fits=2, min_prevalence=0.1, resample=0.5, random_state=0)
     fits = half.fit(corpus.data).estimators_
     assert fits[0]._results_.corpus is not fits[1]._results_.corpus
+
+
+def test_a_category_that_a_sample_lacks_is_refused_before_any_fit():
+    X = np.random.default_rng(0).poisson(1.0, (40, 8))
+    levels = pd.DataFrame({"source": ["a", "b"] * 20})
+    model = ConsensusTopics(CovariateLDA(2, max_iter=5), n_fits=4, resample=0.5, random_state=0)
+    levels.loc[7, "source"] = "rare"
+    with pytest.raises(ValueError, match="none with covariate 'source' = 'rare', which 1 documents have"):
+        model.fit(X, covariates=levels)
+    assert not hasattr(model, "estimators_")

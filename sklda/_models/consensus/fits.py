@@ -6,6 +6,8 @@ from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
+from pandas import DataFrame
+from pandas.api.types import is_numeric_dtype
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
@@ -45,16 +47,37 @@ def tasks_of(estimator, X, rows, metadata, n_fits, resample, seed):
 
     `rows` are the documents from which samples are drawn.
     """
-    for f in range(n_fits):
-        rng = np.random.default_rng(random.child(seed, f))
-        each = _clone(estimator, rng)
-        if resample is None:
-            yield each, X, metadata
-        elif resample == "bootstrap":
-            yield _task(each, X, metadata, rng.choice(rows, len(rows)))
-        else:
-            drawn = rng.choice(rows, max(1, round(resample * len(rows))), replace=False)
-            yield _task(each, X, metadata, np.sort(drawn))
+    generators = [np.random.default_rng(random.child(seed, f)) for f in range(n_fits)]
+    clones = [_clone(estimator, rng) for rng in generators]
+    if resample is None:
+        yield from ((each, X, metadata) for each in clones)
+        return
+    if resample == "bootstrap":
+        samples = [rng.choice(rows, len(rows)) for rng in generators]
+    else:
+        n = max(1, round(resample * len(rows)))
+        samples = [np.sort(rng.choice(rows, n, replace=False)) for rng in generators]
+    _refuse_samples_without_a_category(metadata.get("covariates"), rows, samples)
+    yield from (_task(each, X, metadata, sample) for each, sample in zip(clones, samples, strict=True))
+
+
+def _refuse_samples_without_a_category(covariates, rows, samples):
+    """A ValueError for a category that a sample lacks: its fit could not describe the documents that have it."""
+    if covariates is None:
+        return
+    table = DataFrame(covariates)
+    for name in table.columns:
+        values = table[name]
+        if is_numeric_dtype(values):
+            continue
+        for sample in samples:
+            lacking = set(values.iloc[rows]) - set(values.iloc[sample])
+            if lacking:
+                level = min(lacking, key=str)
+                raise ValueError(
+                    f"A sample of the documents has none with covariate {name!r} = {level!r}, which "
+                    f"{(values.iloc[rows] == level).sum()} documents have. Join rare categories, or give resample=None."
+                )
 
 
 def tasks_of_halves(estimator, X, rows, metadata, n_splits, seed):
