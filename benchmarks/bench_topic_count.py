@@ -248,10 +248,10 @@ def _known_scan(corpus, true, noise):
         return Runs(np.array([value - half]), np.array([value + half]), ChainState(np.zeros(0, np.int32), None), priors)
 
     given = {"n_chains": 2, "max_sweeps": None, "seed": random.seed_sequence(true)}
-    settings, rule = EvidenceSettings("guided_ais", 300, 1, 50), PriorRule("1/T", "1/T", corpus.n_features)
+    settings, rule = EvidenceSettings("guided_ais", 300, 1), PriorRule("1/T", "1/T", corpus.n_features)
     with patch.object(scan, "run_chain", run_chain):
         own = scan.Scan(corpus, rule, CountPrior(None, 2, None), settings, **given)
-        low, high = own.run().interval
+        low, high = own.estimate().interval
     return low <= true <= high, high - low, len(own.by_count), own.budget.n_sweeps
 
 

@@ -1,4 +1,4 @@
-"""Chen & Doss (2019), Inference for the number of topics in the LDA model via Bayesian mixture modelling.
+"""Chen & Doss (2018), Inference for the number of topics in the LDA model via Bayesian mixture modelling.
 
     python benchmarks/papers/topic_count.py --data FOLDER --quick
     python benchmarks/papers/topic_count.py --quick --parts synthetic

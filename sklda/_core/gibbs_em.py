@@ -5,7 +5,7 @@ eta). This mean is the sum of a function of eta and a function of alpha. The res
 the chain is, and has noise from the draws.
 
 `MStep` is the M-step for the Dirichlet priors of LDA. Models with other priors define another one. `Learner` in
-`sampling` decides when there is one.
+`_sampling/prior_learning` decides when there is one.
 """
 
 from dataclasses import dataclass, replace

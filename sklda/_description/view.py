@@ -269,16 +269,6 @@ class View:
         return found
 
     @cached_property
-    def whole_documents(self):
-        """theta of the documents that take part, with rows that sum to one.
-
-        A further column has what is assigned to no topic, if there is something.
-        """
-        theta = self.doc_topic[self.used]
-        rest = 1 - theta.sum(axis=1, keepdims=True, dtype=np.float64)
-        return np.hstack([theta, np.maximum(rest, 0)]) if (rest > 1e-3).any() else theta
-
-    @cached_property
     def doc_topic_std(self):
         """Posterior standard deviations of theta, as `doc_topic`; None where they are not known."""
         found = self.of_fit("doc_topic_std_")

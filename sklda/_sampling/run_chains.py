@@ -30,7 +30,7 @@ class Schedule:
         burn-in ends, but if priors are learnt not before 40 sweeps with M-steps. If this is so again and all draws are
         kept, the chain ends. None: all sweeps.
     learning : PriorLearning or None
-        How the priors of a chain are learnt in its burn-in. None: they are fixed.
+        How the priors of a chain are learnt in its burn-in. None: they are fixed, or a step of the chain learns them.
     annealing : Annealing
         The first sweeps of new chains. Their traces are at the priors without the factor.
     burn_in : int or None

@@ -508,7 +508,7 @@ def test_samples_of_documents_have_their_own_corpora(corpus):
 def test_a_category_that_a_sample_lacks_is_refused_before_any_fit():
     X = np.random.default_rng(0).poisson(1.0, (40, 8))
     levels = pd.DataFrame({"source": ["a", "b"] * 20})
-    model = ConsensusTopics(CovariateLDA(2, max_iter=5), n_fits=4, resample=0.5, random_state=0)
+    model = ConsensusTopics(CovariateLDA(2, max_iter=5), n_fits=12, resample=0.5, random_state=0)
     levels.loc[7, "source"] = "rare"
     with pytest.raises(ValueError, match="none with covariate 'source' = 'rare', which 1 documents have"):
         model.fit(X, covariates=levels)

@@ -1,4 +1,4 @@
-"""Fitted attributes of compound LDA: mixtures, topics of an ascent, the number of topics in use and concentrations."""
+"""Fitted attributes of compound LDA: mixtures, the number of topics in use and concentrations."""
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning

@@ -40,7 +40,7 @@ _LAST_WITHOUT_SEARCH = 3.4e4
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings that do not depend on the corpus or on the number of chains."""
+    """How long a fit is, and in which box it searches."""
 
     n_last: int  # sweeps of every chain at the maximum, but at most a quarter of all
     max_iter: int  # largest number of sweeps of every chain, searches and the sweeps at the maximum included

@@ -107,7 +107,7 @@ default=None
         sweeps as a run, and at least 150, to find a mode, and as many with draws of h. Then it has as many as a run:
         their mean counts are the guide of the runs.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
-        How topics and proportions are computed from the last draw. ``"cgs_p"``: from every token's full conditional
+        How topics and proportions are computed from the draws. ``"cgs_p"``: from every token's full conditional
         given the others (Papanikolaou et al. 2017). ``"cgs"``: from the topics drawn.
     fold_in_iter : int, default=6
         Sweeps over a document in `transform`, after CVB0.
@@ -121,7 +121,7 @@ default=None
     Attributes
     ----------
     topic_counts_ : ndarray of shape (n_counts,), int
-        The numbers of topics, ascending. Numbers above 200 are left out if they are larger than all that had runs.
+        The numbers of topics, ascending: up to 200, or to twice the largest one that had runs if that is more.
     topic_count_posterior_ : ndarray of shape (n_counts,)
         p(T | w), the mean over draws, also at T without runs.
     topic_count_posterior_std_ : ndarray of shape (n_counts,)
@@ -314,6 +314,8 @@ default=None
     def _prior_rule(self, corpus):
         rule = PriorRule(self.doc_topic_prior, self.topic_word_prior, corpus.n_features)
         # Checks shapes and ranges before anything is sampled.
+        if np.ndim(self.topic_word_prior) > 1:
+            raise ValueError("topic_word_prior must be a number, or one for each word: all topics have the same prior.")
         if not rule.at(self.min_components).exchangeable:
             raise ValueError("doc_topic_prior must give one number, because all topics have the same prior.")
         return rule
