@@ -25,9 +25,9 @@ class ChainState:
     n_sweeps : int
         Number of sweeps so far.
     trace : tuple of float
-        ``log_joint()`` after every sweep made with `run_chains`.
+        ``log_joint()`` after every sweep of a run.
     draws : tuple of Draw
-        Those that `run_chains` kept. The last one has the present z.
+        Those that the runs kept. The last one has the present z.
     label_free : tuple of (float, float)
         log p(z | alpha), and the sum of the squared shares of the topics, after every sweep.
     n_burn_in : int

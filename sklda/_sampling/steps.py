@@ -1,4 +1,4 @@
-"""Steps: what is done between the sweeps of a chain. `run_chains` is one loop over sweeps and steps."""
+"""Steps: what is done between the sweeps of a chain. `Run.sweep` is one loop over both."""
 
 import copy
 from typing import NamedTuple

@@ -14,7 +14,7 @@ from sklda._sampling import log_joint
 class ClusterChain:
     """A partially collapsed chain whose documents and topics are on the workers of a Dask cluster.
 
-    It has the methods of a `GibbsChain` that `run_chains` and Gibbs-EM call. A sweep is exact: phi is drawn given z,
+    It has the methods of a `GibbsChain` that runs of chains and Gibbs-EM call. A sweep is exact: phi is drawn given z,
     and the documents given phi, with theta integrated out. Every worker draws the same phi. The draws depend neither on
     the workers nor on the division of X into blocks.
 

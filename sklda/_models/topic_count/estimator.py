@@ -104,8 +104,8 @@ default=None
         results so far and a warning. None: 120,000 for 10,000 tokens, and half of it for four times as many or a
         quarter of them, but at least 12,000: so for a million tokens, and for a hundred. The first annealing runs have
         100 sweeps; fewer if these would take more than a fifteenth of `max_iter`. Before them a chain has as many
-        sweeps as a run, and at least 150, to find a mode, and as many with draws of h. Then it has as many as a run:
-        their mean counts are the guide of the runs.
+        sweeps as a run, and at least 150, to find a mode, as many for moves to better ones, and as many with draws of
+        h. Then it has as many as a run: their mean counts are the guide of the runs.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
         How topics and proportions are computed from the draws. ``"cgs_p"``: from every token's full conditional
         given the others (Papanikolaou et al. 2017). ``"cgs"``: from the topics drawn.
