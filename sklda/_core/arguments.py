@@ -2,38 +2,17 @@
 
 import os
 from contextlib import suppress
-from functools import wraps
-from inspect import signature
 from numbers import Integral
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from sklearn.utils.validation import check_scalar
-
-from sklda._core.types import Method
 
 try:
     import resource
 except ImportError:
     # Windows.
     resource = None  # type: ignore[assignment]
-
-
-def lists_parameters(function: Method) -> Method:
-    """Decorator: the error for a keyword that a function does not have lists those that it has."""
-    known = list(signature(function).parameters)
-
-    @wraps(function)
-    def checked(*args, **kwargs):
-        for name in kwargs:
-            if name not in known:
-                raise TypeError(
-                    f"{function.__name__} has no parameter {name!r}; its parameters are {', '.join(known)}."
-                )
-        return function(*args, **kwargs)
-
-    return cast(Method, checked)
 
 
 def real_numbers(values, name):

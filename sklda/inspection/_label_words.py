@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from sklda._core.arguments import check_int, lists_parameters
+from sklda._core.arguments import check_int
 from sklda._core.largest import largest
 from sklda._core.names import is_hashable, listed, python_value, read_column
 from sklda._core.types import Model
@@ -17,7 +17,6 @@ from sklda._description.view import lacks, view
 from sklda._models.topic_names import label_topics
 
 
-@lists_parameters
 def label_words(
     estimator: Model,
     *,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklda._core.arguments import check_int, lists_parameters
+from sklda._core.arguments import check_int
 from sklda._core.largest import largest
 from sklda._core.names import distinct
 from sklda._core.types import Data, Model
 from sklda._description.view import view
 
 
-@lists_parameters
 def name_topics(
     estimator: Model,
     X: Data | None = None,

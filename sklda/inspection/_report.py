@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pandas import DataFrame
 
-from sklda._core.arguments import check_int, lists_parameters
+from sklda._core.arguments import check_int
 from sklda._core.types import Data, Model
 from sklda._description.view import View, view
 from sklda.inspection._name_topics import suggested_names
@@ -14,7 +14,6 @@ from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity
 
 
-@lists_parameters
 def topic_report(
     estimator: Model,
     X: Data | None = None,

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from pandas import DataFrame
 
-from sklda._core.arguments import check_int, lists_parameters
+from sklda._core.arguments import check_int
 from sklda._core.distances import jensen_shannon
 from sklda._core.names import distinct
 from sklda._core.types import Data, Model
@@ -15,7 +15,6 @@ from sklda._description.view import View, view
 from sklda.inspection._ranking import Ranking
 
 
-@lists_parameters
 def top_words(
     estimator: Model,
     X: Data | None = None,
@@ -74,7 +73,6 @@ def top_words(
     return DataFrame(columns)
 
 
-@lists_parameters
 def topic_table(
     estimator: Model,
     X: Data | None = None,
