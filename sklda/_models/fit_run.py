@@ -138,7 +138,7 @@ def settings_of(estimator):
     if "doc_topic_prior" in values:
         # Its value at this number of topics: a copy of a function need not be equal to it.
         values["doc_topic_prior"] = estimator._alpha
-    return copy.deepcopy(values | {"learn_priors": estimator.learn_priors})
+    return copy.deepcopy(values)
 
 
 def check_same_parameters(now, before, way="warm_start=True", instead="Fit with warm_start=False"):

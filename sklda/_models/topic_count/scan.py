@@ -370,12 +370,8 @@ class Scan:
         """`Posterior` by the runs so far."""
         table, _ = self._raised(EvidenceTable.of(self.by_count))
         drawn = self._draws(table)
-        counts = np.array(sorted({*drawn.counts.tolist(), *self.prior.up_to(LARGEST)}))
-        possible = np.searchsorted(counts, drawn.counts)
-        probability = np.zeros(len(counts))
-        probability[possible] = drawn.probability.mean(axis=0)
-        errors = np.zeros(len(counts))
-        errors[possible] = standard_errors(drawn.probability)
+        counts = drawn.counts
+        probability = drawn.probability.mean(axis=0)
         has_runs = np.searchsorted(counts, table.counts)
         value = np.full(len(counts), np.nan)
         value[has_runs] = table.value
@@ -392,7 +388,7 @@ class Scan:
         return Posterior(
             counts=counts,
             probability=probability,
-            std=errors,
+            std=standard_errors(drawn.probability),
             interval=(min(low, mode), max(high, mode)),
             mode=mode,
             log_evidence=value,
