@@ -158,6 +158,17 @@ def foreign_file(folder):
     return None
 
 
+def remove_fit(path):
+    """Remove the folder of a fit. What a process leaves that is killed meanwhile does not look like a fit."""
+    beside = path.with_name(f"{path.name}.new")
+    shutil.rmtree(beside, ignore_errors=True)
+    # On Windows a file that is open cannot be renamed.
+    with suppress(OSError):
+        os.rename(path, beside)
+        path = beside
+    shutil.rmtree(path, ignore_errors=True)
+
+
 def begin_fit(folder, facts, value, same_corpus):
     """The folder of a new fit, with its header and estimator. After an error, what was in the folder is still there."""
     before = fits_in(folder)

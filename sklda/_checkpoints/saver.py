@@ -6,7 +6,6 @@ with a saved result returns it, chains that were under way continue from their l
 again. So the draws are those of a fit without the interruption.
 """
 
-import shutil
 import time
 
 from sklda._checkpoints import files
@@ -81,12 +80,12 @@ class Saver:
                 path.unlink(missing_ok=True)
         for path in files.fits_in(self.folder.parent):
             if path != self.folder:
-                shutil.rmtree(path, ignore_errors=True)
+                files.remove_fit(path)
 
     def close(self, error=None):
         """Give the folder free. A new fit that ends in an error before it has saved anything leaves nothing."""
         if isinstance(error, Exception) and self.is_new and not files.states(self.folder):
-            shutil.rmtree(self.folder)
+            files.remove_fit(self.folder)
             files.remove_empty(self.folder.parent)
         self.lock.close()
 

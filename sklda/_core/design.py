@@ -60,10 +60,13 @@ def design_of(covariates, n_documents, formula=None, transformer=None, *, interc
     return design
 
 
-def needed_covariates(formula, transformer):
-    """The names of the covariates that must not be missing; None: all. A transformer may take missing values."""
+def needed_covariates(formula, transformer, missing="raise"):
+    """The names of the covariates that must not be missing; None: all.
+
+    A transformer may take missing values, unless documents with them are to be left out.
+    """
     if transformer is not None:
-        return ()
+        return None if missing == "drop" else ()
     if not isinstance(formula, str):
         return None
     try:

@@ -55,9 +55,10 @@ def _columns(values):
 
 
 def _check_same_index(own, first, name, of):
-    if len(own) != len(first) or not own.isin(first).any():
+    own, first = _labels_of_index(own), _labels_of_index(first)
+    i = next((i for i, (a, b) in enumerate(zip(own, first, strict=False)) if a != b), None)
+    if len(own) != len(first) or i is None or not set(own) & set(first):
         return
-    i = next(i for i, (a, b) in enumerate(zip(own, first, strict=True)) if a != b)
     how = "the labels" if set(own) == set(first) else "labels"
     which = "in another order" if set(own) == set(first) else "and others"
     raise ValueError(
@@ -65,6 +66,11 @@ def _check_same_index(own, first, name, of):
         f"in {of}. Give {name} in the order of {of}, as in {name}.loc[{of}.index], or without an index, as in "
         f"{name}.to_numpy(), if the rows belong together as they are."
     )
+
+
+def _labels_of_index(index):
+    """The labels of an index as values of Python; None for those that are missing."""
+    return [None if not isinstance(each, tuple) and is_missing(each) else python_value(each) for each in index]
 
 
 def number_of_documents(values: Any) -> int | None:

@@ -344,6 +344,8 @@ def view(model, X=None, *, needs=None, missing="raise", **values):
         raise ValueError("X is None: give the documents.")
     if needs in ("proportions", "counts") and found.doc_topic is None:
         found.doc_topic = getattr(found.model, "doc_topic_", None)
+        if hasattr(found.doc_topic, "compute"):
+            found.doc_topic = found.doc_topic.compute()
         if found.doc_topic is None:
             raise ValueError(f"X is None, and {type(found.model).__name__} keeps no documents: give X.")
     if found.doc_topic is not None:
@@ -364,7 +366,8 @@ def _of_model(model, X, collections, groups):
     if collections is not None and not hasattr(model, "collections_"):
         raise TypeError(f"{type(model).__name__} has no collections: do not give any.")
     if groups is not None and hasattr(model, "collections_"):
-        collections = groups if set(groups) <= set(model.collections_.tolist()) else None
+        if collections is None and set(groups) <= set(model.collections_.tolist()):
+            collections = groups
     elif collections is not None and X is None:
         raise ValueError("collections are those of the documents of X: give X, too.")
     topic_word = distributions(model.components_, f"components_ of the {type(model).__name__}")

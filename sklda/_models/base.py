@@ -78,11 +78,15 @@ class BaseLDA(
         """The corpus of `fit`, which must have a token; its features are stored."""
         corpus = Corpus.from_counts(X, partial(validate_data, self, reset=True))
         check_tokens(corpus)
+        self._check_words_of_prior(corpus.n_features)
+        return corpus
+
+    def _check_words_of_prior(self, n_features):
+        """Refuse an eta whose labels are not the words of X in their order."""
         eta = getattr(self, "topic_word_prior", None)
         if index_of(eta) is not None:
-            words = known_words(self, corpus.n_features)
-            check_order_of_labels(eta, "topic_word_prior", range(corpus.n_features) if words is None else words)
-        return corpus
+            words = known_words(self, n_features)
+            check_order_of_labels(eta, "topic_word_prior", range(n_features) if words is None else words)
 
     def _training_documents(self, X, needed=None, **values):
         """The corpus of `fit`, and the `DocumentValues` of its documents, none of which may be missing."""

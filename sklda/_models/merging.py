@@ -22,7 +22,10 @@ from sklda._models.results import ChainResults, shares_with_std
 from sklda._sampling.draws import TopicGroups, doc_topic_std
 
 # Fitted attributes that do not depend on the topics.
-_SAME = "n_features_in_", "feature_names_in_", "n_iter_", "_fold_in_seed_", "_fingerprint_", "_used_tokens_"
+_SAME = (
+    *("n_features_in_", "feature_names_in_", "n_iter_", "covariate_names_"),
+    *("_fold_in_seed_", "_fingerprint_", "_used_tokens_"),
+)
 
 
 def merge_topics(model: Model, groups: Any) -> Model:
@@ -104,6 +107,9 @@ def merge_topics(model: Model, groups: Any) -> Model:
     if isinstance(model, ConsensusTopics):
         merged = model._merged(place)
     else:
+        if isinstance(model, MergedTopics):
+            # Topics that were merged before are sums of the topics of one model.
+            model, place = model.model, place[model._place]
         merged = MergedTopics(model, groups)
         merged._set_sums(place)
     if names is not None:
@@ -182,6 +188,10 @@ class MergedTopics(BaseLDA):
         """
         theta = self.model.transform(X, **options)
         return self._sums(theta.to_numpy() if hasattr(theta, "to_numpy") else theta)
+
+    def document_prior(self, values: Any) -> np.ndarray:
+        """The Dirichlet parameter of theta by covariates, (n_documents, n_topics): sums of that of the model."""
+        return self._sums(self.model.document_prior(values))
 
     def _prior_of_training(self):
         return self._sums(self.model._prior_of_training())

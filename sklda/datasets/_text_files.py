@@ -223,13 +223,18 @@ def _composed(text: str) -> str:
 
 def _sources(folder: Path, paths: Sequence[Path]) -> list[str]:
     """A name for each file: its path in the folder without the suffix, or with it where two files differ in that."""
-    whole = [path.relative_to(folder).as_posix() for path in paths]
-    names = [path.relative_to(folder).with_suffix("").as_posix() for path in paths]
+    whole = [_composed(path.relative_to(folder).as_posix()) for path in paths]
+    names = [_composed(path.relative_to(folder).with_suffix("").as_posix()) for path in paths]
+    twice = [name for name, n in Counter(whole).items() if n > 1]
+    if twice:
+        raise ValueError(
+            f"{folder} has two files with the name {twice[0]!r}, by two spellings of an accent: rename one."
+        )
     # A whole path may be another file's path without its suffix.
     while len(set(names)) < len(names):
         times = Counter(names)
         names = [name if times[name] == 1 else path for name, path in zip(names, whole, strict=True)]
-    return list(map(_composed, names))
+    return names
 
 
 def _read(path: Path, encoding: str | None) -> tuple[str, str]:

@@ -264,7 +264,7 @@ class Effects:
         values = DocumentValues.read(
             Description.of(model, X).X,
             missing=missing,
-            needed=needed_covariates(formula, transformer),
+            needed=needed_covariates(formula, transformer, missing),
             covariates=covariates,
             clusters=clusters,
             weights=weights,

@@ -182,7 +182,7 @@ def outcome_effects(
     values = DocumentValues.read(
         Description.of(estimator, X).X,
         missing=missing,
-        needed=needed_covariates(formula, transformer),
+        needed=needed_covariates(formula, transformer, missing),
         y=y,
         covariates=covariates,
         clusters=clusters,
@@ -283,8 +283,11 @@ def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, 
     shares /= shares.sum(axis=1, keepdims=True)
     typical = np.average(shares, axis=0, weights=weights)
     contrasts = rows.contrasts(moments.known(), typical)
-    # The shares sum up to one, so one column is left out.
-    kept = np.delete(np.arange(len(typical)), typical.argmax())
+    kept = np.arange(len(typical))
+    ones = np.ones(len(matrix))
+    if np.allclose(matrix @ np.linalg.lstsq(matrix, ones)[0], ones, atol=1e-8):
+        # The shares sum up to one, as do columns of the terms, so one of them is left out.
+        kept = np.delete(kept, typical.argmax())
     columns = np.column_stack([matrix, shares[:, kept]])
     names = [f"share of {rows.names[k]}" for k in np.flatnonzero(moments.known())]
     names = [*terms, *np.array([*names, "rest"])[kept].tolist()]

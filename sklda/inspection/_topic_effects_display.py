@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -551,12 +552,20 @@ def _is_scale(values):
     return len(values) > 2 and all(isinstance(value, Real) for value in values)
 
 
+def _is_finite(number):
+    """Whether a number has a place on an axis; an int may be too large for it."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
 def _of_labels(labels, ordered):
     """Labels of groups as values: dates or numbers on an axis, or a list of texts."""
     dates = None if ordered is False else dates_of_labels(labels)
     if dates is not None:
         return dates
-    are_numbers = all(isinstance(each, Real) and not isinstance(each, bool) and np.isfinite(each) for each in labels)
+    are_numbers = all(isinstance(each, Real) and not isinstance(each, bool) and _is_finite(each) for each in labels)
     if are_numbers and len(labels) > 2 and ordered is not False:
         return np.array(labels, dtype=object)
     return [plain_text(label) for label in labels]

@@ -237,6 +237,7 @@ class DaskGibbsLDA(BaseLDA):
         with corpus.ended_by_errors(), FitRun(self, corpus, X, y) as run:
             # A Dask array has no names of columns.
             validate_data(self, csr_array((1, corpus.n_features)), accept_sparse=True, reset=True)
+            self._check_words_of_prior(corpus.n_features)
             check_tokens(corpus)
             seeds = counts_of_seed_words(self, corpus)
             priors, learning = prior_settings(

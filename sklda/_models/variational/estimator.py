@@ -324,6 +324,7 @@ class CollapsedVariationalLDA(BaseLDA):
         known = hasattr(self, "components_")
         try:
             corpus = Corpus.from_counts(X, partial(validate_data, self, reset=not known, ensure_min_samples=0))
+            self._check_words_of_prior(corpus.n_features)
         except ValueError as error:
             if known and "features" in str(error):
                 raise ValueError(

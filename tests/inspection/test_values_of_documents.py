@@ -1,0 +1,82 @@
+"""Values of documents beside any index of pandas, in formulas without a constant, and of models that were merged."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.preprocessing import SplineTransformer
+
+from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, GibbsLDA, merge_topics
+from sklda.datasets import make_lda_corpus
+from sklda.inspection import TopicEffectsDisplay, describe, outcome_effects, topic_effects
+
+X = pd.DataFrame(np.asarray(make_lda_corpus(40, 20, 3, random_state=0).data.toarray())).add_prefix("w")
+NUMBERS = np.random.default_rng(1).normal(size=40)
+COLUMN = pd.DataFrame({"x": NUMBERS})
+
+
+@pytest.fixture(scope="module")
+def lda():
+    return GibbsLDA(3, max_iter=20, random_state=0).fit(X)
+
+
+def test_indexes_that_have_nothing_in_common_or_equal_labels_of_other_types(lda):
+    expected = topic_effects(lda, X, COLUMN, random_state=0)
+    pairs = pd.MultiIndex.from_product([list("ab"), range(20)])
+    assert topic_effects(lda, X, COLUMN.set_index(pairs), random_state=0).equals(expected)
+    nullable = X.set_index(pd.Index(range(40), dtype="Int64"))
+    assert topic_effects(lda, nullable, COLUMN, random_state=0).equals(expected)
+    missing = X.set_index(pd.Index([pd.NA, *range(1, 40)], dtype="Int64"))
+    with pytest.raises(ValueError, match="row 0 is 0 in covariates and None in X"):
+        topic_effects(lda, missing, COLUMN)
+
+
+def test_outcomes_with_a_formula_without_a_constant_do_not_depend_on_their_origin(lda):
+    y = 2 * lda.doc_topic_[:, 0] + 0.3 * NUMBERS
+    moved = [outcome_effects(lda, X, y + c, COLUMN, formula="0+x", random_state=0)["estimate"] for c in (0, 100)]
+    np.testing.assert_allclose(moved[0][:3], moved[1][:3], atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:X is not the X of the fit")
+def test_merged_topics_of_covariates_need_them_for_new_documents():
+    merged = merge_topics(CovariateLDA(3, max_iter=20, random_state=0).fit(X, covariates=COLUMN), [[0, 1]])
+    with pytest.raises(TypeError, match="alpha of a document depends on its covariates"):
+        topic_effects(merged, X[::-1].reset_index(drop=True), NUMBERS)
+    prior = merged.document_prior(COLUMN)
+    assert prior.shape == (40, 2)
+    np.testing.assert_allclose(prior.sum(axis=1), merged.model.document_prior(COLUMN).sum(axis=1))
+
+
+def test_topics_that_are_merged_twice_are_sums_of_one_model():
+    model = GibbsLDA(4, max_iter=60, n_chains=2, random_state=0).fit(X)
+    twice, once = merge_topics(merge_topics(model, [[0, 1]]), [[0, 1]]), merge_topics(model, [[0, 1, 2]])
+    np.testing.assert_allclose(twice.doc_topic_std_, once.doc_topic_std_)
+    np.testing.assert_allclose(twice.topic_share_std_, once.topic_share_std_)
+
+
+def test_described_collections_are_kept_beside_groups():
+    sources = ["a"] * 20 + ["b"] * 20
+    model = CompoundLDA(3, max_iter=40, random_state=0).fit(X, collections=sources)
+    new = describe(model, (X > 0).astype(int), collections=sources)
+    same, others = (
+        TopicEffectsDisplay.from_groups(new, groups=groups, random_state=0).estimate
+        for groups in (sources, ["x"] * 20 + ["y"] * 20)
+    )
+    np.testing.assert_allclose(same, others)
+
+
+def test_missing_covariates_are_left_out_before_a_transformer(lda):
+    holes = np.r_[np.nan, NUMBERS[1:]][:, None]
+    with pytest.warns(UserWarning, match="is missing in document 0"):
+        assert len(topic_effects(lda, X, holes, transformer=SplineTransformer(include_bias=False), missing="drop"))
+
+
+def test_words_of_eta_are_checked_in_partial_fit():
+    eta = pd.Series(np.linspace(0.01, 0.2, 20), index=X.columns[::-1])
+    with pytest.raises(ValueError, match="in another order"):
+        CollapsedVariationalLDA(3, topic_word_prior=eta).partial_fit(X)
+
+
+def test_groups_that_are_huge_numbers(lda):
+    for size in (30, 400):
+        groups = [10**size * (1 + i % 4) for i in range(40)]
+        assert TopicEffectsDisplay.from_groups(lda, X, groups).estimate.shape == (4, 3)
