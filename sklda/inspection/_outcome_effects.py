@@ -276,6 +276,13 @@ class _Fitted:
     taken: np.ndarray  # expected parts of the effects of topics in those of the terms, (n_terms,)
 
 
+def _has_constant(matrix):
+    """Whether terms sum up to a constant, as an intercept or the indicators of all categories."""
+    scaled = matrix / np.maximum(np.abs(matrix).max(axis=0), np.finfo(float).tiny)
+    ones = np.ones(len(matrix))
+    return bool((np.ptp(scaled, axis=0) == 0).any() or np.allclose(scaled @ np.linalg.lstsq(scaled, ones)[0], ones))
+
+
 def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, weights):
     """The effects on `origin` plus the outcome."""
     groups, n_terms = moments.groups(), len(terms)
@@ -284,9 +291,8 @@ def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, 
     typical = np.average(shares, axis=0, weights=weights)
     contrasts = rows.contrasts(moments.known(), typical)
     kept = np.arange(len(typical))
-    ones = np.ones(len(matrix))
-    if np.allclose(matrix @ np.linalg.lstsq(matrix, ones)[0], ones, atol=1e-8):
-        # The shares sum up to one, as do columns of the terms, so one of them is left out.
+    if _has_constant(matrix):
+        # The shares sum up to one, so one column is left out.
         kept = np.delete(kept, typical.argmax())
     columns = np.column_stack([matrix, shares[:, kept]])
     names = [f"share of {rows.names[k]}" for k in np.flatnonzero(moments.known())]

@@ -94,6 +94,7 @@ def test_proportions_and_counts_are_sums(model):
     np.testing.assert_allclose(merged.topic_word_prior_, summed(eta.T, K).T)
 
 
+@pytest.mark.filterwarnings("ignore:X is not the X of the fit")
 def test_the_result_works_as_an_estimator(model):
     merged = merge_topics(model, [[1, 3], [0, 2]])
     K = model._n_features_out - 2
@@ -108,7 +109,11 @@ def test_the_result_works_as_an_estimator(model):
     assert document_table(merged, X=X).shape[0] == 30 and len(token_topics(merged, X, document=2))
     assert TopicExplorer.from_estimator(merged, X).to_html()
     if not isinstance(merged, ConsensusTopics):
-        held_out_log_likelihood(merged, X[:3], random_state=0)
+        if getattr(merged, "covariate_names_", ()):
+            with pytest.raises(TypeError, match="alpha of a document depends on its covariates"):
+                held_out_log_likelihood(merged, X[:3], random_state=0)
+        else:
+            held_out_log_likelihood(merged, X[:3], random_state=0)
         draws = merged.sample_posterior(3, random_state=0)
         assert draws.doc_topic.shape == (3, 30, K) and draws.topic_word.shape == (3, K, 12)
 
