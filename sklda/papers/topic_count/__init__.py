@@ -5,8 +5,7 @@
 - ``log_evidence_by_sweeps``: the same by the transitions of a chain, Chib's method and harmonic means.
 """
 
-from sklda.papers.topic_count._annealed_evidence import log_evidence
-from sklda.papers.topic_count._log_evidence import log_evidence_by_sweeps
+from sklda.papers.topic_count._log_evidence import log_evidence, log_evidence_by_sweeps
 from sklda.papers.topic_count._pmmh_estimator import PMMHTopicCountLDA
 
 __all__ = ["PMMHTopicCountLDA", "log_evidence", "log_evidence_by_sweeps"]
