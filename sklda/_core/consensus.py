@@ -1,5 +1,6 @@
 """Topics of several fits: those that are found again, and topics of one fit that are split or merged in another."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,11 +81,11 @@ def has_own_words(components, topic_word_prior):
         eta, in a shape that broadcasts to that of `components`.
     """
     priors = np.broadcast_to(np.asarray(topic_word_prior, dtype=np.float64), components.shape)
-    counts = [_counts(row, eta) for row, eta in zip(components, priors, strict=True)]
-    words = sum(counts)
+    words = sum(map(_counts, components, priors))
     has_own_prior = _has_own_prior(priors)
     found = np.zeros(len(components), bool)
-    for k, (own, eta) in enumerate(zip(counts, priors, strict=True)):
+    for k, (row, eta) in enumerate(zip(components, priors, strict=True)):
+        own = _counts(row, eta)
         if has_own_prior[k]:
             # Not all of a token may be left of large numbers.
             found[k] = own.sum() > 0.5
@@ -106,8 +107,10 @@ def _has_own_prior(priors):
     """Which topics have a prior that prefers some words, and that no other topic has, (n_components,) bool."""
     if priors.strides[0] == 0:
         return np.zeros(len(priors), bool)
-    _, kind, n = np.unique(priors, axis=0, return_inverse=True, return_counts=True)
-    return (n[kind.ravel()] == 1) & (np.ptp(priors, axis=1) > 0)
+    # Marks in place of the rows, which would have to be copied.
+    marks = [hash(row.tobytes()) for row in priors]
+    times = Counter(marks)
+    return np.array([times[mark] == 1 for mark in marks]) & (np.ptp(priors, axis=1) > 0)
 
 
 def _log_evidence(counts, eta):

@@ -56,11 +56,11 @@ def _columns(values):
 
 def _check_same_index(own, first, name, of):
     own, first = _labels_of_index(own), _labels_of_index(first)
-    i = next((i for i, (a, b) in enumerate(zip(own, first, strict=False)) if a != b), None)
-    if len(own) != len(first) or i is None or not set(own) & set(first):
+    if len(own) != len(first) or own == first or set(own).isdisjoint(first):
         return
-    how = "the labels" if set(own) == set(first) else "labels"
-    which = "in another order" if set(own) == set(first) else "and others"
+    i = next(i for i, (a, b) in enumerate(zip(own, first, strict=True)) if a != b)
+    same = set(own) == set(first)
+    how, which = ("the labels", "in another order") if same else ("labels", "and others")
     raise ValueError(
         f"the index of {name} has {how} of the index of {of} {which}: row {i} is {own[i]!r} in {name} and {first[i]!r} "
         f"in {of}. Give {name} in the order of {of}, as in {name}.loc[{of}.index], or without an index, as in "

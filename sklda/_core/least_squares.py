@@ -164,6 +164,13 @@ def spans(base: np.ndarray, matrix: np.ndarray) -> bool:
     return bool((np.abs(rest - basis @ (basis.T @ rest)) < 1e-8).all())
 
 
+def has_constant(matrix: np.ndarray) -> bool:
+    """Whether columns sum up to a constant, as an intercept or the indicators of all categories."""
+    ones = np.ones(len(matrix))
+    columns = Columns.of(matrix)
+    return np.allclose(columns.basis @ (columns.weighted.T @ ones), ones)
+
+
 def is_constant(values: np.ndarray) -> bool:
     """Whether values are the same, apart from rounding."""
     return bool(np.ptp(values) <= _ROUNDING * np.abs(values).max(initial=0))

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._core.arguments import check_int, distributions, real_numbers
 from sklda._core.corpus import Corpus
 from sklda._core.counts import check_matrix
+from sklda._core.dask_arrays import is_dask
 from sklda._core.document_values import DocumentValues, check_documents
 from sklda._core.largest import largest
 from sklda._core.names import distinct, names_of_rows, plain_text, read_column, read_document_names
@@ -344,7 +345,7 @@ def view(model, X=None, *, needs=None, missing="raise", **values):
         raise ValueError("X is None: give the documents.")
     if needs in ("proportions", "counts") and found.doc_topic is None:
         found.doc_topic = getattr(found.model, "doc_topic_", None)
-        if hasattr(found.doc_topic, "compute"):
+        if is_dask(found.doc_topic):
             found.doc_topic = found.doc_topic.compute()
         if found.doc_topic is None:
             raise ValueError(f"X is None, and {type(found.model).__name__} keeps no documents: give X.")

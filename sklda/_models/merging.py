@@ -23,9 +23,15 @@ from sklda._sampling.draws import TopicGroups, doc_topic_std
 
 # Fitted attributes that do not depend on the topics.
 _SAME = (
-    *("n_features_in_", "feature_names_in_", "n_iter_", "covariate_names_"),
-    *("_fold_in_seed_", "_fingerprint_", "_used_tokens_"),
+    "n_features_in_",
+    "feature_names_in_",
+    "n_iter_",
+    "covariate_names_",
+    "_fold_in_seed_",
+    "_fingerprint_",
+    "_used_tokens_",
 )
+_ONE_FIT = "merged topics belong to one fit: fit the model, and merge its topics again."
 
 
 def merge_topics(model: Model, groups: Any) -> Model:
@@ -110,6 +116,7 @@ def merge_topics(model: Model, groups: Any) -> Model:
         if isinstance(model, MergedTopics):
             # Topics that were merged before are sums of the topics of one model.
             model, place = model.model, place[model._place]
+            groups = [own.tolist() for k in range(place.max() + 1) if len(own := np.flatnonzero(place == k)) > 1]
         merged = MergedTopics(model, groups)
         merged._set_sums(place)
     if names is not None:
@@ -167,10 +174,10 @@ class MergedTopics(BaseLDA):
 
     def fit(self, X: Counts, y: Any = None) -> Any:
         """Not possible: groups of topics belong to one fit."""
-        raise TypeError("merged topics belong to one fit: fit the model, and merge its topics again.")
+        raise TypeError(_ONE_FIT)
 
     def _set_results(self, chains):
-        raise NotImplementedError
+        raise TypeError(_ONE_FIT)
 
     def transform(self, X: Counts, **options: Any) -> np.ndarray:
         """Topic proportions of documents: sums of those of the model, whose `transform` has the options.

@@ -16,7 +16,15 @@ from sklda._core.arguments import check_choice, check_level
 from sklda._core.composition import SMALLEST_P_VALUE, Basis, LinearModels, mean_of_known
 from sklda._core.design import design_of, needed_covariates
 from sklda._core.document_values import DocumentValues
-from sklda._core.least_squares import NEAREST, Columns, checked_columns, combination_of, is_constant, spans
+from sklda._core.least_squares import (
+    NEAREST,
+    Columns,
+    checked_columns,
+    combination_of,
+    has_constant,
+    is_constant,
+    spans,
+)
 from sklda._core.rounding import rounding
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn
@@ -276,13 +284,6 @@ class _Fitted:
     taken: np.ndarray  # expected parts of the effects of topics in those of the terms, (n_terms,)
 
 
-def _has_constant(matrix):
-    """Whether terms sum up to a constant, as an intercept or the indicators of all categories."""
-    scaled = matrix / np.maximum(np.abs(matrix).max(axis=0), np.finfo(float).tiny)
-    ones = np.ones(len(matrix))
-    return bool((np.ptp(scaled, axis=0) == 0).any() or np.allclose(scaled @ np.linalg.lstsq(scaled, ones)[0], ones))
-
-
 def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, weights):
     """The effects on `origin` plus the outcome."""
     groups, n_terms = moments.groups(), len(terms)
@@ -291,7 +292,7 @@ def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, 
     typical = np.average(shares, axis=0, weights=weights)
     contrasts = rows.contrasts(moments.known(), typical)
     kept = np.arange(len(typical))
-    if _has_constant(matrix):
+    if has_constant(matrix):
         # The shares sum up to one, so one column is left out.
         kept = np.delete(kept, typical.argmax())
     columns = np.column_stack([matrix, shares[:, kept]])

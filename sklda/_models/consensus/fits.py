@@ -6,8 +6,6 @@ from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
-from pandas import DataFrame
-from pandas.api.types import is_numeric_dtype
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
@@ -18,6 +16,7 @@ from sklda._core import random
 from sklda._core.arguments import check_memory, distributions
 from sklda._core.consensus_tree import mixture
 from sklda._core.corpus import Corpus
+from sklda._core.covariates import covariate_frame, levels_of
 from sklda._core.diagnostics import std_of_proportions
 from sklda._core.distances import jensen_shannon_pairs
 from sklda._core.document_values import DocumentValues, check_same_index
@@ -65,10 +64,8 @@ def _refuse_samples_without_a_category(covariates, rows, samples):
     """A ValueError for a category that a sample lacks: its fit could not describe the documents that have it."""
     if covariates is None:
         return
-    table = DataFrame(covariates)
-    for name in table.columns:
-        values = table[name]
-        if is_numeric_dtype(values):
+    for name, values in covariate_frame(covariates).items():
+        if levels_of(name, values) is None:
             continue
         for sample in samples:
             lacking = set(values.iloc[rows]) - set(values.iloc[sample])
