@@ -28,12 +28,19 @@ $(VENV)/wheel: $(VENV)/pyvenv.cfg $(SOURCES)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir $@ .
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall $@/*.whl
 
-$(VENV)/installed-%: $(VENV)/wheel
-	@echo "Installing the packages that sklda[$*] needs: about a minute."
-	$(BIN)/python -m pip install --quiet $(PIP_ARGS) "$$(ls $</*.whl)[$*]"
+$(VENV)/demo: $(VENV)/wheel
+	@echo "Installing the packages that sklda[plot] needs: about a minute."
+	$(BIN)/python -m pip install --quiet "$$(ls $</*.whl)[plot]"
 	touch $@
 
-demo: $(VENV)/installed-plot
+# The package with a group of pyproject.toml. pip knows groups since 25.1, and Python 3.11 brings an older one.
+$(VENV)/installed-%: $(VENV)/wheel
+	@echo "Installing the packages of the group '$*': about a minute."
+	$(BIN)/python -m pip install --quiet "pip>=25.1"
+	$(BIN)/python -m pip install --quiet $(PIP_ARGS) $</*.whl --group $*
+	touch $@
+
+demo: $(VENV)/demo
 	@echo "Fitting topics: about twenty seconds."
 	$(BIN)/python examples/demo.py
 
@@ -71,8 +78,9 @@ test-wheel: WHEEL_VENV := .venv-wheel
 test-wheel: WHEEL_BIN = $(subst $(VENV)/,$(WHEEL_VENV)/,$(BIN))
 test-wheel: wheel
 	$(PYTHON) -m venv --clear $(WHEEL_VENV)
+	$(WHEEL_BIN)/python -m pip install --quiet "pip>=25.1"
 	CC=false PATH="$(CURDIR)/$(WHEEL_BIN)" $(WHEEL_BIN)/python -m pip install --quiet --only-binary :all: \
-		"sklda[$(if $(ALL),test,wheel-test)] @ file://$(CURDIR)/$$(ls dist/*.whl)"
+		dist/*.whl --group $(if $(ALL),test,wheel-test)
 	LOKY_MAX_CPU_COUNT=1 PATH="$(CURDIR)/$(WHEEL_BIN)" $(WHEEL_BIN)/python tests/wheel.py $(ALL)
 
 # Baseline x86-64 outside functions that are chosen at run time, in the wheels of dist/; needs objdump.

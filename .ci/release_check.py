@@ -49,6 +49,8 @@ def of_the_sources(version, tag):
         yield f"CHANGELOG.md has no section for {base}."
     if tag is None:
         return
+    if "GAP" in (ROOT / "paper.md").read_text(encoding="utf-8"):
+        yield "paper.md has gaps that a person has to fill in."
     if tag != f"v{version}":
         yield f"the tag is {tag}, and the version {version}."
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):

@@ -20,7 +20,7 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 from bench_defaults import MODELS, scikit_learn, tomotopy
-from peers import read_ldac, word_lists
+from peers import in_columns, read_ldac, word_lists
 from report import say, scaled, table
 from scipy.optimize import linear_sum_assignment
 from threadpoolctl import threadpool_limits
@@ -59,7 +59,7 @@ FITS = {
     "gensim": peer_fit(*MODELS["gensim"][1:]),
     "topica": peer_fit(*MODELS["topica, 1000"][1:]),
 }
-PEERS = "tomotopy", "scikit-learn", "gensim", "topica"
+PEERS = "tomotopy", "scikit-learn", "gensim", "topica", "pyrmallet"
 
 
 # --- Corpora of unequal topics ----------------------------------------------------------------------------------------
@@ -127,6 +127,20 @@ def clear_corpora(kind, n_corpora, most_tokens):
 
 
 # --- Parts ------------------------------------------------------------------------------------------------------------
+
+
+def pyrmallet(X, n_topics, seed):
+    """MALLET's sampler in Rust, with the defaults of the package. It takes texts, and words of letters."""
+    from pyrmallet import LatentDirichletAllocation
+
+    letters = str.maketrans("0123456789", "abcdefghij")
+    texts = [" ".join(f"word{word.translate(letters)}" for word in words) for words in word_lists(X)]
+    lda = LatentDirichletAllocation(n_topics, random_state=seed).fit(texts)
+    columns = {f"word{str(j).translate(letters)}": j for j in range(X.shape[1])}
+    return in_columns(lda.components_, [columns[word] for word in lda.feature_names_in_], X.shape[1])
+
+
+FITS["pyrmallet"] = pyrmallet
 
 
 def without_moves(X, n_topics, seed):

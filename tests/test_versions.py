@@ -15,6 +15,7 @@ PROSE = {"numpy": "NumPy", "scipy": "SciPy"} | {
 }
 # What users ask for, and what each extra brings.
 EXTRAS = ["plot", "diagnostics", "progress", "cluster"]
+GROUPS = PYPROJECT["dependency-groups"]
 # Tools of the suite: nothing of the package depends on their versions.
 TOOLS = {"pytest", "pytest-xdist", "hypothesis"}
 
@@ -24,11 +25,11 @@ def text_of(name):
     return " ".join((ROOT / name).read_text(encoding="utf-8").split())
 
 
-def bounds(*extras):
-    """The lowest version of each package that sklda needs, and of those of its extras."""
+def bounds(*names):
+    """The lowest version of each package that sklda needs, and of those of its extras or groups for developers."""
     requirements = [*PROJECT["dependencies"]]
-    for extra in extras:
-        requirements += PROJECT["optional-dependencies"][extra]
+    for name in names:
+        requirements += (PROJECT["optional-dependencies"] | GROUPS)[name]
     found = [re.fullmatch(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", each) for each in requirements if "sklda[" not in each]
     return {match[1]: match[2] for match in found}
 
@@ -78,7 +79,7 @@ def test_the_recipe_of_conda():
     run, _, optional = text.partition(" run: ")[2].partition(" tests: ")[0].partition(" run_constraints: ")
     for section, needed in ((run, {"python": first_python(), **bounds()}), (optional, of_extras_only())):
         assert section.removeprefix("- ").split(" - ") == [f"{name} >={version}" for name, version in needed.items()]
-    tests = ", ".join(each.replace(">=", " >=") for each in PROJECT["optional-dependencies"]["wheel-test"])
+    tests = ", ".join(each.replace(">=", " >=") for each in GROUPS["wheel-test"])
     assert f"run: [{tests}]" in text
 
 
@@ -92,10 +93,9 @@ def test_the_oldest_versions_are_tested():
 
 
 def test_a_package_has_one_lowest_version():
-    extras = PROJECT["optional-dependencies"]
     known = bounds(*EXTRAS, "test")
-    for extra in extras:
-        assert {name: known.get(name, version) for name, version in bounds(extra).items()} == bounds(extra), extra
+    for name in (*EXTRAS, *(each for each in GROUPS if each != "dev")):
+        assert {each: known.get(each, version) for each, version in bounds(name).items()} == bounds(name), name
 
 
 def test_versions_of_python():
@@ -109,3 +109,19 @@ def test_versions_of_python():
     assert PYPROJECT["tool"]["mypy"]["python_version"] == first_python()
     assert PYPROJECT["tool"]["ruff"]["target-version"] == f"py{first_python().replace('.', '')}"
     assert f"C compiler and Python {first_python()} or later" in text_of("CONTRIBUTING.md")
+
+
+def test_links_of_the_readme():
+    """A package index shows README.md, so its links and pictures are absolute; those to the project lead to files."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r"^\[[^\]]+\]: (\S+)$", text, re.MULTILINE)
+    assert len(targets) > 10 and all(each.startswith("https://") for each in targets)
+    pages = {
+        r"https://sklda\.readthedocs\.io/en/stable/(\S+)\.html": "doc/{}.rst",
+        r"https://raw\.githubusercontent\.com/sklda/sklda/main/(\S+)": "{}",
+        r"https://github\.com/sklda/sklda/blob/main/(\S+)": "{}",
+    }
+    for target in targets:
+        for pattern, name in pages.items():
+            if match := re.fullmatch(pattern, target):
+                assert (ROOT / name.format(match[1])).is_file(), target
