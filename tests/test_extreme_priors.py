@@ -11,7 +11,7 @@ from scipy.special import gammaln, polygamma
 from sklda._core.corpus import Corpus
 from sklda._core.count_histograms import Histograms
 from sklda._core.priors import Priors
-from sklda._core.rising import log_gamma_divergence, log_gamma_ratio
+from sklda._core.rising import log_gamma_divergence, log_gamma_ratio, sum_of_log_gamma_ratios
 from sklda._likelihood.held_out.log_likelihoods import METHODS, log_likelihoods
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda._sampling.collapsed import GibbsChain
@@ -30,6 +30,8 @@ def test_differences_of_log_gammas(a):
     counts = [0, 1, 2, 3, 15, 16, 17, 18, 100, 1000, 50_000]
     exact = [log_rising_by_factors(a, n) for n in counts]
     np.testing.assert_allclose(log_gamma_ratio(a, counts), exact, rtol=1e-14, atol=2e-13)
+    times = np.arange(len(counts))
+    assert sum_of_log_gamma_ratios(a, counts, times) == pytest.approx(np.dot(exact, times), rel=1e-14, abs=1e-11)
     # any n >= 0: two steps make one step
     for n in (1e-6, 0.5, 3.25, 40.5, 1e9):
         two = log_gamma_ratio(a, n) + log_gamma_ratio(a + n, 7)

@@ -41,6 +41,12 @@ def log_gamma_ratio(a, n):
     return result
 
 
+def sum_of_log_gamma_ratios(a, n, times):
+    """The sum of log Gamma(a + n) - log Gamma(a) at one `a` over numbers n, each of which occurs as many `times`."""
+    n, times = np.asarray(n, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    return _rising.sum_of_log_gamma_ratios(a, n, times)
+
+
 def log_gamma_divergence(y, x):
     """log Gamma(y) - log Gamma(x) - (y - x) psi(x), which is not negative, entry by entry.
 

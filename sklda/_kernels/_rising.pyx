@@ -15,6 +15,19 @@ def log_gamma_ratios(
             result[i] = log_gamma_ratio(a[i], n[i])
 
 
+def sum_of_log_gamma_ratios(
+    double a,                   # IN: positive
+    const double[::1] n,        # IN (n_counts,): not negative
+    const double[::1] times,    # IN (n_counts,): how often each count occurs
+):
+    cdef int64_t i
+    cdef double total = 0
+    with nogil:
+        for i in range(n.shape[0]):
+            total += times[i] * log_gamma_ratio(a, n[i])
+    return total
+
+
 def log_gamma_steps(
     const double[::1] a,          # IN (n,): positive
     const double[::1] before,     # IN (n,): integers >= 0

@@ -71,9 +71,9 @@ class PriorRule:
         alpha = chain.priors.doc[0, 0]
         eta = chain.priors.word[0]
         if self.doc_topic_prior is None:
-            alpha = slice_on_log(rng, alpha, lambda x: _log_density(counts.doc_part, x)[0, 0], BOUNDS)
+            alpha = slice_on_log(rng, alpha, lambda x: counts.doc_part_at(np.exp(x)) + _log_prior(x), BOUNDS)
         if self.topic_word_prior is None:
-            eta = slice_on_log(rng, eta, lambda x: _log_density(counts.word_part, x)[0, 0], BOUNDS)
+            eta = slice_on_log(rng, eta, lambda x: counts.word_part_at(np.exp(x)) + _log_prior(x), BOUNDS)
         chain.priors = self._with(chain.priors, alpha, eta)
         return counts
 
