@@ -6,8 +6,10 @@
 A binary matrix of cells by regions is simulated: every region is open in a cell with a probability that comes from the
 topics of the cell. Fits have the priors that are usual there, alpha = 50 / K and eta = 0.1. Each fit has its own
 process on one core. "Load" are the CPU seconds until the first sweep: of the matrix, or for tomotopy and lda of its
-rows as they take them. "The rest" is what a fit does beside loading and sweeping. MB is the peak memory beyond a
-process that holds the matrix. scikit-learn is not among the libraries, because its passes take ten times as long.
+rows as they take them. "The rest" is what a fit does beside loading and sweeping. "Tables" are the words and shares of
+all topics, and the table of all cells. MB is the peak memory beyond a process that holds the matrix, of the fit and of
+all that follows. The form "disk" is a folder of `save_counts`, which the fit reads by `load_counts`. scikit-learn is
+not among the libraries, because its passes take ten times as long.
 """
 
 import argparse
@@ -25,6 +27,8 @@ from threadpoolctl import threadpool_limits
 
 from sklda import GibbsLDA
 from sklda._sampling.collapsed import GibbsChain
+from sklda.datasets import load_counts, save_counts
+from sklda.inspection import document_table, top_words, topic_table
 
 ETA, TRANSFORMED = 0.1, 500
 FORMS = {
@@ -32,6 +36,7 @@ FORMS = {
     "float32": lambda X: X.astype(np.float32),
     "csc": lambda X: X.tocsc(),
     "csc, float32": lambda X: X.astype(np.float32).tocsc(),
+    "disk": lambda X: X,
 }
 
 
@@ -70,7 +75,7 @@ def ours(X, n_topics, n_sweeps):
     begin = time.process_time()
     lda.fit(X)
     whole = time.process_time() - begin
-    return load, spent[0], whole - load - spent[0], lda.transform
+    return load, spent[0], whole - load - spent[0], lda.transform, lda
 
 
 def tomotopy(X, n_topics, n_sweeps):
@@ -93,7 +98,7 @@ def tomotopy(X, n_topics, n_sweeps):
         rows = [[names[j] for j in cells.indices[a:b]] for a, b in zip(cells.indptr, cells.indptr[1:], strict=False)]
         return model.infer([model.make_doc(row) for row in rows], workers=1)
 
-    return loaded - begin, swept - loaded, time.process_time() - swept, transform
+    return loaded - begin, swept - loaded, time.process_time() - swept, transform, model
 
 
 def lda(X, n_topics, n_sweeps):
@@ -105,26 +110,30 @@ def lda(X, n_topics, n_sweeps):
     loaded = time.process_time()
     model = lda.LDA(n_topics, n_iter=n_sweeps, alpha=50 / n_topics, eta=ETA, random_state=0, refresh=10**9).fit(counts)
     load = loaded - begin
-    return load, time.process_time() - loaded - load, 0.0, model.transform
+    return load, time.process_time() - loaded - load, 0.0, model.transform, model
 
 
 LIBRARIES = {"sklda": ours, "tomotopy": tomotopy, "lda": lda}
 
 
 def measure(library, file, n_topics, n_sweeps):
-    """CPU seconds of the parts of a fit, its peak MB, and CPU seconds and MB of `transform`."""
+    """CPU seconds of the parts of a fit and its peak MB; those of `transform` and of tables, and the peak MB of all."""
     one_core()
-    X = sp.load_npz(file)
+    X = load_counts(file).data if file.is_dir() else sp.load_npz(file)
     if find_spec(library) and library != "sklda":
         __import__(library)
     before = peak_memory()
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        *seconds, transform = LIBRARIES[library](X, n_topics, n_sweeps)
+        *seconds, transform, model = LIBRARIES[library](X, n_topics, n_sweeps)
         peak = (peak_memory() - before) / 1e6
-        begin, cells = time.process_time(), X.tocsr()[:TRANSFORMED]
+        begin, cells = time.process_time(), X[:TRANSFORMED].tocsr()
         transform(cells if library != "lda" else cells.astype(np.int64))
-    return *seconds, peak, time.process_time() - begin
+        transformed = time.process_time()
+        if library == "sklda":
+            topic_table(model), top_words(model), document_table(model)
+        tables = time.process_time() - transformed
+    return *seconds, peak, transformed - begin, tables, (peak_memory() - before) / 1e6
 
 
 def main():
@@ -143,18 +152,25 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for i, form in enumerate(options.forms):
-            file = Path(folder) / f"{i}.npz"
-            sp.save_npz(file, FORMS[form](X), compressed=False)
+            file = Path(folder) / (f"{i}" if form == "disk" else f"{i}.npz")
+            if form == "disk":
+                save_counts(file, X)
+            else:
+                sp.save_npz(file, FORMS[form](X), compressed=False)
             for library in options.libraries if i == 0 else ["sklda"]:
                 if find_spec(library) is None:
                     say(f"{library} is not installed and is left out")
                     continue
                 for n_topics in options.topics:
-                    load, sweeps, rest, peak, transform = in_child(measure, library, file, n_topics, options.sweeps)
+                    load, sweeps, rest, peak, transform, tables, peak_of_all = in_child(
+                        measure, library, file, n_topics, options.sweeps
+                    )
                     figures = f"{load:.1f} {sweeps / options.sweeps:.3f} {rest:.1f} {peak:,.0f} {transform:.2f}"
-                    rows.append([library, form, str(n_topics), *figures.split(), f"{load + sweeps + rest:.0f}"])
+                    figures += f" {tables:.1f} {peak_of_all:,.0f} {load + sweeps + rest:.0f}"
+                    rows.append([library, form, str(n_topics), *figures.split()])
                     say("  ", *rows[-1])
-    header = ["library", "X", "K", "load, s", "a sweep, s", "the rest, s", "MB", f"{TRANSFORMED} cells, s", "all, s"]
+    header = ["library", "X", "K", "load, s", "a sweep, s", "the rest, s", "MB", f"{TRANSFORMED} cells, s", "tables, s"]
+    header += ["MB of all", "fit, s"]
     table(f"Fits of {options.sweeps} sweeps", header, rows)
 
 
