@@ -95,7 +95,7 @@ class Checkpoint:
         return False
 
 
-def check_samples(estimator):
+def check_samples(estimator: Any) -> None:
     """Raise a TypeError if the fit of an estimator has no chains to save."""
     if not getattr(estimator, "_samples", False):
         raise TypeError(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import joblib
 import numpy as np
@@ -40,7 +40,7 @@ class Description:
     collections: Any = None
 
     @classmethod
-    def of(cls, model, X=None):
+    def of(cls, model: Any, X: Any = None) -> Self:
         """That of any model, with the X that is given, if there is one. Names of documents belong to their X."""
         if not isinstance(model, cls):
             return cls(model, X)

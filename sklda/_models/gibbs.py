@@ -459,7 +459,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         # A copy without its M-step, because the caller may change arrays of priors.
         self._learning_ = None if learning is None else copy.deepcopy(replace(learning))
         if known is not None:
-            self.known_topic_word_ = known.topics.topic_word
+            self.known_topic_word_: np.ndarray = known.topics.topic_word
             if known.names is not None:
                 self.topic_names_ = np.array(known.names, dtype=object)
 

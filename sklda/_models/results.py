@@ -298,13 +298,13 @@ class ChainAttributes:
         vars(self).update(results.records[best])
         if "prior_trace_" in results.records[best]:
             self.prior_trace_ = in_rows([each["prior_trace_"] for each in results.records])
-        self.components_ = means[best].components
+        self.components_: np.ndarray = means[best].components
         self.doc_topic_ = means[best].doc_topic
         self.n_draws_ = len(means[best].topic_shares)
         self.topic_share_, self.topic_share_std_ = shares_with_std(shares[best], shares)
         vars(self).update(results.stability)
-        self.topic_assignments_ = results.states[best].topics.astype(np.int32)
-        self.sampler_ = results.sampler
+        self.topic_assignments_: np.ndarray = results.states[best].topics.astype(np.int32)
+        self.sampler_: str = results.sampler
         self._fingerprint_ = results.corpus.fingerprint
         self._used_tokens_ = results.corpus.lengths
         set_traces(self, results)

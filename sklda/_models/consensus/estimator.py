@@ -282,7 +282,7 @@ class ConsensusTopics(
         self._set_topics(found)
         if halves:
             self.split_half_agreement_ = found.split_half_agreement
-        self.doc_topic_ = mean
+        self.doc_topic_: np.ndarray = mean
         self.doc_topic_std_ = std_of_proportions(within + between)
         self.topic_share_ = found.share
         self.topic_share_std_ = share_std(share_draws, found.members)
@@ -296,10 +296,10 @@ class ConsensusTopics(
     def _set_topics(self, found):
         """Set the attributes that say which topics of the fits belong together, from a `Consensus`."""
         self.components_ = self.topic_word_ = found.topic_word
-        self.topic_word_std_ = topic_word_std(found, self.estimators_)
-        self.topic_prevalence_ = found.prevalence
-        self.topic_stability_ = found.similarity
-        self.members_ = found.members
+        self.topic_word_std_: np.ndarray = topic_word_std(found, self.estimators_)
+        self.topic_prevalence_: np.ndarray = found.prevalence
+        self.topic_stability_: np.ndarray = found.similarity
+        self.members_: np.ndarray = found.members
         self.n_components_ = len(found.topic_word)
 
     def _merged(self, place):

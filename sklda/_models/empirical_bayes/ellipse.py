@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from scipy.stats import chi2
 
@@ -31,10 +32,10 @@ class Ellipse:
     covariance: np.ndarray
     level: float
     kind: str
-    region: tuple
+    region: tuple[tuple[float, float], tuple[float, float]]
 
     @property
-    def intervals(self):
+    def intervals(self) -> np.ndarray:
         """The interval of each prior by itself at this level, (2, 2): the ends of that of alpha, and of that of eta."""
         half = ndtri((1 + self.level) / 2) * self.standard_errors
         # With an infinite error, from zero to infinity.
@@ -47,11 +48,11 @@ class Ellipse:
         return f"<{', '.join(parts)}: intervals of {self.level:.0%}, kind={self.kind!r}>"
 
     @property
-    def standard_errors(self):
+    def standard_errors(self) -> np.ndarray:
         """Standard errors of log alpha and log eta, ndarray of shape (2,): small ones are relative errors."""
         return np.sqrt(np.diag(self.covariance))
 
-    def contains(self, doc_topic_prior, topic_word_prior):
+    def contains(self, doc_topic_prior: ArrayLike, topic_word_prior: ArrayLike) -> bool | np.ndarray:
         """Whether (alpha, eta) lies inside.
 
         Parameters
@@ -71,7 +72,7 @@ class Ellipse:
         inside = np.einsum("...i,ij,...j->...", away, precision, away) <= chi2.ppf(self.level, 2)
         return bool(inside) if np.ndim(inside) == 0 else inside
 
-    def boundary(self, n_points=100):
+    def boundary(self, n_points: int = 100) -> np.ndarray:
         """Points (alpha, eta) along the boundary, ndarray of shape (n_points, 2)."""
         covariance = self.covariance.copy()
         for i in np.flatnonzero(~np.isfinite(np.diag(covariance))):

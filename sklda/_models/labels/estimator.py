@@ -365,7 +365,7 @@ class LabeledLDA(LabelClassifier):
         # The mean of expected counts has less noise than that of the shares of draws.
         self.topic_share_ = totals / totals.sum()
         self.topic_share_std_ = shares_with_std(means.shares, [means.shares])[1]
-        self.topic_assignments_ = chain.token_topics()
+        self.topic_assignments_: np.ndarray = chain.token_topics()
         self._word_topic_counts_ = counts
         self._fingerprint_ = chain.corpus.fingerprint
         # Documents without open topics are left out.

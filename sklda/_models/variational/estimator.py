@@ -275,10 +275,10 @@ class CollapsedVariationalLDA(BaseLDA):
 
     def _set_results(self, model):
         """Set the attributes that come from a `Batch` or from `OnlinePasses`."""
-        self.doc_topic_ = proportions(model, self.n_jobs)
+        self.doc_topic_: np.ndarray = proportions(model, self.n_jobs)
         self.bound_ = perplexity(model.corpus, self.doc_topic_, topics(model))
         self.perplexity_trace_ = np.array(model.trace)
-        self.n_iter_ = model.n_sweeps
+        self.n_iter_: int = model.n_sweeps
         self._documents_ = model.corpus.fingerprint
         self._used_tokens_ = model.corpus.lengths
         self._set_topics(model, model.position(self.batch_size))
@@ -287,9 +287,9 @@ class CollapsedVariationalLDA(BaseLDA):
         """Set the attributes of the topics, of the priors and of the place in the stream."""
         totals = model.counts.sum(axis=1, dtype=np.float64)
         vars(self).update(prior_attributes(self, model.priors, self.learn_priors))
-        self.components_ = model.counts + model.priors.topic_word()
-        self.topic_share_ = totals / totals.sum()
-        self.n_batch_iter_ = position["n_chunks"]
+        self.components_: np.ndarray = model.counts + model.priors.topic_word()
+        self.topic_share_: np.ndarray = totals / totals.sum()
+        self.n_batch_iter_: int = position["n_chunks"]
         self._position_ = position
         # A copy, because the caller may change arrays of priors.
         self._given_ = copy.deepcopy(self._given())

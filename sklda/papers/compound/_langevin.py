@@ -178,5 +178,5 @@ class LangevinCompoundLDA(CompoundLDA):
     _mixtures = LangevinMixtures
 
     def _set_results(self, chains):
-        self.acceptance_rate_ = chains[best_chain(chains)].step(LangevinMixtures).acceptance_rate()
+        self.acceptance_rate_: float = chains[best_chain(chains)].step(LangevinMixtures).acceptance_rate()
         super()._set_results(chains)
