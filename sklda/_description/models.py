@@ -187,9 +187,19 @@ def inner_model(model, X, attribute="components_", advice=_ADVICE):
         return model, X
     for pipeline in pipelines:
         if len(pipeline) > 1:
+            _refuse_frame_of_texts(X, pipeline[0])
             X = pipeline[:-1].transform(X)
     check_names(X, model)
     return model, X
+
+
+def _refuse_frame_of_texts(X, step):
+    """A vectorizer takes the columns of a data frame for documents, and the words in their names for texts."""
+    if hasattr(step, "build_analyzer") and getattr(X, "ndim", 1) == 2 and hasattr(X, "columns"):
+        raise ValueError(
+            f"X is a data frame, and {type(step).__name__} takes its columns for documents: give the one with the "
+            "texts, as in df['text'], and not df[['text']]."
+        )
 
 
 def check_names(X, model):

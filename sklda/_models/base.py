@@ -22,6 +22,7 @@ from sklda._core.document_values import DocumentValues, check_documents
 from sklda._core.names import check_order_of_labels, index_of
 from sklda._core.priors import check_prior
 from sklda._core.types import Counts, Seed
+from sklda._core.warn import warn
 from sklda._description.models import known_words
 from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._likelihood.held_out.fold_in import fold_in
@@ -41,6 +42,21 @@ def check_tokens(corpus):
             f"X has {corpus.n_documents} documents and no token at all: there is nothing to fit. "
             "Check the vocabulary and the stop words of the vectorizer."
         )
+
+
+def warn_of_single_words(corpus):
+    """Warn if no document has words that occur together, as if a vectorizer took columns of a frame for documents."""
+    if corpus.n_documents == 1:
+        what = "X has one document"
+    elif corpus.lengths.max() == 1:
+        what = f"X has {corpus.n_documents} documents, and none has two words"
+    else:
+        return
+    warn(
+        f"{what}, so nothing tells topics apart: they are made of words that occur together in documents. A vectorizer "
+        "takes the columns of a data frame for documents: give it one column, as in df['text'], and not df or "
+        "df[['text']]. A long text must be cut into documents, as read_texts(folder, chunk=1000) does."
+    )
 
 
 class BaseLDA(
@@ -78,6 +94,7 @@ class BaseLDA(
         """The corpus of `fit`, which must have a token; its features are stored."""
         corpus = Corpus.from_counts(X, partial(validate_data, self, reset=True))
         check_tokens(corpus)
+        warn_of_single_words(corpus)
         self._check_words_of_prior(corpus.n_features)
         return corpus
 

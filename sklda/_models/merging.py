@@ -221,8 +221,9 @@ class MergedTopics(BaseLDA):
 
     def _sample_posterior(self, n_samples, seed):
         theta, phi = self.model._sample_posterior(n_samples, seed)
-        # Shares of the topics in the tokens, by each draw.
+        # Shares of the topics in the tokens, by each draw. Those of a tiny prior may all be zero, and count equally.
         shares = np.einsum("d,sdk->sk", self.model._used_tokens_, theta, dtype=np.float64)
+        shares = np.maximum(shares, 1e-100)
         topics = [self._mixtures(own, weights) for own, weights in zip(phi, shares, strict=True)]
         return self._sums(theta), np.array(topics, dtype=phi.dtype)
 

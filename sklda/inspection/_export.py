@@ -34,6 +34,8 @@ _FILES = {
     "words.csv": "the probabilities of all words in the topics, and how often the words occur in the documents",
     _MODEL: "the model: parameters, names of topics, learnt priors, diagnostics, versions",
 }
+# Files that systems put into folders that somebody looks at.
+_OF_SYSTEMS = ".DS_Store", "Thumbs.db", "desktop.ini"
 # Where files are written before they are moved to their places.
 _BESIDE = ".sklda-new"
 _FITTED = (
@@ -103,7 +105,8 @@ def export_results(
     Notes
     -----
     The files appear when all of them are written, ``model.json`` last. After an error or Ctrl-C the folder is as it was
-    before. Numbers have six significant digits in tables.
+    before. Numbers have six significant digits in tables. Lone surrogates, such as half an emoji, which UTF-8 does not
+    have, become question marks.
 
     Examples
     --------
@@ -139,10 +142,16 @@ def export_results(
         beside.mkdir()
         for name, table in tables.items():
             table.to_csv(
-                beside / name, index=False, encoding="utf-8-sig", lineterminator="\n", float_format="%.6g", na_rep=""
+                beside / name,
+                index=False,
+                encoding="utf-8-sig",
+                errors="replace",
+                lineterminator="\n",
+                float_format="%.6g",
+                na_rep="",
             )
         text = json.dumps(facts, ensure_ascii=False, allow_nan=False, indent=2)
-        (beside / _MODEL).write_text(text + "\n", encoding="utf-8", newline="\n")
+        (beside / _MODEL).write_text(text + "\n", encoding="utf-8", errors="replace", newline="\n")
         _move(beside, folder)
     except BaseException:
         # Also Ctrl-C.
@@ -159,7 +168,7 @@ def _check_folder(folder: Path, overwrite: bool) -> None:
         return
     if not folder.is_dir():
         raise ValueError(f"{folder} is a file: give the path of a folder.")
-    there = {path.name for path in folder.iterdir()} - {_BESIDE}
+    there = {path.name for path in folder.iterdir()} - {_BESIDE, *_OF_SYSTEMS}
     others = sorted(there - set(_FILES))
     if others:
         raise ValueError(

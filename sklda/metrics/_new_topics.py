@@ -102,6 +102,7 @@ def compare_new_topics(
             f"{type(model).__name__} has no known_topics: give a GibbsLDA with them. compare_topic_counts compares "
             "numbers of topics none of which is known."
         )
+    model._validate_params()
     seed = random.seed_sequence(random_state)
     settings = estimates.EvidenceSettings("guided_ais", n_temperatures, n_runs)
     n_known, rows = _n_known(model.known_topics), []

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 import unicodedata
 
 import numpy as np
@@ -174,6 +175,13 @@ def test_a_paragraph_that_is_too_long_is_cut_at_sentences_then_words():
     assert _pieces(sentence * 4, 12) == [(sentence * 2).strip()] * 2
     assert _pieces('He said "Stop now." ' * 2, 4) == ['He said "Stop now."'] * 2
     assert _pieces("word " * 30, 10) == [("word " * 10).strip()] * 3
+
+
+def test_the_time_of_texts_without_sentences_is_linear():
+    began = time.process_time()
+    assert len(_pieces("word " * 300_000, 10)) == 30_000
+    # It is half a second; a time that grows with the square of the length is a minute.
+    assert time.process_time() - began < 15
 
 
 def test_lines_are_paragraphs_without_empty_lines():

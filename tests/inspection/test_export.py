@@ -183,6 +183,30 @@ def test_after_an_error_the_folder_is_as_before(model, tmp_path, monkeypatch, er
     assert not new.exists()
 
 
+def test_files_of_systems_are_not_in_the_way(model, tmp_path):
+    system = {name: b"\0" for name in (".DS_Store", "Thumbs.db", "desktop.ini")}
+    for name, content in system.items():
+        (tmp_path / name).write_bytes(content)
+    export_results(model, TEXTS, folder=tmp_path)
+    export_results(model, TEXTS[:8], folder=tmp_path, overwrite=True)
+    found = contents(tmp_path)
+    assert sorted(found) == sorted([*FILES, *system])
+    assert {name: found[name] for name in system} == system
+
+
+def test_half_an_emoji_becomes_a_question_mark(tmp_path):
+    cut = json.loads('"\\ud83d"')
+    texts = [f"{cut} rain wind", "vote law party", f"rain storm {cut}", "law court vote"] * 5
+    model = make_pipeline(CountVectorizer(token_pattern=r"\S+"), GibbsLDA(2, max_iter=20, random_state=0)).fit(texts)
+    model[-1].set_topic_names([f"weather {cut}", "law"])
+    export_results(model, texts, folder=tmp_path)
+    words = model[0].get_feature_names_out().tolist()
+    found = pd.read_csv(tmp_path / "words.csv")
+    assert found["word"].tolist() == ["?" if word == cut else word for word in words]
+    assert pd.read_csv(tmp_path / "keys.csv")["name"].tolist() == ["weather ?", "law"]
+    assert json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))["topic_names"] == ["weather ?", "law"]
+
+
 def test_what_a_killed_call_left_is_no_file_of_others(model, tmp_path):
     (tmp_path / ".sklda-new").mkdir()
     (tmp_path / ".sklda-new" / "keys.csv").write_text("")

@@ -286,6 +286,7 @@ def test_the_same_seed_gives_the_same_table():
         ({"model": "probit"}, ValueError, "model must be one of"),
         ({"model": "logistic"}, ValueError, "outcomes of a logistic regression are 0 and 1"),
         ({"model": "logistic", "y": np.ones(D)}, ValueError, "y is 1 for all documents"),
+        ({"model": "logistic", "y": Y > 1, "weights": Y > 1}, ValueError, "y is 1 for all documents that take part"),
         ({"model": "logistic", "y": LDA.doc_topic_[:, 0] > 0.4}, ValueError, "tell the two outcomes apart"),
         ({"base": [0, 1, 2]}, ValueError, "is all topics"),
         ({"base": 0, "topics": [0, 1]}, ValueError, "base = 0 is among the topics"),

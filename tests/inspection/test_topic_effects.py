@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA, LabeledLDA
+from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, LabeledLDA
 from sklda.inspection import TopicEffectsDisplay, topic_effects
 from sklda.inspection._effects import TopicSums
 from sklda.papers.compound import VariationalCompoundLDA
@@ -304,6 +304,13 @@ def test_the_prior_of_compound_lda_knows_its_collections(several):
     assert column(topic_effects(lda, COUNTS, GROUPS, n_draws=3), "attenuation")[0] == 1
     assert column(topic_effects(lda, COUNTS, GROUPS == "a", n_draws=3), "attenuation")[0] == 1
     assert column(topic_effects(lda, COUNTS, X_NUMBER, n_draws=3), "attenuation")[0] < 1
+
+
+@pytest.mark.parametrize(("unit", "origin"), [(1, 0), (3e10, 1.6e12)])
+def test_the_prior_of_covariate_lda_knows_its_covariates_in_any_unit(unit, origin):
+    number = origin + unit * X_NUMBER
+    lda = CovariateLDA(2, max_iter=20, random_state=0).fit(COUNTS, covariates=number)
+    assert column(topic_effects(lda, COUNTS, number, n_draws=3), "attenuation")[0] == 1
 
 
 def test_effects_are_attenuated_by_the_figure_if_words_tell_topics_apart():

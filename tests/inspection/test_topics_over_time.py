@@ -176,11 +176,12 @@ def test_the_period_that_is_chosen(dates, expected):
 def test_documents_without_a_date_or_words_take_no_part():
     dates, counts = YEARS.astype(object), COUNTS.copy()
     dates[:5], counts[75:] = None, 0
+    clusters = [None] * 5 + (np.arange(5, D) // 2).tolist()
     with (
         pytest.warns(UserWarning, match="dates is missing in documents .* These documents are left"),
         pytest.warns(UserWarning, match="5 of 80 documents have no words"),
     ):
-        found = topics_over_time(LDA, counts, dates, topics=[TOPIC], clusters=np.arange(D) // 2, random_state=0)
+        found = topics_over_time(LDA, counts, dates, topics=[TOPIC], clusters=clusters, random_state=0)
     assert found["documents"].tolist() == [15, 20, 0, 20, 15]
 
 

@@ -13,8 +13,9 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
-from sklda import GibbsLDA
+from sklda import EmpiricalBayesLDA, GibbsLDA
 from sklda._models import gibbs as _gibbs
 from sklda._sampling.annealed_start import Annealing
 
@@ -89,7 +90,7 @@ def in_terminals():
     program = f"""
         import os
         import numpy as np
-        from sklda import GibbsLDA
+        from sklda import EmpiricalBayesLDA, GibbsLDA
 
         X = np.random.default_rng(0).poisson(1, (30, 12))
         for verbose, columns in {TERMINALS}:
@@ -271,6 +272,19 @@ def test_fitted_estimators_of_several_chains(callback, counts, same):
         assert fitted[0, c].best_chain_ == 0
     assert same(fitted[0, lda.best_chain_].components_, lda.components_)
     assert same(fitted[0,].log_joint_trace_, lda.log_joint_trace_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_marginal_likelihood_is_there_when_all_chains_have_ended(callback, counts):
+    watcher = Watcher()
+    EmpiricalBayesLDA(3, max_iter=60, random_state=0).set_callbacks(watcher).fit(counts)
+    fitted = {task: each for task, *_, each in watcher.seen}
+    assert fitted["sweep"].transform(counts).shape == (150, 3)
+    for call in (fitted["sweep"].summary, fitted["sweep"].confidence_region):
+        with pytest.raises(NotFittedError, match="is estimated when all of its chains have ended"):
+            call()
+    for task in ("chain", "fit"):
+        assert fitted[task].summary().startswith("doc_topic_prior ")
 
 
 def test_fitted_estimators_know_the_feature_names(callback, counts):

@@ -317,6 +317,8 @@ def test_evidence_needs_known_topics(data):
         compare_new_topics(GibbsLDA(known_topics=data[0]), data[2], n_new=[-1])
     with pytest.raises(TypeError, match="0, 1, 2"):
         compare_new_topics(GibbsLDA(known_topics=data[0]), data[2], n_new=2)
+    with pytest.raises(ValueError, match="The 'known_topics' parameter of GibbsLDA must be"):
+        compare_new_topics(GibbsLDA(known_topics=1.0), data[2])
 
 
 def test_the_evidence_takes_a_fitted_model_as_known_topics(data):

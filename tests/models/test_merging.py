@@ -141,6 +141,16 @@ def test_theta_has_the_aggregated_dirichlet_distribution():
     assert kstest(wrong.sample_posterior(8000, random_state=3).doc_topic[:, d, 1], draws[1][:, d, 1]).pvalue < ALARM
 
 
+def test_topics_that_a_draw_does_not_use_are_distributions():
+    lda = GibbsLDA(10, doc_topic_prior=1e-6, max_iter=20, random_state=0).fit(X[:6])
+    unused = np.flatnonzero(lda.topic_share_ == 0)[:2].tolist()
+    drawn = merge_topics(lda, [unused]).sample_posterior(5, random_state=1)
+    # Their shares are zero in all documents, so they count equally.
+    assert drawn.doc_topic[..., min(unused)].max() == 0
+    parts = lda.sample_posterior(5, random_state=1).topic_word[:, unused]
+    np.testing.assert_allclose(drawn.topic_word[:, min(unused)], parts.mean(axis=1), rtol=1e-5)
+
+
 def test_shares_have_the_errors_of_all_chains():
     lda = GibbsLDA(5, max_iter=30, n_chains=3, random_state=0).fit(X)
     merged = merge_topics(lda, [[1, 3]])

@@ -26,6 +26,9 @@ def test_priors_with_intervals():
     assert low < alpha < high and ends[0] < eta < ends[1]
     np.testing.assert_allclose([alpha, eta], [lda.doc_topic_prior_, lda.topic_word_prior_], rtol=0.01)
     np.testing.assert_allclose([[low, high], ends], lda.confidence_region(0.95, "total").intervals, rtol=0.01)
+    # It is of the fit, whatever the parameters are now.
+    text = lda.summary()
+    assert "with 3 topics" in text and lda.set_params(n_components=7).summary() == text
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,28 @@
 """Warnings point at the caller's line; labels of collections are kept as they are."""
 
+import warnings
 from inspect import getdoc, signature, unwrap
 
+import pandas as pd
 import pytest
 from refusals import GOOD
 from sklearn import config_context
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, GibbsLDA, LabeledLDA, TopicCountLDA
+from sklda import (
+    HDPLDA,
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    CovariateLDA,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    LabeledLDA,
+    TopicCountLDA,
+)
+from sklda.inspection import document_table, topic_report
+from sklda.metrics import held_out_log_likelihood
+from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 
 
 @pytest.mark.parametrize("wrapped", [True, False])
@@ -27,10 +42,44 @@ def test_warnings_point_at_the_caller(wrapped, monkeypatch):
         assert {warning.filename for warning in caught} == {__file__}
 
 
-def test_labels_given_as_y():
-    with pytest.warns(UserWarning, match=r"does not use y.* call fit\(X, collections=y\)"):
-        CompoundLDA(2, max_iter=2).fit(GOOD, ["a", "b"])
-    CompoundLDA(2, max_iter=2).fit(GOOD, [0, 1], collections=["a", "b"])
+@pytest.mark.filterwarnings("error:.*has no collections:UserWarning")
+@pytest.mark.parametrize("cls", [CompoundLDA, LangevinCompoundLDA, VariationalCompoundLDA])
+def test_a_fit_without_collections_says_what_it_is(cls):
+    model = cls(2, max_iter=2)
+    for y, give in ((None, r"Give them with fit\(X, collections=...\)"), (["a", "b"], r"call fit\(X, collections=y\)")):
+        with pytest.warns(UserWarning, match=f"{cls.__name__} has no collections, so alpha .* as in GibbsLDA.*{give}"):
+            model.fit(GOOD, y)
+    assert model.fit(GOOD, [0, 1], collections=["a", "b"]).collections_.tolist() == ["a", "b"]
+
+
+def test_the_hdp_of_one_collection_is_usual():
+    model = HDPLDA(3, max_iter=2, n_chains=1)
+    for y, n in ((["a", "b"], 1), (None, 0)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(GOOD, y)
+        assert sum("call fit(X, collections=y)" in str(each.message) for each in caught) == n
+
+
+FRAME = pd.DataFrame({"text": ["one two", "two three", "one three"] * 3, "title": ["four"] * 9})
+ONE_FIT = [
+    GibbsLDA(2, max_iter=2),
+    CollapsedVariationalLDA(2, max_iter=2),
+    CompoundLDA(2, max_iter=2),
+    EmpiricalBayesLDA(2, max_iter=60),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("lda", ONE_FIT, ids=lambda lda: type(lda).__name__)
+def test_columns_that_are_taken_for_documents(lda):
+    for frame, what in ((FRAME[["text"]], "one document"), (FRAME, "2 documents, and none has two words")):
+        with pytest.warns(UserWarning, match=rf"X has {what}, .* as in df\['text'\]"):
+            make_pipeline(CountVectorizer(), lda).fit(frame)
+    model = make_pipeline(CountVectorizer(), lda).fit(FRAME["text"])
+    for call in (topic_report, document_table, held_out_log_likelihood):
+        with pytest.raises(ValueError, match=r"CountVectorizer takes its columns .* as in df\['text'\]"):
+            call(model, FRAME[["text"]])
 
 
 @pytest.mark.parametrize("labels", [["a\0", "b"], ["a", "a\0"], [-1, 2**63 + 1], [0, 2**70], [True, 2], [0.5, 1]])

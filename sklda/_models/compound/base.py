@@ -171,11 +171,12 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
         """
         return self._perplexity(X, collections=collections)
 
-    def _warn_of_y(self, y):
-        """Warn if y is given in a fit without collections."""
+    def _warn_of_no_collections(self, y):
+        give = "Give them with fit(X, collections=...)."
         if y is not None:
-            name = type(self).__name__
-            warn(f"{name} does not use y. If it holds the collections of the documents, call fit(X, collections=y).")
+            give = "It does not use y: call fit(X, collections=y)."
+        name = type(self).__name__
+        warn(f"{name} has no collections, so alpha differs between topics only, as in GibbsLDA. {give}")
 
     def _prior_given(self, values):
         collections = values["collections"]

@@ -164,8 +164,8 @@ class CompoundLDA(CollectionsLDA):
     sklearn.exceptions.ConvergenceWarning
         If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
     UserWarning
-        If more than 10 collections are fractional numbers, or
-        most of more than 10 have a single document.
+        If a fit has no collections, if more than 10 collections are fractional numbers, or if most of more than 10 have
+        a single document.
 
     References
     ----------
@@ -263,9 +263,9 @@ class CompoundLDA(CollectionsLDA):
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         y : None
-            Not used. There is a UserWarning if y is given without `collections`.
+            Not used.
         collections : sequence of n_documents hashable labels, default=None
-            The collection of every document: strings, numbers, tuples. None: one collection.
+            The collection of every document: strings, numbers, tuples. None: one collection, with a UserWarning.
 
         Returns
         -------
@@ -284,7 +284,7 @@ class CompoundLDA(CollectionsLDA):
         corpus, values = self._training_documents(X, collections=collections)
         given = values["collections"]
         if given is None:
-            self._warn_of_y(y)
+            self._warn_of_no_collections(y)
         refuse_symmetric(self.learn_priors, NEVER_SYMMETRIC)
         labels, collection_of = encode(given, corpus.n_documents)
         warn_of_many_collections(labels, collection_of)

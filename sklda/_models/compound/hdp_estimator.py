@@ -13,6 +13,7 @@ from sklda._core import random
 from sklda._core.labels import encode, warn_of_many_collections
 from sklda._core.priors import Priors
 from sklda._core.types import Counts, Seed
+from sklda._core.warn import warn
 from sklda._models.compound.base import NEVER_SYMMETRIC, CollectionsLDA
 from sklda._models.compound.chains import continued_chains, first_chains
 from sklda._models.compound.concentrations import Concentrations
@@ -310,8 +311,8 @@ class HDPLDA(CollectionsLDA):
         """
         corpus, values = self._training_documents(X, collections=collections)
         given = values["collections"]
-        if given is None:
-            self._warn_of_y(y)
+        if given is None and y is not None:
+            warn("HDPLDA does not use y. If it holds the collections of the documents, call fit(X, collections=y).")
         refuse_symmetric(self.learn_priors, NEVER_SYMMETRIC)
         labels, collection_of = encode(given, corpus.n_documents)
         warn_of_many_collections(labels, collection_of)

@@ -33,7 +33,8 @@ class MarginalLikelihoodMixin:
         self.mode_log_evidence_std_ = found.beginning.log_evidence_std
 
     def _found(self) -> MarginalLikelihoodEstimate:
-        check_is_fitted(self)
+        during = "m(h) of the %(name)s is estimated when all of its chains have ended: callbacks see it then."
+        check_is_fitted(self, "_estimate_", msg=during if hasattr(self, "components_") else None)
         return self._estimate_
 
     def log_marginal_likelihood(

@@ -156,9 +156,9 @@ class VariationalCompoundLDA(CollectionsLDA):
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         y : None
-            Not used. There is a UserWarning if y is given without `collections`.
+            Not used.
         collections : sequence of n_documents hashable labels, default=None
-            The collection of every document: strings, numbers, tuples. None: one collection.
+            The collection of every document: strings, numbers, tuples. None: one collection, with a UserWarning.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class VariationalCompoundLDA(CollectionsLDA):
         corpus, values = self._training_documents(X, collections=collections)
         given = values["collections"]
         if given is None:
-            self._warn_of_y(y)
+            self._warn_of_no_collections(y)
         refuse_symmetric(self.learn_priors, NEVER_SYMMETRIC)
         labels, collection_of = encode(given, corpus.n_documents)
         warn_of_many_collections(labels, collection_of)
