@@ -414,6 +414,7 @@ def child(cases, n_jobs, n_interrupts, seconds, seed):
     """The work of a process; its last line has the results."""
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", "CovariateLDA has no covariates", UserWarning)
+    warnings.filterwarnings("ignore", r"\w*CompoundLDA has no collections", UserWarning)
     warnings.filterwarnings("ignore", "Merging some topics and splitting others", ConvergenceWarning)
     latencies, error = [], ""
     with OPEN:

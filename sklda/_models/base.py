@@ -46,17 +46,12 @@ def check_tokens(corpus):
 
 def warn_of_single_words(corpus):
     """Warn if no document has words that occur together, as if a vectorizer took columns of a frame for documents."""
-    if corpus.n_documents == 1:
-        what = "X has one document"
-    elif corpus.lengths.max() == 1:
-        what = f"X has {corpus.n_documents} documents, and none has two words"
-    else:
-        return
-    warn(
-        f"{what}, so nothing tells topics apart: they are made of words that occur together in documents. A vectorizer "
-        "takes the columns of a data frame for documents: give it one column, as in df['text'], and not df or "
-        "df[['text']]. A long text must be cut into documents, as read_texts(folder, chunk=1000) does."
-    )
+    if corpus.lengths.max() == 1:
+        warn(
+            "No document of X has two words, so nothing tells topics apart: they are made of words that occur together "
+            "in documents. A vectorizer takes the columns of a data frame for documents: give it one column, as in "
+            "df['text'], and not df or df[['text']]."
+        )
 
 
 class BaseLDA(

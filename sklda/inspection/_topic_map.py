@@ -135,7 +135,7 @@ class TopicMapDisplay(Display):
         box = ax.get_window_extent().get_points() * scale
         sides = box[1] - box[0]
         self._set_limits(ax, places, sides)
-        areas = _AREA * sides.prod() * share / share.sum()
+        areas = _AREA * sides.prod() * share / (share.sum() or 1)
         self.circles_ = ax.scatter(*places.T, areas, color=SKY, alpha=0.45, edgecolor=LINE, linewidth=1)
         self.labels_ = [self._label(ax, k) for k in range(len(places))]
         sizes = np.array([each.get_window_extent().size for each in self.labels_]).reshape(-1, 2) * scale
