@@ -33,6 +33,7 @@ from sklda._core.covariates import (
 from sklda._core.names import python_value
 
 INTERCEPT = "intercept"
+_CATEGORY = re.compile(r"C\((`[^`]*`|\w+)\s*[,)]")
 # Values of a number at which the columns of a transformer are looked at.
 _TRIED = 20
 # What a formula may use besides the covariates and formulaic's own functions.
@@ -147,6 +148,7 @@ class FormulaDesign:
         frame = covariate_frame(covariates, n_documents)
         if formula is None:
             self.variables = list(frame)
+            self.numbers = self.variables
             parsed = _sum_of(self.variables)
             for name in frame:
                 check_no_scale(name, frame[name])
@@ -154,6 +156,7 @@ class FormulaDesign:
             parsed = self._parsed()
             used = _names_in_formula(parsed)
             self.variables = [name for name in frame if name in used]
+            self.numbers = [name for name in frame if name in _names_of_numbers(parsed)]
         self.levels = {name: levels_of(name, frame[name]) for name in self.variables}
         self._check_levels(n_documents, most_terms)
         found = self._columns(parsed, typed(frame, self.levels))
@@ -212,6 +215,9 @@ class FormulaDesign:
 
     def _columns(self, source, frame):
         """The columns by a formula or spec of formulaic, whose errors become ours."""
+        # Powers and differences of whole numbers may not fit into their types, without an error.
+        numbers = {name: np.float64 for name in self.numbers if getattr(frame[name].dtype, "kind", "") in "iuf"}
+        frame = frame.astype(numbers)
         with warnings.catch_warnings():
             # A number that is a category, and that the fit did not have, would have the columns of the base.
             warnings.simplefilter("error", DataMismatchWarning)
@@ -294,6 +300,15 @@ def _base(spec, expression):
 def _names_in_formula(parsed):
     """The names of the covariates of a formula; formulaic's own list lacks those of bs() and poly()."""
     return {name for term in parsed for factor in term.factors for name in _names_in(factor.expr)}
+
+
+def _names_of_numbers(parsed):
+    """The names that a formula uses in another way than C(name), whose categories show the numbers as they are."""
+    found = set()
+    for factor in (factor for term in parsed for factor in term.factors):
+        category = _CATEGORY.match(factor.expr)
+        found |= _names_in(factor.expr) - ({category[1].strip("`")} if category else set())
+    return found
 
 
 def _nodes(code):

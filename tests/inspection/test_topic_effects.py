@@ -106,6 +106,20 @@ def test_a_formula():
     assert shown.axes_[0].get_xlabel() == "number"
 
 
+@pytest.mark.parametrize(("dtype", "step"), [("int8", 1), ("uint8", 3), ("int16", 400), ("int64", 4 * 10**10)])
+def test_formulas_do_not_overflow_types_of_whole_numbers(dtype, step):
+    number = np.arange(D) * step
+    tables = [
+        topic_effects(LDA, COUNTS, {"x": x}, formula="I(9 - x) + I(x**2)", n_draws=3, random_state=0)
+        for x in (number.astype(dtype), number.astype(float))
+    ]
+    assert column(tables[0], "term") == ["intercept", "I(9 - x)", "I(x ** 2)"] * 2
+    assert_allclose(*(column(each, "estimate") for each in tables))
+    # A category shows them as they are.
+    years = {"year": (np.arange(D) % 2 + 100).astype(dtype)}
+    assert column(topic_effects(LDA, COUNTS, years, formula="C(year)", n_draws=3), "term")[1] == "C(year)[101]"
+
+
 def test_terms_and_bases_of_a_formula_are_those_of_columns():
     data = {"group": GROUPS, "number": X_NUMBER}
     plain = topic_effects(LDA, COUNTS, data, random_state=0)
