@@ -86,7 +86,7 @@ class LinearModels:
         return cls._pooled([model], ([model.of_draw(theta)] for theta in draws))
 
     @classmethod
-    def means(cls, groups, draws, clusters=None):
+    def means(cls, groups, draws, clusters=None, weights=None):
         """The means of groups of documents, each by a model of its own with a column of ones.
 
         They are those of one model with a column for each group, which would take more time and memory.
@@ -97,11 +97,18 @@ class LinearModels:
             The group of every document, from zero. Every group has documents.
         draws : iterable of ndarray of shape (n_documents, n_topics)
         clusters : ndarray of shape (n_documents,), int, optional
+        weights : ndarray of shape (n_documents,), optional
+            As in `fit`.
         """
         order = np.argsort(groups, kind="stable")
         members = np.split(order, np.cumsum(np.bincount(groups))[:-1])
         models = [
-            _Model(np.ones((len(own), 1)), np.eye(1), None if clusters is None else _renumbered(clusters[own]))
+            _Model(
+                np.ones((len(own), 1)),
+                np.eye(1),
+                None if clusters is None else _renumbered(clusters[own]),
+                None if weights is None else weights[own],
+            )
             for own in members
         ]
         return cls._pooled(

@@ -39,6 +39,14 @@ def child(seed, *key):
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
 
 
+def numpy_generator(random_state):
+    """The generator that is given, or one whose seed comes from `random_state`."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    seed = check_random_state(random_state).randint(2**32, size=4, dtype=np.uint32)
+    return np.random.default_rng(seed)
+
+
 def stream(seed):
     """The initial state of the random generator of the kernels, uint64 (4,)."""
     return seed.generate_state(4, np.uint64)

@@ -4,6 +4,7 @@ from sklda.datasets._counts import load_counts, save_counts
 from sklda.datasets._docstring_texts import read_docstrings
 from sklda.datasets._docstrings import load_docstrings
 from sklda.datasets._states import read_mallet_state
+from sklda.datasets._survey import make_survey_answers
 from sklda.datasets._synthetic import make_compound_lda_corpus, make_lda_corpus
 from sklda.datasets._text_files import read_texts
 from sklda.datasets._tokens import count_tokens
@@ -14,6 +15,7 @@ __all__ = [
     "load_docstrings",
     "make_compound_lda_corpus",
     "make_lda_corpus",
+    "make_survey_answers",
     "read_docstrings",
     "read_mallet_state",
     "read_texts",

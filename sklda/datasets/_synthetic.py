@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
-from sklearn.utils import Bunch, check_random_state, check_scalar
+from sklearn.utils import Bunch, check_scalar
 
 from sklda._core.arguments import real_numbers
-from sklda._core.random import log_dirichlet
+from sklda._core.random import log_dirichlet, numpy_generator
 from sklda._core.types import Seed
 
 
@@ -130,7 +130,7 @@ def make_lda_corpus(
         weights = np.arange(1, n_features + 1) ** -float(zipf_exponent)
         topic_word_prior = topic_word_prior * (weights / weights.mean())
 
-    rng = _generator(random_state)
+    rng = numpy_generator(random_state)
     lengths = _draw_lengths(rng, doc_length, n_documents)
     topic_word = _draw_dirichlet(rng, topic_word_prior, (n_components, n_features))
     doc_topic = _draw_dirichlet(rng, doc_topic_prior, (n_documents, n_components))
@@ -144,13 +144,6 @@ def make_lda_corpus(
         doc_topic_prior=doc_topic_prior,
         topic_word_prior=topic_word_prior,
     )
-
-
-def _generator(random_state):
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    seed = check_random_state(random_state).randint(2**32, size=4, dtype=np.uint32)
-    return np.random.default_rng(seed)
 
 
 def _check_prior(prior, name, shapes):
@@ -319,7 +312,7 @@ def make_compound_lda_corpus(
     alpha = _check_prior(collection_topic_prior, "collection_topic_prior", [(n_components,)])
     gamma = _check_prior(doc_concentration, "doc_concentration", [])
     eta = _check_prior(topic_word_prior, "topic_word_prior", [(n_features,), (n_components, n_features)])
-    rng = _generator(random_state)
+    rng = numpy_generator(random_state)
     lengths = _draw_lengths(rng, doc_length, int(sizes.sum()))
     topic_word = _draw_dirichlet(rng, eta, (n_components, n_features))
     if collection_topic is None:

@@ -28,6 +28,7 @@ from sklda.inspection._topic_effects_display import TopicEffectsDisplay
 from sklda.inspection._topic_map import TopicMapDisplay
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
+from sklda.inspection._topics_by_group import topics_by_group
 from sklda.inspection._topics_over_time import topics_over_time
 
 __all__ = [
@@ -63,5 +64,6 @@ __all__ = [
     "topic_effects",
     "topic_report",
     "topic_table",
+    "topics_by_group",
     "topics_over_time",
 ]
