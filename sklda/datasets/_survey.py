@@ -12,7 +12,7 @@ from sklearn.utils import check_scalar
 from sklda._core.random import numpy_generator
 from sklda._core.types import Seed
 
-# What people say about a new tram line. A thought is a pattern of its subject, with three gaps for words of the subject.
+# What people say about a new tram line. A thought is a pattern of its subject, with gaps for words of the subject.
 _SUBJECTS = {
     "cost": {
         "patterns": [
@@ -121,8 +121,8 @@ def make_survey_answers(n_documents: int = 400, *, random_state: Seed = None) ->
     >>> survey = make_survey_answers(random_state=0)
     >>> survey.shape
     (400, 6)
-    >>> survey["answer"].iloc[0]
-    ''
+    >>> survey["answer"].iloc[1]
+    'rents and taxes will rise'
     """
     check_scalar(n_documents, "n_documents", Integral, min_val=2)
     rng = numpy_generator(random_state)

@@ -15,6 +15,7 @@ from sklda.inspection import (
     TopicExplorer,
     describe,
     topic_effects,
+    topics_by_group,
     topics_over_time,
 )
 
@@ -58,6 +59,7 @@ def test_a_share_is_the_same_everywhere(name):
     found = {"over time": [each.T for each in (display.estimate, display.low, display.high)]}
     display = TopicEffectsDisplay.from_groups(model, groups=NAMES, topics=range(n), random_state=0)
     found["groups"] = [each.T for each in (display.estimate, display.low, display.high)]
+    found["groups in a table"] = ends(topics_by_group(model, groups=NAMES, random_state=0)).reshape(3, n, 3)
     display = TopicEffectsDisplay.from_estimator(model, covariates=NAMES, topics=range(n), random_state=0)
     found["effects"] = [each.T for each in (display.estimate, display.low, display.high)]
     data = page(model, groups=NAMES, dates=YEARS)
