@@ -339,6 +339,8 @@ def test_few_documents_without_a_topic_have_the_spread_of_all(clusters):
     np.testing.assert_allclose(of_shares[1], expected)
     if clusters is None:
         np.testing.assert_allclose(of_shares[5].ravel(), [29, 109])
+        # The p-value has the same error and degrees of freedom.
+        np.testing.assert_allclose(of_shares[4][0], 2 * t(29).sf(of_shares[0][0] / of_shares[1][0]))
     one = LinearModels.fit(np.column_stack([small, ~small]), [theta], np.eye(2), clusters)
     np.testing.assert_allclose(one.shares(0.95), of_shares, rtol=1e-6)
 

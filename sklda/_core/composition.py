@@ -184,6 +184,7 @@ class LinearModels:
         is_small = known & (both > own)
         found[1] = np.where(is_small, np.sqrt(found[1] ** 2 + both - own), found[1])
         freedom = np.where(is_small, freedom + _DOCUMENTS_OF_ALL, freedom)
+        found[4, is_small] = 2 * stdtr(freedom, -np.abs(found[0]) / np.where(is_small, found[1], 1))[is_small]
         found[2:4] = share_interval(found[0], found[1], freedom, level)
         return (*found, freedom)
 
