@@ -90,15 +90,23 @@ def share_draws(found, used, seed, n_draws=N_DRAWS):
     """
     model = found.model
     if isinstance(model, ConsensusTopics) and found.has_counts:
-        return proportion_draws(found.counts, model, n_draws, seed, found.values, used).theta
+        return proportion_draws(_with_names(found.counts, model), model, n_draws, seed, found.values, used).theta
     if isinstance(model, BaseLDA) and found.is_of_fit:
         theta = model._draw_doc_topic(max(n_draws, len(model._has_topics())), seed)
         return (each[used] for each in theta)
     if found.has_counts and hasattr(model, "doc_topic_prior_"):
-        prior = found.alpha if isinstance(model, BaseLDA) else corpus_and_model(found.counts, model)[2]
+        of_other = not isinstance(model, BaseLDA)
+        prior = corpus_and_model(_with_names(found.counts, model), model)[2] if of_other else found.alpha
         alpha = np.maximum(prior[used] if len(prior) > 1 else prior, SMALLEST)
         return _folded_in(found.corpus.take(used), found.topic_word, alpha, n_draws, seed)
     return iter([np.asarray(found.doc_topic[used], dtype=np.float64)])
+
+
+def _with_names(counts, model):
+    """Counts with the names of the columns of the fit, if it had a data frame: models warn of matrices without them."""
+    if not hasattr(model, "feature_names_in_"):
+        return counts
+    return DataFrame.sparse.from_spmatrix(counts, columns=model.feature_names_in_)
 
 
 def used_documents(found, values):

@@ -115,3 +115,18 @@ def test_a_model_without_a_prior_of_proportions_has_their_spread_only():
     found = page(nmf, groups=NAMES)["groups"]
     for end, shown in (("mean", display.estimate), ("low", display.low), ("high", display.high)):
         np.testing.assert_allclose(np.sort(found[end]), np.sort(shown), rtol=2e-5)
+
+
+@pytest.mark.parametrize("rows", [slice(None), slice(0, 60, 2)])
+@pytest.mark.parametrize("model", ["fits", "scikit-learn"])
+def test_fits_to_data_frames_know_the_names_of_their_columns(model, rows):
+    """No warning of scikit-learn, which is an error here, and the same shares."""
+    frame = pandas.DataFrame(X.toarray(), columns=WORDS)
+    if model == "fits":
+        fitted = ConsensusTopics(GibbsLDA(3, max_iter=30), n_fits=3, random_state=0).fit(frame)
+    else:
+        fitted = LatentDirichletAllocation(3, random_state=0).fit(frame)
+    documents, groups = frame.iloc[rows], NAMES[rows]
+    display = TopicEffectsDisplay.from_groups(fitted, documents, groups, topics=range(3), random_state=0)
+    table = topics_by_group(fitted, documents, groups, random_state=0)
+    np.testing.assert_allclose(display.estimate.T.ravel(), table["estimate"])
