@@ -306,6 +306,15 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             covariates or a parameter are not those of the previous fit.
         TypeError
             If covariates are neither an array nor a data frame, or a parameter is of the wrong type.
+
+        Examples
+        --------
+        >>> from sklda import CovariateLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X, years = make_lda_corpus(60, 30, 2, random_state=0).data, [[2000 + d % 20] for d in range(60)]
+        >>> lda = CovariateLDA(2, max_iter=50, random_state=0).fit(X, covariates=years)
+        >>> lda.coef_.shape
+        (2, 1)
         """
         needed = needed_covariates(self.formula, self.transformer)
         corpus, values = self._training_documents(X, needed, covariates=covariates)
@@ -462,6 +471,15 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         ValueError
             If X is not a matrix of counts with the features of the fit, covariates are not of the kind of the fit, or
             a category has a new level.
+
+        Examples
+        --------
+        >>> from sklda import CovariateLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X, years = make_lda_corpus(60, 30, 2, random_state=0).data, [[2000 + d % 20] for d in range(60)]
+        >>> lda = CovariateLDA(2, max_iter=50, random_state=0).fit(X, covariates=years)
+        >>> lda.transform(X[:3], covariates=years[:3]).shape
+        (3, 2)
         """
         return self._transform(X, normalize, covariates=covariates)
 
@@ -566,6 +584,15 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         ------
         ValueError
             If covariates are not of the kind of the fit, or a category has a new level.
+
+        Examples
+        --------
+        >>> from sklda import CovariateLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X, years = make_lda_corpus(60, 30, 2, random_state=0).data, [[2000 + d % 20] for d in range(60)]
+        >>> lda = CovariateLDA(2, max_iter=50, random_state=0).fit(X, covariates=years)
+        >>> lda.document_prior([[2005], [2015]]).shape
+        (2, 2)
         """
         check_is_fitted(self)
         if self._design_ is None:

@@ -319,6 +319,17 @@ class CollapsedVariationalLDA(BaseLDA):
         ------
         ValueError, TypeError
             As `fit`; also if `n_components`, `learn_priors` or a prior is not that of the earlier calls or of `fit`.
+
+        Examples
+        --------
+        >>> from sklda import CollapsedVariationalLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(60, 30, 2, random_state=0).data
+        >>> lda = CollapsedVariationalLDA(2, random_state=0)
+        >>> for first in range(0, 60, 20):
+        ...     lda = lda.partial_fit(X[first : first + 20])
+        >>> lda.transform(X[:3]).shape
+        (3, 2)
         """
         self._validate_params()
         known = hasattr(self, "components_")
