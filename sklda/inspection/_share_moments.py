@@ -16,6 +16,7 @@ from sklda._likelihood.held_out.proportion_draws import draw_proportions
 from sklda._models.base import BaseLDA
 from sklda._models.consensus.estimator import ConsensusTopics
 from sklda._models.empirical_bayes.estimator import EmpiricalBayesLDA
+from sklda._models.merging import MergedTopics
 from sklda._models.results import ChainResults
 from sklda._sampling.draws import FEWEST_EFFECTIVE, at_draws, effective_number
 
@@ -159,8 +160,12 @@ def share_moments(model: Any, X: Any, used_of: Any, seed: np.random.SeedSequence
 
 def _of_fit(inner, X, found, collections, used, seed):
     has_words = topics_with_words(inner, inner.components_)
-    if found.is_training and isinstance(getattr(inner, "_results_", None), ChainResults):
-        return _of_chains(inner, has_words, used, seed)
+    # Merged topics are sums of topics of the chains.
+    fitted, place = inner, np.arange(len(has_words))
+    if isinstance(inner, MergedTopics):
+        fitted, place = inner.model, inner._place
+    if found.is_training and isinstance(getattr(fitted, "_results_", None), ChainResults):
+        return _of_chains(fitted, place, inner._has_topics() & has_words, used, seed)
     if isinstance(inner, BaseLDA) and found.is_training:
         corpus, phi, alpha = found.corpus, found.topic_word, np.maximum(found.alpha, SMALLEST)
     else:
@@ -169,9 +174,12 @@ def _of_fit(inner, X, found, collections, used, seed):
     return [_of_new(corpus, phi, alpha, topics, np.diag(has_words), used, seed)]
 
 
-def _of_chains(fitted, has_words, used, seed):
-    """`ShareMoments` of each chain, whose topics are in the order of the kept one."""
-    results, has_topics = fitted._results_, fitted._has_topics()
+def _of_chains(fitted, place, known, used, seed):
+    """`ShareMoments` of each chain, whose topics are in the order of the kept one.
+
+    `place` is the shown topic of each topic of the fit, and `known` the shown topics of each chain.
+    """
+    results, columns = fitted._results_, np.eye(known.shape[1], dtype=bool)[place]
     # How GibbsLDA learnt its priors; EmpiricalBayesLDA always learns them.
     learning = getattr(fitted, "_learning_", None)
     learns_alpha = isinstance(fitted, EmpiricalBayesLDA)
@@ -195,7 +203,7 @@ def _of_chains(fitted, has_words, used, seed):
                 own[:] = np.exp(random.log_dirichlet(rng, np.maximum(parameters, SMALLEST)))
         prior = LearntPrior.of(draws.priors.doc[0, order], given, sizes) if learns_alpha else None
         mean = mean[used][:, order].astype(np.float64)
-        found.append(ShareMoments(mean, given, theta, np.diag(has_topics[c] & has_words), prior, groups))
+        found.append(ShareMoments(mean, given, theta, columns & known[c], prior, groups))
     return found
 
 

@@ -124,6 +124,14 @@ def test_every_kind_of_model():
     assert len(merged) == 3
 
 
+def test_merged_topics_have_the_sums_of_every_chain():
+    merged = merge_topics(LDA, [[0, 1]])
+    slope = LinearRegression().fit(merged.doc_topic_[:, 1:], Y).coef_[0]
+    assert_allclose(effects(merged)["estimate"][:2], [-slope, slope], rtol=1e-4)
+    chains = GibbsLDA(K, n_chains=2, max_iter=100, random_state=0).fit(X)
+    assert effects(merge_topics(chains, [[0, 1]]))["found_in"].tolist() == [2] * 3
+
+
 def test_topics_without_words_are_a_rest():
     table = effects(HDPLDA(15, max_iter=60, random_state=0).fit(X))
     assert table["estimate"].isna().sum() > 0
