@@ -25,7 +25,7 @@ from sklda._models.dask.cluster_corpus import ClusterCorpus
 from sklda._models.dask.estimator import present_client
 from sklda.callbacks import Checkpoint
 from sklda.datasets import load_docstrings
-from sklda.inspection import describe, top_words, topic_table
+from sklda.inspection import describe, outcome_effects, top_words, topic_table
 from sklda.metrics import neg_ais_perplexity_scorer
 
 dask = pytest.importorskip("dask")
@@ -241,6 +241,12 @@ def test_draws_are_on_the_workers(fitted, counts):
     with pytest.raises(ValueError, match="the draws of a DaskGibbsLDA are on the workers of its cluster"):
         fitted.sample_posterior()
     assert fitted.doc_topic_posterior(counts[:3]).mean.shape == (3, 4)
+    documents = counts[np.flatnonzero(counts.sum(axis=1))]
+    outcome = np.arange(documents.shape[0]) % 7
+    with pytest.raises(ValueError, match="outcome_effects also takes the pair"):
+        outcome_effects(fitted, documents, outcome)
+    known = outcome_effects((fitted.topic_word_, fitted.doc_topic_prior_), documents, outcome, random_state=0)
+    assert known["topic"].tolist()[:4] == [0, 1, 2, 3]
 
 
 def test_an_interrupt_ends_the_work_of_the_workers(counts, blocks, processes, after_sweep):

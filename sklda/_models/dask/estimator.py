@@ -289,7 +289,8 @@ class DaskGibbsLDA(BaseLDA):
     def _sample_posterior(self, n_samples, seed):
         raise ValueError(
             f"the draws of a {type(self).__name__} are on the workers of its cluster, and end with it: fit a part of "
-            "the documents with GibbsLDA for draws of topics and of training documents."
+            "the documents with GibbsLDA for draws of topics and of training documents. outcome_effects also takes the "
+            "pair (topic_word_, doc_topic_prior_), whose topics count as known."
         )
 
 
