@@ -197,6 +197,11 @@ class FormulaDesign:
             parsed = Formula(self.formula)
         # Python code raises a SyntaxError.
         except Exception as error:
+            if "`.` operator" in str(error):
+                raise ValueError(
+                    f"formula = {self.formula!r} has a dot for all covariates: write their names, as in "
+                    "'year + source', or give no formula, which takes each covariate as it is."
+                ) from error
             raise self._error(error) from error
         if not isinstance(parsed, SimpleFormula):
             raise ValueError(

@@ -170,6 +170,7 @@ def test_a_number_that_a_transformer_makes_a_category_has_points(transformer):
         ("y | y", "several parts"),
         ("0", "no term"),
         ("y +", "cannot be used"),
+        (".", "has a dot for all covariates: write their names"),
         ("((", "cannot be used"),
         ("unknown", "cannot be used: .*unknown"),
         ("foo(y)", "cannot be used"),
