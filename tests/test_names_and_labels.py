@@ -179,6 +179,7 @@ NEEDED = {
     (inspection.outcome_effects, "y"),
     (inspection.topic_effects, "covariates"),
     (inspection.TopicEffectsDisplay, "covariates"),
+    (inspection.topics_by_group, "groups"),
     (inspection.topics_over_time, "dates"),
     (inspection.TopicEffectsDisplay, "dates"),
     (inspection.TopicEffectsDisplay, "groups"),

@@ -15,6 +15,8 @@ DOC = ROOT / "doc"
 MADE = {"auto_examples", "generated", "_build", "_templates"}
 # Blocks of pages on other libraries need these libraries, so only their code after >>> runs.
 OTHER_LIBRARIES = {"recipes", "papers", "method"}
+# Their blocks name data of the reader, so only their code after >>> runs, too.
+OF_READERS = {"explorer.rst", "known_topics.rst", "persistence.rst", "plots.rst"}
 # A block of code, and the next block without a highlighter, which is what it prints or a part of it.
 BLOCK = re.compile(r"^( *)\.\. code-block:: (python|text|none)\n((?:\1 .*\n| *\n)+)", re.MULTILINE)
 README_BLOCK = re.compile(r"^```(python)\n((?:(?!```).*\n)*)```|^()((?:    .*\n|\n(?=    ))+)", re.MULTILINE)
@@ -47,7 +49,7 @@ def examples(page):
     """All code of a page, in its order."""
     text = page.read_text(encoding="utf-8")
     after_prompts = doctest.DocTestParser().get_examples(text, page.name)
-    is_run = page.parent.name not in OTHER_LIBRARIES
+    is_run = page.parent.name not in OTHER_LIBRARIES and page.name not in OF_READERS
     return sorted(after_prompts + (blocks(page, text) if is_run else []), key=lambda example: example.lineno)
 
 

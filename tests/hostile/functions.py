@@ -341,6 +341,11 @@ def simulate(draw, session):
         session.distribution(found.doc_topic, found.doc_topic.shape, "doc_topic")
         session.require(found.data.sum() == len(found.topic_assignments) == found.doc_length.sum(), "counts add up")
 
+    answers = session.call(
+        datasets.make_survey_answers, draw.mostly([2, 7], [0, 1, 1.5, "x", None]), random_state=draw.seed()
+    )
+    session.require(answers is None or (answers["answer"].str.len() > 0).all(), "every answer has words")
+
 
 def token_lists(draw, session):
     if draw.chance(0.05):

@@ -210,8 +210,14 @@ def _tables(draw, session, model, X, refuse, K):
     by_period = session.call(
         inspection.topics_over_time, model, X.given, draw.dates(D), refuse=refuse, period=periods, **effects
     )
-    if by_period is not None:
-        known = by_period.dropna(subset=["low", "high"])
+    names = draw.pick([["a", "b"], [1, 2], ["a"]])
+    by_group = session.call(
+        inspection.topics_by_group, model, X.given, [names[d % len(names)] for d in range(D)], refuse=refuse, **effects
+    )
+    for table in (by_period, by_group):
+        if table is None:
+            continue
+        known = table.dropna(subset=["low", "high"])
         low, middle, high = (known[name] for name in ("low", "estimate", "high"))
         session.require(
             ((0 <= low) & (low <= middle) & (middle <= high) & (high <= 1)).all(), "shares lie in their intervals"

@@ -67,6 +67,7 @@ MORE = {
     "outcome_effects": ["y", "covariates"],
     "topic_effects": ["covariates"],
     "TopicEffectsDisplay.from_estimator": ["covariates"],
+    "topics_by_group": ["groups"],
     "topics_over_time": ["dates"],
     "TopicEffectsDisplay.from_dates": ["dates"],
     "TopicEffectsDisplay.from_groups": ["groups"],
