@@ -16,7 +16,10 @@ MADE = {"auto_examples", "generated", "_build", "_templates"}
 # Blocks of pages on other libraries need these libraries, so only their code after >>> runs.
 OTHER_LIBRARIES = {"recipes", "papers", "method"}
 # Their blocks name data of the reader, so only their code after >>> runs, too.
-OF_READERS = {"explorer.rst", "known_topics.rst", "persistence.rst", "plots.rst"}
+OF_READERS = {
+    *("compound_lda.rst", "distributed.rst", "effects.rst", "explorer.rst", "known_topics.rst", "persistence.rst"),
+    *("plots.rst", "topics_over_time.rst", "features.rst", "texts_to_topics.rst"),
+}
 # A block of code, and the next block without a highlighter, which is what it prints or a part of it.
 BLOCK = re.compile(r"^( *)\.\. code-block:: (python|text|none)\n((?:\1 .*\n| *\n)+)", re.MULTILINE)
 README_BLOCK = re.compile(r"^```(python)\n((?:(?!```).*\n)*)```|^()((?:    .*\n|\n(?=    ))+)", re.MULTILINE)
