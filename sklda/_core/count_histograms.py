@@ -68,7 +68,7 @@ class Histograms:
         return matrix @ log_rising(a, values, order).T
 
     def sum_at(self, a):
-        """The sum at one prior over the numbers of the only draw, a float. It takes a tenth of the time."""
+        """The sum at one prior over the numbers of the only draw, a float, without arrays of all values and orders."""
         return sum_of_log_gamma_ratios(a, self.values, self.counts)
 
 

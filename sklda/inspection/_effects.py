@@ -331,6 +331,55 @@ class Effects:
         return found
 
 
+# What `GroupMeans` has for each group and topic.
+_OF_GROUPS = "estimate", "standard_error", "low", "high", "df"
+
+
+@dataclass
+class GroupMeans:
+    """Mean proportions of topics in groups of documents, with intervals.
+
+    Arrays have the shape (n_groups, n_topics), and NaN for groups without documents.
+    """
+
+    estimate: np.ndarray
+    standard_error: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    df: np.ndarray
+    found_in: np.ndarray  # the number of chains or fits that have each topic, (n_topics,)
+    attenuation: np.ndarray  # (n_topics,)
+
+    @classmethod
+    def of(cls, draws, index, values, level):
+        """Those of `ProportionDraws`. `index` is the group of each document that takes part, and no group is empty."""
+        if draws.view.n_topics == 0:
+            raise ValueError("the model has no topics: there is nothing to show.")
+        clusters = cluster_numbers(values["clusters"], draws.used)
+        weights = None if values["weights"] is None else values["weights"][draws.used]
+        models = LinearModels.means(index, draws.theta, clusters, weights)
+        estimate, error, low, high, _, freedom = models.shares(level)
+        shrunk = attenuation(draws)
+        if draws.groups is not None and spans(draws.groups, index[:, None] == np.arange(len(estimate))):
+            shrunk = np.ones(draws.view.n_topics)
+        return cls(estimate, error, low, high, freedom, draws.has_topics.sum(axis=0), shrunk)
+
+    def among(self, place, n_groups):
+        """These groups at their places among others, which have no documents."""
+        every = {name: np.full((n_groups, self.estimate.shape[1]), np.nan) for name in _OF_GROUPS}
+        for name, values in every.items():
+            values[place] = getattr(self, name)
+        return replace(self, **every)
+
+    def columns(self, topics):
+        """Columns of a table that has a row for each group of each of these topics."""
+        n_groups = len(self.estimate)
+        columns = {name: getattr(self, name)[:, topics].T.ravel() for name in _OF_GROUPS}
+        columns["found_in"] = np.repeat(self.found_in[topics], n_groups)
+        columns["attenuation"] = np.repeat(self.attenuation[topics], n_groups)
+        return columns
+
+
 def attenuation(draws, topics=None):
     """Slopes of the proportions of simulated documents on those that they are simulated from, (n_rows,).
 

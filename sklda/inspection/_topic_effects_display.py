@@ -312,11 +312,11 @@ class TopicEffectsDisplay(PanelsDisplay):
         return cls(
             name="",
             values=found.starts + (found.ends - found.starts) // 2,
-            estimate=found.estimate[:, shown],
-            low=found.low[:, shown],
-            high=found.high[:, shown],
+            estimate=found.means.estimate[:, shown],
+            low=found.means.low[:, shown],
+            high=found.means.high[:, shown],
             topics=found.view.labels(shown, n_words),
-            attenuation=found.attenuation[shown],
+            attenuation=found.means.attenuation[shown],
             documents=[found.days],
             joined=True,
         ).plot(ax)

@@ -10,13 +10,11 @@ from pandas import DataFrame
 
 from sklda._core import random
 from sklda._core.arguments import check_int, check_level
-from sklda._core.composition import LinearModels
 from sklda._core.document_values import DocumentValues
-from sklda._core.least_squares import spans
 from sklda._core.names import grouped
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.models import Description
-from sklda.inspection._effects import attenuation, cluster_numbers, proportion_draws
+from sklda.inspection._effects import GroupMeans, proportion_draws
 
 
 def topics_by_group(
@@ -123,12 +121,7 @@ def topics_by_group(
     found, used = draws.view, draws.used
     found.say_what_is_left_out()
     distinct, index = grouped([values["groups"][d] for d in used])
-    own_weights = None if values["weights"] is None else values["weights"][used]
-    models = LinearModels.means(index, draws.theta, cluster_numbers(values["clusters"], used), own_weights)
-    estimate, error, low, high, _, freedom = models.shares(level)
-    shrunk = attenuation(draws)
-    if draws.groups is not None and spans(draws.groups, index[:, None] == np.arange(len(distinct))):
-        shrunk = np.ones(found.n_topics)
+    means = GroupMeans.of(draws, index, values, level)
     shown, n = found.chosen(topics), len(distinct)
     return DataFrame(
         {
@@ -136,12 +129,6 @@ def topics_by_group(
             "name": np.repeat(found.labels(shown, n_words), n),
             "group": distinct * len(shown),
             "documents": np.tile(np.bincount(index), len(shown)),
-            "estimate": estimate[:, shown].T.ravel(),
-            "standard_error": error[:, shown].T.ravel(),
-            "low": low[:, shown].T.ravel(),
-            "high": high[:, shown].T.ravel(),
-            "df": freedom[:, shown].T.ravel(),
-            "found_in": np.repeat(draws.has_topics.sum(axis=0)[shown], n),
-            "attenuation": np.repeat(shrunk[shown], n),
+            **means.columns(shown),
         }
     )

@@ -10,13 +10,11 @@ from pandas import DataFrame
 
 from sklda._core import random
 from sklda._core.arguments import check_int, check_level
-from sklda._core.composition import LinearModels
 from sklda._core.document_values import DocumentValues
-from sklda._core.least_squares import spans
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.models import Description
 from sklda._description.view import View
-from sklda.inspection._effects import attenuation, cluster_numbers, proportion_draws
+from sklda.inspection._effects import GroupMeans, proportion_draws
 from sklda.inspection._periods import read_dates, read_period
 
 
@@ -133,13 +131,7 @@ def topics_over_time(
             "start": np.tile(found.starts.astype("datetime64[s]"), len(shown)),
             "end": np.tile(found.ends.astype("datetime64[s]"), len(shown)),
             "documents": np.tile(found.documents, len(shown)),
-            "estimate": found.estimate[:, shown].T.ravel(),
-            "standard_error": found.standard_error[:, shown].T.ravel(),
-            "low": found.low[:, shown].T.ravel(),
-            "high": found.high[:, shown].T.ravel(),
-            "df": found.df[:, shown].T.ravel(),
-            "found_in": np.repeat(found.found_in[shown], n),
-            "attenuation": np.repeat(found.attenuation[shown], n),
+            **found.means.columns(shown),
         }
     )
 
@@ -153,13 +145,7 @@ class ByPeriod:
     starts: np.ndarray  # first and last days of the periods, (n_periods,)
     ends: np.ndarray
     documents: np.ndarray  # their numbers, (n_periods,)
-    estimate: np.ndarray  # (n_periods, n_topics), as the following; NaN for periods without documents
-    standard_error: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    df: np.ndarray
-    found_in: np.ndarray  # (n_topics,)
-    attenuation: np.ndarray
+    means: GroupMeans
 
 
 def by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state):
@@ -171,36 +157,18 @@ def by_period(estimator, X, dates, period, clusters, missing, n_draws, level, ra
     days, unit = read_dates(values["dates"])
     draws = proportion_draws(X, estimator, n_draws, seed, values)
     found = draws.view
-    if found.n_topics == 0:
-        raise ValueError("the model has no topics: there is nothing to show.")
     found.say_what_is_left_out()
-    days, clusters = days[draws.used], cluster_numbers(values["clusters"], draws.used)
+    days = days[draws.used]
     periods = read_period(period, days, unit)
     distinct, index = np.unique(periods.number(days), return_inverse=True)
-    models = LinearModels.means(index, draws.theta, clusters)
-    estimate, error, low, high, _, freedom = models.shares(level)
     numbers = np.arange(distinct[0], distinct[-1] + 1)
-
-    def with_gaps(values):
-        """Values of the periods that have documents, among those of all periods."""
-        every = np.full((len(numbers), *values.shape[1:]), np.nan)
-        every[distinct - distinct[0]] = values
-        return every
-
-    shrunk = attenuation(draws)
-    if draws.groups is not None and spans(draws.groups, index[:, None] == np.arange(len(distinct))):
-        shrunk = np.ones(found.n_topics)
+    documents = np.zeros(len(numbers), np.int64)
+    documents[distinct - distinct[0]] = np.bincount(index)
     return ByPeriod(
         view=found,
         days=days,
         starts=periods.start(numbers),
         ends=periods.end(numbers),
-        documents=np.nan_to_num(with_gaps(np.bincount(index).astype(np.float64))).astype(np.int64),
-        estimate=with_gaps(estimate),
-        standard_error=with_gaps(error),
-        low=with_gaps(low),
-        high=with_gaps(high),
-        df=with_gaps(freedom),
-        found_in=draws.has_topics.sum(axis=0),
-        attenuation=shrunk,
+        documents=documents,
+        means=GroupMeans.of(draws, index, values, level).among(distinct - distinct[0], len(numbers)),
     )
