@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
 from pandas import DataFrame
 from scipy.special import stdtrit
 
+from sklda._core.composition import share_interval
 from sklda._core.types import Data, Model, Seed
-from sklda.inspection._axes import PanelsDisplay, pyplot
+from sklda.inspection._axes import LINE, PanelsDisplay, pyplot
+from sklda.inspection._intervals import add_key, draw_points
 from sklda.metrics._topic_counts import compare_topic_counts
 
 _TITLES = {
@@ -20,6 +23,9 @@ _TITLES = {
     "found_again": "topics found again",
     "found_share": "their part of the tokens",
 }
+_LEVEL = 0.95
+# Ends of the measures whose intervals are symmetric. The others are parts of a whole.
+_ENDS = {"score": (-np.inf, 0.0), "coherence": (-1.0, 1.0)}
 
 
 @dataclass(eq=False, repr=False)
@@ -27,8 +33,10 @@ class TopicCountComparisonDisplay(PanelsDisplay):
     """Held-out score, coherence, exclusivity and topics found again, by number of topics.
 
     Error bars are intervals of 95 % by Student's t, because errors come from a few folds: with four folds they have 3.2
-    standard errors in both directions. `from_estimator` fits the models; the constructor takes the result of
-    `sklda.metrics.compare_topic_counts`.
+    standard errors in both directions. They end where a measure ends. Exclusivity, topics found again and their part of
+    the tokens are parts of a whole, so their intervals are longer towards one half, as those of the shares of topics in
+    `topic_effects`. A point without a line is open: two folds have no errors. `from_estimator` fits the models; the
+    constructor takes the result of `sklda.metrics.compare_topic_counts`.
 
     Parameters
     ----------
@@ -40,6 +48,8 @@ class TopicCountComparisonDisplay(PanelsDisplay):
     figure_ : matplotlib Figure
     axes_ : ndarray of matplotlib Axes
         One for every measure.
+    legend_ : matplotlib Legend or None
+        Marks that need an explanation.
 
     Examples
     --------
@@ -107,16 +117,30 @@ class TopicCountComparisonDisplay(PanelsDisplay):
     def _draw(self, axes):
         rows, names = self._rows()
         counts = rows["n_components"].to_numpy()
-        # Of two fits no error is known.
-        reach = stdtrit(rows["n_fits"].to_numpy() - 1, 0.975)
-        for axis, name in zip(axes, names, strict=True):
-            values, errors = rows[name].to_numpy(), rows[f"{name}_std"].to_numpy()
-            axis.errorbar(counts, values, reach * errors, color="steelblue", marker="o", markersize=4, capsize=2)
-            axis.set_xscale("log")
-            axis.set_xticks(counts, counts)
-            axis.minorticks_off()
-            axis.set_title(_TITLES[name], fontsize=10)
-            axis.set_xlabel("topics of a fit")
-            axis.spines[["top", "right"]].set_visible(False)
+        key = {}
+        for ax, name in zip(axes, names, strict=True):
+            values, (low, high) = rows[name].to_numpy(), _interval(rows, name)
+            ax.plot(counts, values, color=LINE, lw=1, alpha=0.6)
+            draw_points(ax, counts, values, low, high, colour=LINE, bounds=(-np.inf, np.inf), key=key, size=4)
+            ax.set_xscale("log")
+            ax.set_xticks(counts, counts)
+            ax.minorticks_off()
+            ax.set_title(_TITLES[name], fontsize=10)
+            ax.set_xlabel("topics of a fit")
+            ax.spines[["top", "right"]].set_visible(False)
             if name == "found_share":
-                axis.yaxis.set_major_formatter("{x:.0%}")
+                ax.yaxis.set_major_formatter("{x:.0%}")
+        self.legend_ = add_key(axes, key)
+
+
+def _interval(rows, name):
+    """The ends of the intervals of a measure, NaN where its error is unknown."""
+    values, errors = (rows[column].to_numpy(dtype=np.float64) for column in (name, f"{name}_std"))
+    # Of two fits no error is known.
+    freedom = rows["n_fits"].to_numpy(dtype=np.float64) - 1
+    if name in _ENDS:
+        reach = stdtrit(freedom, (1 + _LEVEL) / 2) * errors
+        return tuple(np.clip(values + side * reach, *_ENDS[name]) for side in (-1, 1))
+    whole = rows["n_components"].to_numpy() if name == "found_again" else 1
+    ends = share_interval(values / whole, errors / whole, freedom, _LEVEL)
+    return tuple(np.where(errors == 0, values, whole * end) for end in ends)

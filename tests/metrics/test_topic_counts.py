@@ -255,6 +255,42 @@ def test_error_bars_of_three_folds_are_by_student():
     assert high - low == pytest.approx(2 * 0.01 * 4.30265)
 
 
+ENDS = {
+    "score": (-np.inf, 0),
+    "coherence": (-1, 1),
+    "exclusivity": (0, 1),
+    "found_again": (0, 20),
+    "found_share": (0, 1),
+}
+
+
+@pytest.mark.parametrize("measure", ENDS)
+@pytest.mark.parametrize("place", [0.0, 0.02, 0.5, 0.98, 1.0])
+@pytest.mark.parametrize("n_fits", [3, 4, 10])
+def test_intervals_of_measures_end_where_the_measures_end(measure, place, n_fits):
+    low, high = ENDS[measure]
+    value = -0.5 * place if measure == "score" else low + place * (high - low)
+    for error in (0.1, 0.35, 5.0):
+        row = pandas.DataFrame({"n_components": [20], measure: value, f"{measure}_std": error, "n_fits": n_fits})
+        ax = TopicCountComparisonDisplay(row).plot().axes_[0]
+        ((_, bottom), (_, top)) = ax.collections[0].get_segments()[0]
+        assert low <= bottom <= value <= top <= high and bottom < top
+        plt.close(ax.figure)
+
+
+def test_points_of_two_folds_are_open_and_explained():
+    row = pandas.DataFrame({"n_components": [2, 4], "found_share": [0.5, 0.6], "found_share_std": np.nan, "n_fits": 2})
+    display = TopicCountComparisonDisplay(row).plot()
+    assert not any(len(each.get_segments()) for each in display.axes_[0].collections)
+    assert [text.get_text() for text in display.legend_.get_texts()] == ["error unknown"]
+
+
+def test_an_error_of_zero_is_a_point():
+    row = pandas.DataFrame({"n_components": [2], "found_share": [1.0], "found_share_std": [0.0], "n_fits": [4]})
+    display = TopicCountComparisonDisplay(row).plot()
+    assert display.axes_[0].collections[0].get_segments()[0].tolist() == [[2, 1], [2, 1]] and display.legend_ is None
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
