@@ -44,6 +44,7 @@ def read_texts(
     folder: str | os.PathLike[str],
     *,
     chunk: int | None = None,
+    split: str | None = None,
     pattern: str = "**/*.txt",
     encoding: str | None = None,
 ) -> DataFrame:
@@ -52,7 +53,8 @@ def read_texts(
     A topic model finds words that occur in the same documents. In a whole book all topics occur, so long texts are cut:
     ``chunk=1000`` makes pieces of about a thousand words, which end where paragraphs end. ``source`` says to which
     text a piece belongs. Pieces of one text are not independent of each other, so errors need it: as ``clusters`` in
-    `sklda.inspection.topic_effects`, and as groups in cross-validation.
+    `sklda.inspection.topic_effects`, and as groups in cross-validation. A file of several letters or chapters is cut at
+    their headings: ``split="CHAPTER "``.
 
     Parameters
     ----------
@@ -61,8 +63,13 @@ def read_texts(
     chunk : int, default=None
         About how many words a piece has, separated by white space. A text is cut at those ends of paragraphs that are
         next to equal parts, so most pieces differ from `chunk` by half a paragraph. A paragraph of more than `chunk`
-        words is cut at ends of sentences, and a sentence of more than `chunk` words between words. None: a text is one
-        row.
+        words is cut at ends of sentences, and a sentence of more than `chunk` words between words. None: a text, or a
+        part of `split`, is one row.
+    split : str, default=None
+        A regular expression for the beginnings of headings, such as ``"CHAPTER "`` or ``r"(?i) *letter \\d+"``. A line
+        that begins with it is a heading and starts a part of the text; an expression that goes over several lines has
+        these, too. Headings are left out of the text. So are parts without words, as in a table of contents. Words
+        before the first heading are a part without heading. None: texts have no parts.
     pattern : str, optional
         Which files, as in `pathlib.Path.glob`. The default, ``"**/*.txt"``, has also those in folders of this folder,
         and ``"*.txt"`` only those in this one. Endings in capitals, such as ``"NOTES.TXT"``, fit too. Names that begin
@@ -75,13 +82,15 @@ def read_texts(
     -------
     pandas.DataFrame
         A row for each text or piece; texts are in the order of their paths. The index, ``name``, is the path in the
-        folder without its suffix, such as ``"austen/emma"``; with `chunk`, it also has the number of the piece, as in
-        ``"austen/emma 007"``. Columns:
+        folder without its suffix, such as ``"austen/emma"``; with `chunk` or `split`, it also has the number of the
+        piece, as in ``"austen/emma 007"``, and then its heading, as in ``"austen/emma 07 CHAPTER VII"``. Columns:
 
         - ``text``: line ends are ``"\\n"``
         - ``source``: the name of the text
         - ``piece``: the number of the piece in its text, from 1
-        - ``folder``: the folder of the file in this folder, such as ``"austen"``; an empty text for this folder
+        - ``heading``: that of the part; an empty text if it has none
+        - ``folder``: the folder of the file in this folder, such as ``"austen"``; of files that are in no other folder,
+          the name of this one
         - ``date`` (datetime64) and ``year`` (Int64): those in the name of the file, or else of its folders; NaT and NA
           without any
         - ``length``: the number of words, separated by white space
@@ -91,15 +100,15 @@ def read_texts(
     Raises
     ------
     ValueError
-        If there is no such folder, the pattern is an absolute path, no file fits it, a name is not UTF-8, or a file is
-        not a text in this encoding.
+        If there is no such folder, the pattern is an absolute path, no file fits it, a name is not UTF-8, a file is not
+        a text in this encoding, or `split` is no regular expression, or one that no line fits.
     TypeError
-        If `chunk` is not an integer.
+        If `chunk` is not an integer, or `split` not a str.
 
     Warns
     -----
     UserWarning
-        If files are not UTF-8 and were read as Windows-1252, or files are empty.
+        If files are not UTF-8 and were read as Windows-1252, files are empty, or some have no heading of `split`.
 
     See Also
     --------
@@ -132,26 +141,43 @@ def read_texts(
     {'text': 'Emma Woodhouse, handsome, clever, and rich.', 'source': '1815_emma', 'year': 1815, 'encoding': 'utf-8'}
     >>> table.index.tolist()
     ['1815_emma 1', '1815_emma 2']
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     letters = "LETTER I. To Mrs. Saville\\nYou will rejoice.\\nLETTER II. To the same\\nHow slowly."
+    ...     _ = Path(folder, "1818_frankenstein.txt").write_text(letters, encoding="utf-8")
+    ...     table = read_texts(folder, split="LETTER ")
+    >>> table["text"].to_dict()  # doctest: +NORMALIZE_WHITESPACE
+    {'1818_frankenstein 1 LETTER I. To Mrs. Saville': 'You will rejoice.',
+     '1818_frankenstein 2 LETTER II. To the same': 'How slowly.'}
     """
     if chunk is not None:
         chunk = check_int(chunk, "chunk", 1)
+    beginning = None if split is None else _expression(split)
     if encoding is not None:
         _check_encoding(encoding)
     folder = Path(folder)
     paths = _files(folder, pattern)
-    rows = []
+    rows: list[dict] = []
+    without_heading = []
     for path, source in zip(paths, _sources(folder, paths), strict=True):
         text, found = _read(path, encoding)
         inside = Path(_composed(str(path.relative_to(folder))))
         date = _date(inside)
-        for i, piece in enumerate([text] if chunk is None else _pieces(text, chunk)):
+        parts = [("", text)] if beginning is None else _parts(text, beginning)
+        if not any(heading for heading, _ in parts):
+            without_heading.append(source)
+        pieces = [
+            (heading, piece) for heading, part in parts for piece in ([part] if chunk is None else _pieces(part, chunk))
+        ]
+        for i, (heading, piece) in enumerate(pieces):
             rows.append(
                 {
                     "name": source,
                     "text": piece,
                     "source": source,
                     "piece": i + 1,
-                    "folder": inside.parent.as_posix() if inside.parent.parts else "",
+                    "heading": heading,
+                    "folder": inside.parent.as_posix() if inside.parent.parts else _composed(folder.resolve().name),
                     "date": date,
                     "year": None if date is None else date.year,
                     "length": len(_WORD.findall(piece)),
@@ -160,11 +186,30 @@ def read_texts(
                 }
             )
     _warn_of(rows, encoding)
+    if split is not None and without_heading:
+        if len(without_heading) == len(paths):
+            raise ValueError(f"no line of the texts begins with split = {split!r}: they have no such headings.")
+        warn(f"{len(without_heading)} texts have no heading that begins with {split!r}: {listed(without_heading, 3)}.")
     table = DataFrame(rows)
-    if chunk is not None:
+    if chunk is not None or split is not None:
         table["name"] = _numbered(table)
     table["date"] = Series(np.array(table["date"].to_list(), "datetime64[s]"))
     return table.astype({"year": "Int64"}).set_index("name")
+
+
+def _expression(split: str) -> re.Pattern[str]:
+    if not isinstance(split, str):
+        raise TypeError(f"split must be a str with a regular expression, such as 'CHAPTER ', got {split!r}.")
+    try:
+        found = re.compile(split, re.MULTILINE)
+    except re.error as error:
+        raise ValueError(
+            f"split = {split!r} is no regular expression ({error}): put a backslash before each of ( ) [ ] * + ? . "
+            "that stands for itself."
+        ) from None
+    if found.match(""):
+        raise ValueError(f"split = {split!r} fits every line: give the words with which a heading begins.")
+    return found
 
 
 def _check_encoding(encoding: str) -> None:
@@ -277,8 +322,8 @@ def _numbered(table: DataFrame) -> list[str]:
     """Names of pieces: their numbers have as many digits as the largest of their text, so that names have an order."""
     most = table.groupby("source")["piece"].transform("max")
     return [
-        f"{source} {piece:0{len(str(largest))}}"
-        for source, piece, largest in zip(table["source"], table["piece"], most, strict=True)
+        f"{source} {piece:0{len(str(largest))}} {heading}".rstrip()
+        for source, piece, heading, largest in zip(table["source"], table["piece"], table["heading"], most, strict=True)
     ]
 
 
@@ -294,6 +339,21 @@ def _date(path: Path) -> datetime.date | None:
                     # The 31st of a shorter month.
                     continue
     return None
+
+
+def _parts(text: str, beginning: re.Pattern[str]) -> list[tuple[str, str]]:
+    """The parts of a text that have words, each with its heading; lines that fit the expression are headings."""
+    found, heading, start, line = [], "", 0, 0
+    while line < len(text):
+        fits = beginning.match(text, line)
+        end = text.find("\n", line if fits is None else max(fits.end() - 1, line))
+        end = len(text) if end < 0 else end
+        if fits is not None:
+            found.append((heading, text[start:line].strip()))
+            heading, start = " ".join(text[line:end].split()), end
+        line = end + 1
+    found.append((heading, text[start:].strip()))
+    return [(heading, part) for heading, part in found if part] or [(heading, "")]
 
 
 def _pieces(text: str, size: int) -> list[str]:

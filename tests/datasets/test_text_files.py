@@ -32,7 +32,8 @@ def test_whole_texts(tmp_path):
     assert table.index.tolist() == ["a", "b", "sub/c"]
     assert table["text"].tolist() == ["one\ntwo\nthree", "two words", "x"]
     assert table["source"].tolist() == ["a", "b", "sub/c"]
-    assert table["folder"].tolist() == ["", "", "sub"]
+    assert table["folder"].tolist() == [tmp_path.name, tmp_path.name, "sub"]
+    assert table["heading"].tolist() == ["", "", ""]
     assert table["length"].tolist() == [3, 2, 1]
     assert table["piece"].tolist() == [1, 1, 1]
     assert table["year"].isna().all() and table["date"].isna().all()
@@ -187,6 +188,59 @@ def test_the_time_of_texts_without_sentences_is_linear():
 def test_lines_are_paragraphs_without_empty_lines():
     assert _pieces("one two\nthree four\nfive six", 2) == ["one two", "three four", "five six"]
     assert _pieces("one two\nthree\n\nfour five six", 3) == ["one two\nthree", "four five six"]
+
+
+def test_parts_have_the_names_of_their_headings(tmp_path):
+    novel = (
+        "A title\n\nCHAPTER I\nCHAPTER II\n\nCHAPTER  I. Of\tships\nOne two.\n\nSee CHAPTER II.\nCHAPTER II\n\n four"
+    )
+    write(tmp_path, {"novel.txt": novel, "sub/other.txt": "CHAPTER I\r\nfive six"})
+    table = read_texts(tmp_path, split="CHAPTER ")
+    assert table["heading"].tolist() == ["", "CHAPTER I. Of ships", "CHAPTER II", "CHAPTER I"]
+    assert table["text"].tolist() == ["A title", "One two.\n\nSee CHAPTER II.", "four", "five six"]
+    names = ["novel 1", "novel 2 CHAPTER I. Of ships", "novel 3 CHAPTER II", "sub/other 1 CHAPTER I"]
+    assert table.index.tolist() == names
+    assert table["piece"].tolist() == [1, 2, 3, 1]
+    # Pieces of a part have its heading, and their numbers are those in the whole text.
+    table = read_texts(tmp_path, split="CHAPTER ", chunk=2)
+    assert table["heading"].tolist() == ["", *["CHAPTER I. Of ships"] * 2, "CHAPTER II", "CHAPTER I"]
+    assert table["text"].tolist()[1:3] == ["One two.", "See CHAPTER II."]
+    assert table.index[2] == "novel 3 CHAPTER I. Of ships"
+
+
+def test_expressions_of_headings(tmp_path):
+    write(tmp_path, {"a.txt": "  Letter 1\nTo Anne\n\none\n  letter 2\nTo Bob\n\ntwo letter 3\n"})
+    table = read_texts(tmp_path, split=r"(?i)\s*letter \d+\n.*\n")
+    assert dict(zip(table["heading"], table["text"], strict=True)) == {
+        "Letter 1 To Anne": "one",
+        "letter 2 To Bob": "two letter 3",
+    }
+    assert read_texts(tmp_path, split="^To ")["heading"].tolist() == ["", "To Anne", "To Bob"]
+    assert read_texts(tmp_path, split=r"(?=.*2$)")["heading"].tolist() == ["", "letter 2"]
+
+
+def test_texts_without_headings(tmp_path):
+    write(tmp_path, {"a.txt": "one", "b.txt": "# I\ntwo", "c.txt": "# I\n# II"})
+    with pytest.warns(UserWarning) as caught:
+        table = read_texts(tmp_path, split="# ")
+    assert [str(each.message) for each in caught] == [
+        "1 texts have no words: 'c'.",
+        "1 texts have no heading that begins with '# ': 'a'.",
+    ]
+    assert table["text"].tolist() == ["one", "two", ""]
+    assert table.index.tolist() == ["a 1", "b 1 # I", "c 1 # II"]
+
+
+def test_expressions_that_are_refused(tmp_path):
+    write(tmp_path, {"a.txt": "one"})
+    with pytest.raises(ValueError, match=r"split = '\* \*' is no regular expression \(nothing to repeat.*backslash"):
+        read_texts(tmp_path, split="* *")
+    with pytest.raises(ValueError, match=r"split = '.*' fits every line: give the words with which a heading begins"):
+        read_texts(tmp_path, split=".*")
+    with pytest.raises(TypeError, match=r"split must be a str with a regular expression"):
+        read_texts(tmp_path, split=1)
+    with pytest.raises(ValueError, match=r"no line of the texts begins with split = 'two': they have no such headings"):
+        read_texts(tmp_path, split="two")
 
 
 @settings(max_examples=200, deadline=None)

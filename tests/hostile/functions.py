@@ -485,7 +485,9 @@ def texts_and_results(draw, session):
             noise = draw.pick([b"", b"", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf"])
             (texts / f"{draw.pick(['1999-01-02', 'x', '0000', '2024-13-45'])}_{number}.txt").write_bytes(noise + words)
         chunk = draw.mostly([None, 1, 5, 1000], [0, -1, 1.5, True])
-        pieces = session.call(datasets.read_texts, texts, chunk=chunk, encoding=draw.mostly([None, "latin-1"], ["x"]))
+        encoding = draw.mostly([None, "latin-1"], ["x"])
+        split = draw.mostly([None, "a", "\\S+\\s", "(?i)A.*\\n"], ["", "(", 1, "nowhere"])
+        pieces = session.call(datasets.read_texts, texts, chunk=chunk, split=split, encoding=encoding)
         if pieces is not None:
             session.require(pieces.index.is_unique, "pieces have names of their own")
         X = draw_counts(draw)
