@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklda import (
     CollapsedVariationalLDA,
     CompoundLDA,
+    CovariateLDA,
     EmpiricalBayesLDA,
     GibbsLDA,
     LabeledLDA,
@@ -129,9 +130,14 @@ REFUSED = [
         (
             lambda gap=gap: CompoundLDA(2, max_iter=2).fit(X, collections=["a", gap]),
             ValueError,
-            "collections is missing in document 1 (1 of 2). Each document needs one.",
+            "document 1 (1 of 2). Each document needs one: leave these out of X and collections, as in X[",
         )
         for gap in (None, np.nan, np.datetime64("NaT", "s"), *GAPS)
+    ),
+    (
+        lambda: CovariateLDA(2, max_iter=2).fit(X, covariates={"a": [1, np.nan]}),
+        ValueError,
+        "Each document needs one: leave these out of X and covariates, as in X[covariates.notna().all(axis=1)].",
     ),
     *(
         (lambda call=call, topics=topics: call(topics), error, message)

@@ -133,9 +133,15 @@ class DocumentValues:
 
     def check_complete(self) -> None:
         """A ValueError if a value is missing, for those who need one of every document."""
-        for what, own in (each for name in self.given for each in self._lacks(name)):
-            if own.any():
-                raise ValueError(f"{self._said(what, np.flatnonzero(own), len(own))} Each document needs one.")
+        for name in self.given:
+            for what, own in self._lacks(name):
+                if not own.any():
+                    continue
+                known = f"{name}.notna(){'.all(axis=1)' * (name == 'covariates')}"
+                raise ValueError(
+                    f"{self._said(what, np.flatnonzero(own), len(own))} Each document needs one: leave these out of X "
+                    f"and {name}, as in X[{known}]."
+                )
 
     def _said(self, what, rows, n):
         shown = rows.tolist() if self.index is None else [python_value(self.index[d]) for d in rows]

@@ -89,6 +89,18 @@ def test_the_model_comes_first_then_documents_then_keywords(name):
         assert is_needed == (name in NEEDED or PUBLIC[name].__module__.startswith(("sklda.metrics", "sklda.papers")))
 
 
+@pytest.mark.parametrize("name", [name for name in PUBLIC if hasattr(inspection, name.partition(".")[0])])
+def test_values_of_documents_may_be_missing(name):
+    """What `missing` does is tested for all of them in tests/test_names_and_labels.py."""
+    parameters = inspect.signature(PUBLIC[name]).parameters
+    of_documents = {"groups", "dates", "y", "covariates", "clusters", "weights"} & set(parameters)
+    assert ("missing" in parameters) == bool(of_documents)
+    if of_documents:
+        # A date that is not known is common.
+        assert parameters["missing"].default == ("drop" if "dates" in of_documents else "raise")
+        assert parameters["missing"].annotation == "Literal['raise', 'drop']"
+
+
 @pytest.mark.parametrize("name", inspection.__all__)
 def test_a_display_is_drawn_on_axes(name):
     display = getattr(inspection, name)
