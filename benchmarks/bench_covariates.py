@@ -6,6 +6,9 @@
 coverage   95 % intervals of the effects of a number on simulated corpora of 15 and 50 words a document: the
            coefficients of CovariateLDA, and the linear effects on proportions by the method of composition after
            GibbsLDA, CompoundLDA (the number cut into five groups) and CovariateLDA.
+levels     95 % intervals of a category of 2, 10 and 50 levels, whose effects have a standard deviation of 0 to 1, and
+           of a number beside it. Documents have 15 to 60 words on average, and proportions are Dirichlet or logistic
+           normal.
 held_out   one simulated corpus with a category of three levels: seconds, and held-out log-likelihood of new documents
            given their covariates. All by the same guided annealed importance sampling.
 groups     the mixtures of three groups by CompoundLDA and by CovariateLDA on a simulated corpus, and the truth.
@@ -19,6 +22,7 @@ Costs are CPU seconds of the process.
 
 import argparse
 import json
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +30,7 @@ import numpy as np
 from report import say, table, timed
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
+from scipy.special import softmax
 
 from sklda import CompoundLDA, CovariateLDA, GibbsLDA
 from sklda._core import random
@@ -38,7 +43,7 @@ from sklda.datasets import make_lda_corpus
 from sklda.inspection import topic_effects
 from sklda.metrics import held_out_log_likelihood
 
-PARTS = ("coverage", "held_out", "groups", "sweeps", "cost")
+PARTS = ("coverage", "levels", "held_out", "groups", "sweeps", "cost")
 
 
 def draw_corpus(rng, design, coefficients, phi, length):
@@ -101,6 +106,105 @@ def coverage(options, K=5, V=200, D=300):
             error = by_corpus.std(ddof=1) / np.sqrt(len(by_corpus))
             found.append([length, name, float(by_corpus.mean()), float(error), float(top / bottom)])
     show(["words", "intervals", "coverage", "its error", "estimate / truth"], found)
+    return found
+
+
+# --- levels of a category ---------------------------------------------------------------------------------------------
+
+# Standard deviations of the effects of levels, in turn, and of log proportions if these are logistic normal.
+SPREADS, SPREAD_OF_DOCUMENTS = (0.0, 0.2, 0.5, 1.0), 1.0
+
+
+@dataclass
+class LevelCorpus:
+    """A simulated corpus with a category and a number."""
+
+    X: csr_matrix
+    covariates: dict[str, np.ndarray]
+    names: np.ndarray  # of the levels
+    phi: np.ndarray
+    effects: np.ndarray | None  # of levels on log alpha, (n_levels, K), and `slopes`, (K,); None if there is no alpha
+    slopes: np.ndarray | None
+    shares: np.ndarray  # mean proportions at each level where the number is zero, (n_levels, K)
+    expected: np.ndarray  # mean proportions of each document, (D, K)
+
+
+def level_corpus(n_levels, seed, D=600, V=300):
+    rng = np.random.default_rng([n_levels, seed])
+    spread, K, is_dirichlet = SPREADS[seed % 4], 3 + seed // 4 % 4, seed // 16 % 2 == 0
+    phi = rng.dirichlet(np.full(V, rng.uniform(0.03, 0.15)), size=K)
+    # Levels have different numbers of documents, and each has one.
+    level = np.r_[np.arange(n_levels), rng.choice(n_levels, D - n_levels, p=rng.dirichlet(np.full(n_levels, 3.0)))]
+    rng.shuffle(level)
+    x, mean_length = rng.standard_normal(D), rng.uniform(15, 60)
+    lengths = np.maximum(rng.negative_binomial(3, 3 / (3 + mean_length), size=D), 2)
+    effects, slopes = spread * rng.standard_normal((n_levels, K)), 0.3 * rng.standard_normal(K)
+    intercepts = 0.4 * rng.standard_normal(K) + (np.log(rng.uniform(0.15, 0.9)) if is_dirichlet else 0)
+
+    def mean(predictors):
+        if is_dirichlet:
+            return np.exp(predictors) / np.exp(predictors).sum(axis=1, keepdims=True)
+        return softmax(predictors[:, None] + SPREAD_OF_DOCUMENTS * noise, axis=2).mean(axis=1)
+
+    noise = rng.standard_normal((2000, K))
+    predictors = intercepts + np.outer(x, slopes) + effects[level]
+    if is_dirichlet:
+        theta = np.array([rng.dirichlet(np.exp(each)) for each in predictors])
+    else:
+        theta = softmax(predictors + SPREAD_OF_DOCUMENTS * rng.standard_normal((D, K)), axis=1)
+    X = csr_matrix([rng.multinomial(n, each) for n, each in zip(lengths, theta @ phi, strict=True)])
+    names = np.array([f"level {j:02d}" for j in range(n_levels)])
+    known = (effects, slopes) if is_dirichlet else (None, None)
+    return LevelCorpus(
+        X, {"group": names[level], "x": x}, names, phi, *known, mean(intercepts + effects), mean(predictors)
+    )
+
+
+def inside(draws, truth):
+    """The part of true values in the middle 95 % of draws."""
+    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+    return float(((low <= truth) & (truth <= high)).mean())
+
+
+def of_levels(n_levels, seed, sweeps):
+    """The part of true values that intervals contain, and the learnt spread of the levels, for one corpus."""
+    corpus = level_corpus(n_levels, seed)
+    K = len(corpus.phi)
+    lda = CovariateLDA(K, max_iter=sweeps, random_state=seed).fit(corpus.X, covariates=corpus.covariates)
+    order = matched(lda.topic_word_, corpus.phi)
+    # The levels come first, in order.
+    levels = lda.coef_draws_[:, order, :n_levels].transpose(0, 2, 1)
+    shares = softmax(lda.intercept_draws_[:, None, order] + levels, axis=2)
+    found = {"learnt spread": float(lda.coef_scale_[0]), "share of a level": inside(shares, corpus.shares)}
+    differences = corpus.shares - np.roll(corpus.shares, 1, axis=0)
+    found["difference of shares"] = inside(shares - np.roll(shares, 1, axis=1), differences)
+    if corpus.effects is not None:
+        differences = corpus.effects - np.roll(corpus.effects, 1, axis=0)
+        found["difference of coefficients"] = inside(levels - np.roll(levels, 1, axis=1), differences)
+        found["coefficient of the number"] = inside(lda.coef_draws_[:, order, -1], corpus.slopes)
+    rows = topic_effects(lda, corpus.X, corpus.covariates, random_state=seed)
+    low, high = (rows[name].to_numpy().reshape(K, -1)[order] for name in ("low", "high"))
+    design = np.column_stack([corpus.covariates["group"][:, None] == corpus.names, corpus.covariates["x"]])
+    design[:, 0] = 1
+    truth = np.linalg.lstsq(design, corpus.expected, rcond=None)[0].T
+    contains = (low <= truth) & (truth <= high)
+    return found | {
+        "topic_effects, levels": float(contains[:, 1:-1].mean()),
+        "topic_effects, number": float(contains[:, -1].mean()),
+    }
+
+
+def levels(options):
+    found = []
+    for n_levels in (2, 10, 50):
+        each = [of_levels(n_levels, seed, options.sweeps) for seed in range(options.corpora)]
+        for i, spread in enumerate(SPREADS):
+            own = each[i::4]
+            for name in dict.fromkeys(name for one in own for name in one):
+                values = np.array([one[name] for one in own if name in one])
+                error = values.std(ddof=1) / np.sqrt(len(values))
+                found.append([str(n_levels), str(spread), name, float(values.mean()), float(error)])
+    show(["levels", "spread", "", "mean", "its error"], found)
     return found
 
 
@@ -168,8 +272,8 @@ def groups(options, K=6, V=300, D=900, length=30):
     truth /= truth.sum(axis=1, keepdims=True)
     compound = CompoundLDA(K, max_iter=options.sweeps, random_state=0).fit(X, collections=group)
     lda = CovariateLDA(K, max_iter=options.sweeps, random_state=0).fit(X, covariates=group.astype(str))
-    levels = np.array([[0, 0], [1, 0], [0, 1]])
-    log_alpha = lda.intercept_draws_[:, None, :] + np.einsum("jp,skp->sjk", levels, lda.coef_draws_)
+    # Each group is a term.
+    log_alpha = lda.intercept_draws_[:, None, :] + lda.coef_draws_.transpose(0, 2, 1)
     shares = np.exp(log_alpha) / np.exp(log_alpha).sum(axis=2, keepdims=True)
     order, other = matched(lda.topic_word_, phi), matched(compound.topic_word_, phi)
     mean, std = shares.mean(axis=0)[:, order], shares.std(axis=0)[:, order]
@@ -228,14 +332,18 @@ def sweeps(options, V=2000):
         for name in options.categories:
             rng = np.random.default_rng(0)
             levels = levels_of_documents(rng, name, D)
-            columns = np.hstack([np.eye(n)[each][:, 1:] for each, n in zip(levels, CATEGORIES[name], strict=True)])
+            columns = np.hstack([np.eye(n)[each] for each, n in zip(levels, CATEGORIES[name], strict=True)])
+            groups = np.repeat(np.arange(len(levels)), CATEGORIES[name]) + 1
+            # Some levels have no document.
+            used = columns.any(axis=0)
+            columns, groups = columns[:, used], groups[used]
             design = np.column_stack([np.ones(D), columns])
             coefficients = rng.standard_normal((K, design.shape[1]))
             coefficients[:, 0] = np.log(0.1)
             X, _ = draw_corpus(rng, design, coefficients, rng.dirichlet(np.full(V, 0.02), size=K), length)
             corpus, priors = Corpus.from_counts(X), Priors.make(0.1, 0.02, K, V)
-            rows, index = Columns.of(columns, [str(j) for j in range(columns.shape[1])]).distinct
-            model = CovariateModel(rows, index, np.full(K, np.log(0.1)))
+            rows, index = Columns.of(columns, [str(j) for j in range(columns.shape[1])], groups).distinct
+            model = CovariateModel(rows, index, np.full(K, np.log(0.1)), groups=groups)
             seed = random.seed_sequence(0)
             chains = {
                 "LDA": chain_class("collapsed", corpus, priors).initialise_randomly(corpus, priors, seed),

@@ -108,10 +108,11 @@ def rare_category(seed, options, D=600, K=5):
             warnings.simplefilter("ignore")
             lda.fit(X, covariates={"group": np.where(group, "b", "a"), "number": number})
         order = match_topics(phi, lda.topic_word_).one_to_one
-        error = lda.coef_[order, 0] - coefficients[:, 1]
-        found[name] = float((np.abs(error) < 1.96 * lda.coef_std_[order, 0]).mean())
+        # Those of both levels sum to zero.
+        error, std = 2 * lda.coef_[order, 1] - coefficients[:, 1], 2 * lda.coef_std_[order, 1]
+        found[name] = float((np.abs(error) < 1.96 * std).mean())
         found[f"{name}, RMS error"] = float(np.sqrt((error**2).mean()))
-        found[f"{name}, mean error bar"] = float(lda.coef_std_[:, 0].mean())
+        found[f"{name}, mean error bar"] = float(std.mean())
     return found
 
 

@@ -16,7 +16,7 @@ number.
 # ---
 #
 # Covariates are an array, a data frame or a dict of columns. Texts become
-# categories. Each is compared with its first level, here ``numpy``.
+# categories, whose levels vary around the intercept.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -181,21 +181,22 @@ def levels_of(name, values):
     return levels
 
 
-def typed(frame, levels):
+def typed(frame, levels, *, new_levels=False):
     """The covariates in `levels` as numbers or, if they have levels, as categories with these.
 
-    A ValueError if a value is missing, not finite, or a category that the fit did not have.
+    A ValueError if a value is missing, not finite, or a category that the fit did not have. With `new_levels`, such a
+    category has the code -1.
     """
-    return frame.assign(**{name: _typed(name, frame[name], own) for name, own in levels.items()})
+    return frame.assign(**{name: _typed(name, frame[name], own, new_levels) for name, own in levels.items()})
 
 
-def _typed(name, values, levels):
+def _typed(name, values, levels, new_levels):
     if levels is None:
         return values if _scale_of(name, values) is not None else _numbers(values, name)
     labels = _labels(values, name)
     place = {level: j for j, level in enumerate(levels)}
     codes = np.array([place.get(label, -1) for label in labels], dtype=np.int64)
-    if codes.min(initial=0) < 0:
+    if codes.min(initial=0) < 0 and not new_levels:
         d = int(codes.argmin())
         raise ValueError(
             f"covariate {name!r} of document {python_value(values.index[d])!r} is {labels[d]!r}, which no document of "

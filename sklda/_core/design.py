@@ -5,6 +5,7 @@ Each design has
 - ``terms``, the names of its columns, and ``bases``, what the levels of categories are compared with, or empty texts;
 - ``variables``, the names of the covariates that it uses;
 - ``matrix(covariates)``, the columns of documents, which need the covariates of the fit;
+- ``groups`` and ``around``, without an intercept of its own: see `_levels_of_terms`;
 - ``has_steps(frame, name, values)``, whether the columns of a number are defined at the values of the documents only.
 """
 
@@ -31,6 +32,7 @@ from sklda._core.covariates import (
     with_value,
 )
 from sklda._core.names import python_value
+from sklda._core.warn import warn
 
 INTERCEPT = "intercept"
 _CATEGORY = re.compile(r"C\((`[^`]*`|\w+)\s*[,)]")
@@ -47,8 +49,9 @@ _HOW = (
 def design_of(covariates, n_documents, formula=None, transformer=None, *, intercept=True, most_terms=None):
     """The design of a formula, of a transformer, or without both of all covariates, each as it is.
 
-    Without `intercept`, it has no column of ones: the model has an intercept of its own. A ValueError if there are more
-    than `most_terms`.
+    Without `intercept`, it has no column of ones: the model has an intercept of its own, around which all levels of a
+    category vary. So each level has a column, and a level that the fit did not have is zero in all of them. A
+    ValueError if there are more than `most_terms`.
     """
     if formula is not None and transformer is not None:
         raise ValueError("give a formula or a transformer, not both.")
@@ -106,6 +109,7 @@ class TransformedDesign:
             names = [f"x{j}" for j in range(width)]
         self.terms = _with_intercept(names) if intercept else names
         self.bases = [""] * len(self.terms)
+        self.groups, self.around = np.zeros(len(self.terms), int), np.full(len(self.terms), -1)
 
     def _given(self, frame):
         return frame if self.takes_frames else frame.to_numpy()
@@ -144,7 +148,7 @@ class FormulaDesign:
                 f"formula = {formula!r} has names of covariates: give a data frame or a dict of columns, got a "
                 f"{type(covariates).__name__}."
             )
-        self.formula = formula
+        self.formula, self.intercept, self.takes_new_levels = formula, intercept, False
         frame = covariate_frame(covariates, n_documents)
         if formula is None:
             self.variables = list(frame)
@@ -175,12 +179,16 @@ class FormulaDesign:
         if has_ones and intercept:
             self.terms = _with_intercept(self.terms)
         self.bases = [base for entry in spec.structure for base in _bases(spec, entry)][self.first :]
+        if not intercept:
+            columns = np.asarray(found, dtype=np.float64)[:, self.first :]
+            self.groups, self.around, self.takes_new_levels = _levels_of_terms(spec, columns)
         widest = max(spec.structure, key=lambda entry: len(entry.columns))
         _check_size(len(self.terms), repr(str(widest.term)), len(widest.columns), most_terms)
 
     def _check_levels(self, n_documents, most_terms):
         """Refuse categories with so many levels that their columns do not fit into memory, or are too many."""
-        widths = {name: 1 if levels is None else len(levels) - 1 for name, levels in self.levels.items()}
+        base = int(self.intercept)
+        widths = {name: 1 if levels is None else len(levels) - base for name, levels in self.levels.items()}
         n_terms = sum(widths.values())
         if self.formula is None:
             widest = max(widths, key=widths.__getitem__)
@@ -223,11 +231,12 @@ class FormulaDesign:
         # Powers and differences of whole numbers may not fit into their types, without an error.
         numbers = {name: np.float64 for name in self.numbers if getattr(frame[name].dtype, "kind", "") in "iuf"}
         frame = frame.astype(numbers)
+        options = {"context": _CONTEXT, "na_action": "ignore", "ensure_full_rank": self.intercept}
         with warnings.catch_warnings():
             # A number that is a category, and that the fit did not have, would have the columns of the base.
-            warnings.simplefilter("error", DataMismatchWarning)
+            warnings.simplefilter("ignore" if self.takes_new_levels else "error", DataMismatchWarning)
             try:
-                found = source.get_model_matrix(frame.reset_index(drop=True), context=_CONTEXT, na_action="ignore")
+                found = source.get_model_matrix(frame.reset_index(drop=True), **options)
             # formulaic runs the code of the formula, which can raise anything.
             except Exception as error:
                 for name in self.variables:
@@ -263,7 +272,8 @@ class FormulaDesign:
             )
 
     def matrix(self, covariates, n_documents=None):
-        frame = typed(covariate_frame(covariates, n_documents, self.variables), self.levels)
+        frame = covariate_frame(covariates, n_documents, self.variables)
+        frame = typed(frame, self.levels, new_levels=self.takes_new_levels)
         source = _sum_of(self.variables) if self.spec is None else self.spec
         found = np.asarray(self._columns(source, frame), dtype=np.float64)
         check_rows(len(found), len(frame))
@@ -280,10 +290,90 @@ class FormulaDesign:
         )
 
 
+class VaryingDesign:
+    """A design without intercept, less the columns that are the same in all documents.
+
+    Nothing is known of their effects. A warning names them, but for levels, or combinations of these, that no document
+    has.
+    """
+
+    def __init__(self, design, columns):
+        varies = (columns != columns[:1]).any(axis=0)
+        # Products with a constant are levels once more.
+        self.kept = varies & np.append(True, varies)[np.maximum(design.around, 0)]
+        for j in np.flatnonzero(~self.kept):
+            if columns[:, j].any() or not design.groups[j]:
+                warn(
+                    f"the term {design.terms[j]!r} is the same in all documents, or a product with such a term: "
+                    "nothing is known of its effect, and it is left out, also in new documents."
+                )
+        self.design = design
+        self.terms = [term for term, kept in zip(design.terms, self.kept, strict=True) if kept]
+        self.groups = np.unique(np.append(0, design.groups[self.kept]), return_inverse=True)[1][1:]
+        around = design.around[self.kept]
+        self.around = np.where(around > 0, self.kept.cumsum()[np.maximum(around, 1) - 1], around)
+
+    def matrix(self, covariates, n_documents=None):
+        return np.ascontiguousarray(self.design.matrix(covariates, n_documents)[:, self.kept])
+
+
 def _sum_of(names):
     """The formula of an intercept and these covariates. As terms, names need no quotes."""
     ones = Term([Factor("1", eval_method="literal")])
     return Formula([ones, *(Term([Factor(name, eval_method="lookup")]) for name in names)])
+
+
+def _levels_of_terms(spec, columns):
+    """For each column the group of levels to which it belongs, and the column around which these vary.
+
+    A group is a term with a category, such as the products of its levels with a number. In every document the columns
+    of the levels sum up to that number, or to one if there is none, and the effects of the levels are differences from
+    its effect. Other columns have the group 0.
+
+    Returns
+    -------
+    groups, around : ndarray of shape (n_columns,)
+        `around` counts a column of ones as 0, and the columns from 1. It is -1 in the group 0.
+    takes_new_levels : bool
+        Whether all categories have groups: a level that the fit did not have is then none of the levels.
+    """
+    takes_new_levels = True
+    groups, around = np.zeros(columns.shape[1], int), np.full(columns.shape[1], -1)
+    with_ones = np.column_stack([np.ones(len(columns)), columns])
+    # The last column is the last of `columns`, which may lack the intercept of the formula.
+    sizes = np.array([len(entry.columns) for entry in spec.structure])
+    ends = columns.shape[1] - sizes[::-1].cumsum()[::-1] + sizes
+    factors = [[factor.expr for factor in entry.term.factors] for entry in spec.structure]
+    # The columns of each term, counted as `around`.
+    places = {
+        frozenset(own): np.arange(end - size, end) + 1 for own, size, end in zip(factors, sizes, ends, strict=True)
+    }
+    places[frozenset()] = np.zeros(1, int)
+    for own in factors:
+        place = places[frozenset(own)]
+        n_levels = [len(_categories(spec, factor)) for factor in own]
+        numbers = [factor for factor, n in zip(own, n_levels, strict=True) if not n]
+        if len(numbers) == len(own):
+            continue
+        if len(numbers) > 1 or frozenset(numbers) not in places:
+            takes_new_levels = False
+            continue
+        centres = places[frozenset(numbers)]
+        # In a product, the columns of the first factor change first.
+        before = int(np.prod(n_levels[: own.index(numbers[0])])) if numbers else 1
+        of_columns = centres[np.arange(len(place)) // before % len(centres)]
+        sums = np.column_stack([with_ones[:, place[of_columns == centre]].sum(axis=1) for centre in centres])
+        # Contrasts of the user's own are numbers.
+        if np.array_equal(sums, with_ones[:, centres]):
+            groups[place - 1], around[place - 1] = groups.max(initial=0) + 1, of_columns
+        else:
+            takes_new_levels = False
+    return groups, around, takes_new_levels
+
+
+def _categories(spec, factor):
+    """The levels of a factor of a formula; none if it is a number."""
+    return spec.encoder_state[factor][1].get("categories", ()) if factor in spec.encoder_state else ()
 
 
 def _bases(spec, entry):

@@ -100,6 +100,9 @@ PATHS = {
     "CovariateLDA": lambda X: (
         CovariateLDA(3, n_chains=2, max_iter=8, random_state=0).fit(X, covariates=np.arange(70) % 3).coef_draws_
     ),
+    "CovariateLDA, levels": lambda X: (
+        CovariateLDA(3, n_chains=2, max_iter=8, random_state=0).fit(X, covariates=list("abcde") * 14).coef_draws_
+    ),
     "LabeledLDA": labelled(),
     "LabeledLDA, dependency": labelled(label_prior="dependency", dependency_sampler="gibbs"),
     "EmpiricalBayesLDA": empirical_bayes(),

@@ -32,6 +32,8 @@ INTERCEPT_SCALE = 2.0
 _ENTRIES, _MOST_SWEEPS = 50_000, 7
 # log alpha is cut off here, so that alpha stays in the range of the kernels.
 LOWEST, HIGHEST = np.log(SMALLEST), np.log(LARGEST)
+# Draws of a level that the fit did not have. Its moments have errors of about two per cent.
+_DRAWN = 2000
 # The largest value of a covariate, and one over its smallest standard deviation.
 _LARGEST_VALUE = 1e100
 # With a thousand terms that are not levels of categories, a sweep of three topics takes about seven seconds.
@@ -51,7 +53,10 @@ class CovariateModel(Aligned):
     centre : ndarray of shape (n_components,)
         Prior means of the intercepts.
     sigma : float or None
-        None: it has a half-Cauchy prior of scale 1 and is drawn.
+        That of all groups. None: each group has one, with a half-Cauchy prior of scale 1, and it is drawn.
+    groups : ndarray of shape (n_terms - 1,) or None
+        The group of each coefficient but the intercept: 0 for those of numbers, and one for the levels of each
+        category. None: all are numbers.
     learn_eta : bool
         Whether eta is learnt by Gibbs-EM in the burn-in.
     burn_in : int
@@ -66,6 +71,7 @@ class CovariateModel(Aligned):
     index: np.ndarray
     centre: np.ndarray
     sigma: float | None = None
+    groups: np.ndarray | None = None
     learn_eta: bool = False
     burn_in: int = 0
     annealing: Annealing = NOT_ANNEALED
@@ -80,6 +86,16 @@ class CovariateModel(Aligned):
     def terms(self):
         """`rows` with their products."""
         return Terms(self.rows)
+
+    @cached_property
+    def group_of(self):
+        """`groups`, (n_terms - 1,)."""
+        return np.zeros(self.rows.shape[1] - 1, int) if self.groups is None else self.groups
+
+    @cached_property
+    def members(self):
+        """The columns of each group; that of numbers is the first, and may have none."""
+        return [1 + np.flatnonzero(self.group_of == g) for g in range(1 + self.group_of.max(initial=0))]
 
     @property
     def sweeps_between(self):
@@ -103,10 +119,9 @@ class CovariateModel(Aligned):
         return np.exp(np.clip(self.terms.predictors(coefficients), LOWEST, HIGHEST))
 
     def prior_precision(self, sigma):
-        """Precisions of the coefficients of a topic, (n_terms,)."""
-        precision = np.full(self.rows.shape[1], sigma**-2.0)
-        precision[0] = INTERCEPT_SCALE**-2.0
-        return precision
+        """Precisions of the coefficients of a topic, (n_terms,), by the sigma of each group."""
+        of_groups = np.array([float(each) ** -2.0 for each in sigma])
+        return np.concatenate([[INTERCEPT_SCALE**-2.0], of_groups[self.group_of]])
 
 
 def log_alpha(rows, coefficients):
@@ -141,44 +156,48 @@ class Columns:
     Attributes
     ----------
     values, standardised : ndarray of shape (n_documents, n_terms)
-        The second are the first less `mean`, divided by `scale`.
-    mean, std, scale : ndarray of shape (n_terms,)
-        Means, standard deviations, and what a coefficient of the prior belongs to.
+        The second are the first less `centre`, divided by `scale`.
+    mean, std, centre, scale : ndarray of shape (n_terms,)
+        Means, standard deviations, and what a coefficient of the prior belongs to. The centre of levels is zero.
     """
 
     values: np.ndarray
     standardised: np.ndarray
     mean: np.ndarray
     std: np.ndarray
+    centre: np.ndarray
     scale: np.ndarray
 
     @classmethod
-    def of(cls, values, terms):
-        """ValueError if values are too large or too small, and a warning if a term is a combination of others."""
+    def of(cls, values, terms, groups=None):
+        """ValueError if values are too large or too small, and a warning if a number is a combination of others.
+
+        No column is constant. `groups` are those of `CovariateModel`.
+        """
         none = np.zeros(0)
         if not values.shape[1]:
-            return cls(values, values, none, none, none)
+            return cls(values, values, none, none, none, none)
+        groups = np.zeros(values.shape[1], int) if groups is None else groups
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             mean, std = values.mean(axis=0), values.std(axis=0)
-        # Of a constant the standard deviation is zero apart from rounding.
-        constant = values.min(axis=0) == values.max(axis=0)
         # Squares of the values and of their coefficients are summed.
-        bad = (np.abs(values).max(axis=0) > _LARGEST_VALUE) | (~constant & ~(std >= 1 / _LARGEST_VALUE))
+        bad = (np.abs(values).max(axis=0) > _LARGEST_VALUE) | ~(std >= 1 / _LARGEST_VALUE)
         if bad.any():
             raise ValueError(
                 f"the term {terms[int(np.argmax(bad))]!r} has values too large or too small: change its unit. No "
                 f"value must exceed {_LARGEST_VALUE:g}, nor their standard deviation be below {1 / _LARGEST_VALUE:g}."
             )
-        scale = np.where(constant, 1.0, _scales(values, std))
-        standardised = np.where(constant, 0.0, (values - mean) / scale)
-        found = cls(values, standardised, mean, np.where(constant, 0.0, std), scale)
+        centre = np.where(groups == 0, mean, 0)
+        scale = _scales(values, std, groups)
+        found = cls(values, (values - centre) / scale, mean, std, centre, scale)
         rows, index = found.distinct
-        weighted = np.sqrt(np.bincount(index))[:, None] * rows[:, np.concatenate([[True], ~constant])]
+        numbers = np.flatnonzero(groups == 0)
+        weighted = np.sqrt(np.bincount(index))[:, None] * rows[:, np.concatenate([[0], 1 + numbers])]
         # The triangular factor has the same combinations.
         j = collinear(np.linalg.qr(weighted, mode="r"))
         if j is not None:
             warn(
-                f"the term {terms[np.flatnonzero(~constant)[j - 1]]!r} is a combination of other terms and the "
+                f"the term {terms[numbers[j - 1]]!r} is a combination of other terms and the "
                 "intercept. Only sums of their coefficients are known, and the prior splits these: leave it out."
             )
         return found
@@ -189,19 +208,81 @@ class Columns:
         return distinct_rows(self.standardised)
 
 
-def _scales(values, std):
+def _scales(values, std, groups):
     """What columns are divided by, so that all of them have the same prior.
 
-    Of two values it is half of their distance, the standard deviation if half of the documents have each: a rare
-    category has the prior of a frequent one. If most values are zero, as in a product with a category, it is half of
-    the root mean square of the others. Otherwise it is the standard deviation.
+    The levels of a category have one scale: one for the levels themselves, and for their products with a number the
+    root mean square of this number. Of a number with two values it is half of their distance, the standard deviation if
+    half of the documents have each. If most values are zero, as in a product with contrasts of a category, it is half
+    of the root mean square of the others. Otherwise it is the standard deviation.
     """
     low, high, filled = values.min(axis=0), values.max(axis=0), values != 0
     two = ((values == low) | (values == high)).all(axis=0)
     sizes = np.abs(values).max(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         sparse = sizes * np.sqrt(((values / sizes) ** 2).sum(axis=0) / filled.sum(axis=0)) / 2
-    return np.where(two, high / 2 - low / 2, np.where(filled.mean(axis=0) < 0.5, sparse, std))
+    found = np.where(two, high / 2 - low / 2, np.where(filled.mean(axis=0) < 0.5, sparse, std))
+    for g in range(1, 1 + groups.max()):
+        own = values[:, groups == g]
+        size = np.abs(own).max()
+        found[groups == g] = size * np.sqrt(((own / size) ** 2).sum() / np.count_nonzero(own))
+    return found
+
+
+def summed_to_zero(coefficients, groups, around):
+    """The same alpha by coefficients (..., n_terms) whose levels have a mean of zero.
+
+    The mean of the levels is moved to the column around which they vary; see `design_of` for `groups` and `around`.
+    Under the prior of the model, in which levels are independent, this changes nothing but how widely the intercept
+    varies: n levels of standard deviation sigma are n levels that sum to zero, and a mean of sigma / sqrt(n).
+    """
+    found = coefficients.copy()
+    for g, base in sorted(set(zip(groups.tolist(), around.tolist(), strict=True))):
+        if g:
+            own = 1 + np.flatnonzero((groups == g) & (around == base))
+            mean = found[..., own].mean(axis=-1)
+            found[..., own] -= mean[..., None]
+            found[..., base] += mean
+    return found
+
+
+def variance_at_new_levels(columns, groups, around, sigma):
+    """Variances of log alpha of documents because of levels that the fit did not have, (n_documents,).
+
+    The columns of levels sum up to that around which they vary. What is left belongs to a level that is drawn as those
+    of the fit, and is compared with their mean. `sigma` is that of each column.
+    """
+    with_ones, found = np.column_stack([np.ones(len(columns)), columns]), np.zeros(len(columns))
+    for g, base in sorted(set(zip(groups.tolist(), around.tolist(), strict=True))):
+        if g:
+            own = (groups == g) & (around == base)
+            rest = with_ones[:, base] - columns[:, own].sum(axis=1)
+            found += rest**2 * sigma[own][0] ** 2 * (1 + 1 / np.count_nonzero(own))
+    return found
+
+
+def widened(prior, variance):
+    """Dirichlet parameters with the means and the total variance of theta if log alpha has these variances.
+
+    Parameters
+    ----------
+    prior : ndarray of shape (n_documents, n_components)
+        exp of the means of log alpha.
+    variance : ndarray of shape (n_documents,)
+    """
+    if prior.shape[1] == 1:
+        return prior
+    rng, found = np.random.default_rng(0), np.empty_like(prior)
+    drawn = rng.standard_normal((_DRAWN // 2, prior.shape[1]))
+    drawn = np.concatenate([drawn, -drawn])
+    for d, (own, spread) in enumerate(zip(prior, np.sqrt(variance), strict=True)):
+        alpha = np.exp(np.clip(np.log(own) + spread * drawn, LOWEST, HIGHEST))
+        total = alpha.sum(axis=1, keepdims=True)
+        mean = (alpha / total).mean(axis=0)
+        squares = (alpha / total * (alpha + 1) / (total + 1)).mean(axis=0)
+        # Of a Dirichlet distribution with the sum A, the variances sum to (1 - sum of mean^2) / (A + 1).
+        found[d] = mean * max((1 - (mean**2).sum()) / (squares - mean**2).sum() - 1, SMALLEST)
+    return np.clip(found, SMALLEST, LARGEST)
 
 
 def check_memory_of_regressions(model):
@@ -235,13 +316,18 @@ def draw_exposures(rng, totals, lengths):
 
 
 def draw_sigma(rng, coefficients, auxiliary):
-    """sigma and an auxiliary variable given the coefficients without intercepts, under a half-Cauchy prior of scale 1.
+    """sigma and an auxiliary variable given the coefficients of a group, under a half-Cauchy prior of scale 1.
 
     The prior is a mixture of inverse Gamma distributions of sigma^2 (Makalic & Schmidt 2016).
     """
     shape = (1 + coefficients.size) / 2
     variance = (1 / auxiliary + (coefficients**2).sum() / 2) / rng.standard_gamma(shape)
-    return float(np.sqrt(variance)), float((1 + 1 / variance) / rng.standard_exponential())
+    return float(np.sqrt(variance)), draw_auxiliary(rng, variance)
+
+
+def draw_auxiliary(rng, variance):
+    """The auxiliary variable given sigma^2."""
+    return float((1 + 1 / variance) / rng.standard_exponential())
 
 
 class CollapsedLikelihood:
@@ -253,7 +339,7 @@ class CollapsedLikelihood:
         The documents, topics and values of the n_dk that are not zero, int32.
     lengths : ndarray of shape (n_documents,)
     model : CovariateModel
-    sigma : float
+    sigma : ndarray of shape (n_groups,)
     """
 
     def __init__(self, entries, lengths, model, sigma):
@@ -272,7 +358,7 @@ class CollapsedLikelihood:
         return _log_joint.cells(self.places, self.counts, alpha.ravel()) - totals
 
     def shift(self, rng, coefficients, term):
-        """Add one number to the coefficients of a term in all topics, by a slice step (Neal 2003).
+        """Add one number to the coefficients of a term in all topics, by a slice step.
 
         This changes the sum of alpha, but no mean proportion. The auxiliary counts change it slowly if it is large.
         """
@@ -283,22 +369,45 @@ class CollapsedLikelihood:
             alpha = np.exp(np.clip(predictors + step * column, LOWEST, HIGHEST))
             return self.of_topics(alpha) - self.precision[term] * ((deviations + step) ** 2).sum() / 2
 
-        level = density(0) - rng.standard_exponential()
-        low = -rng.random() * _WIDTH
-        high = low + _WIDTH
-        to_left = int(rng.integers(_MOST_WIDTHS))
-        to_right = _MOST_WIDTHS - 1 - to_left
-        while to_left and density(low) > level:
-            low, to_left = low - _WIDTH, to_left - 1
-        while to_right and density(high) > level:
-            high, to_right = high + _WIDTH, to_right - 1
-        while True:
-            step = rng.uniform(low, high)
-            if density(step) >= level:
-                moved = coefficients.copy()
-                moved[:, term] += step
-                return moved
-            low, high = (step, high) if step < 0 else (low, step)
+        moved = coefficients.copy()
+        moved[:, term] += slice_step(rng, density)
+        return moved
+
+    def stretch(self, rng, coefficients, columns, sigma):
+        """Multiply sigma of a category and its levels, which are these columns, by one number; both are returned.
+
+        Draws of sigma given the levels and of these given sigma change both slowly if documents say little about them.
+        The step is by log p(z | lambda) and the half-Cauchy prior of sigma.
+        """
+        levels = np.zeros_like(coefficients)
+        levels[:, columns] = coefficients[:, columns]
+        rest, own = (self.model.terms.predictors(each) for each in (coefficients - levels, levels))
+
+        def density(step):
+            stretched = sigma * np.exp(step)
+            alpha = np.exp(np.clip(rest + np.exp(step) * own, LOWEST, HIGHEST))
+            return self.of_topics(alpha) + np.log(stretched) - np.log1p(stretched**2)
+
+        factor = np.exp(slice_step(rng, density))
+        return coefficients + (factor - 1) * levels, sigma * factor
+
+
+def slice_step(rng, density):
+    """A step from 0 that keeps a distribution with this log density (Neal 2003)."""
+    level = density(0) - rng.standard_exponential()
+    low = -rng.random() * _WIDTH
+    high = low + _WIDTH
+    to_left = int(rng.integers(_MOST_WIDTHS))
+    to_right = _MOST_WIDTHS - 1 - to_left
+    while to_left and density(low) > level:
+        low, to_left = low - _WIDTH, to_left - 1
+    while to_right and density(high) > level:
+        high, to_right = high + _WIDTH, to_right - 1
+    while True:
+        step = rng.uniform(low, high)
+        if density(step) >= level:
+            return step
+        low, high = (step, high) if step < 0 else (low, step)
 
 
 class PoissonRegressions:
@@ -407,15 +516,16 @@ class Coefficients(Step):
     ----------
     coefficients : ndarray of shape (n_components, n_terms)
         lambda. At first, covariates have no effects.
-    sigma, auxiliary : float
-    path : list of (ndarray, float)
+    sigma, auxiliary : ndarray of shape (n_groups,)
+    path : list of (ndarray, ndarray)
         (lambda, sigma) of all draws after the burn-in.
     """
 
     def __init__(self, model, seed):
         self.model, self.seed = model, seed
-        self.coefficients, self.auxiliary, self.path = model.first_coefficients(), 1.0, []
-        self.sigma = 1.0 if model.sigma is None else model.sigma
+        self.coefficients, self.path = model.first_coefficients(), []
+        self.auxiliary = np.ones(len(model.members))
+        self.sigma = np.full(len(model.members), 1.0 if model.sigma is None else model.sigma)
 
     def begin(self, chain):
         self._set_alpha(chain)
@@ -448,13 +558,21 @@ class Coefficients(Step):
             model.terms, tables, exposures, model.centre, model.prior_precision(self.sigma)
         )
         self.coefficients = regressions.draw(rng, self.coefficients)
+        # What came from another process cannot be written to, and the path keeps the last ones.
+        self.sigma, self.auxiliary = self.sigma.copy(), self.auxiliary.copy()
         if chain.n_sweeps % (model.sweeps_between * model.draws_between) == 0:
             collapsed = CollapsedLikelihood(_entries(chain), chain.corpus.lengths, model, self.sigma)
             # Half of the steps change the sum for all documents alike.
             term = int(rng.integers(model.rows.shape[1])) if rng.random() < 0.5 else 0
             self.coefficients = collapsed.shift(rng, self.coefficients, term)
-        if model.sigma is None and model.rows.shape[1] > 1:
-            self.sigma, self.auxiliary = draw_sigma(rng, self.coefficients[:, 1:], self.auxiliary)
+            for g, columns in enumerate(model.members[1:], 1):
+                if model.sigma is None:
+                    self.coefficients, self.sigma[g] = collapsed.stretch(rng, self.coefficients, columns, self.sigma[g])
+                    self.auxiliary[g] = draw_auxiliary(rng, self.sigma[g] ** 2)
+        for g, columns in enumerate(model.members):
+            if model.sigma is None and len(columns):
+                own = np.ascontiguousarray(self.coefficients[:, columns])
+                self.sigma[g], self.auxiliary[g] = draw_sigma(rng, own, self.auxiliary[g])
         self._set_alpha(chain)
 
     def draw_counts(self, chain, rng):
@@ -469,9 +587,9 @@ class Coefficients(Step):
         """All draws of lambda after the burn-in, or the present one, (n_steps, n_components, n_terms)."""
         return np.array([own for own, _ in self.path] or [self.coefficients])
 
-    def sigma_mean(self):
-        """Mean of sigma over the draws after the burn-in."""
-        return float(np.mean([sigma for _, sigma in self.path] or [self.sigma]))
+    def sigma_means(self):
+        """Means of sigma over the draws after the burn-in, for each coefficient but the intercept."""
+        return np.mean([sigma for _, sigma in self.path] or [self.sigma], axis=0)[self.model.group_of]
 
     def _set_alpha(self, chain):
         alpha = self.model.alpha(self.coefficients)

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
-from sklda._core.design import design_of, needed_covariates
+from sklda._core.design import VaryingDesign, design_of, needed_covariates
 from sklda._core.document_values import DocumentValues
 from sklda._core.priors import Priors, check_prior
 from sklda._core.types import Counts, Seed, TopicPrior
@@ -26,6 +26,9 @@ from sklda._models.covariates.coefficients import (
     continued,
     first_chains,
     prior_of,
+    summed_to_zero,
+    variance_at_new_levels,
+    widened,
 )
 from sklda._models.doc_topic_posterior import DocTopicPosterior
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
@@ -47,8 +50,10 @@ class CovariateLDA(ChainAttributes, BaseLDA):
 
     The Dirichlet parameter of topic k in document d is exp(x_d . lambda_k), where x_d has a one and the covariates of
     the document: Dirichlet-multinomial regression (Mimno & McCallum 2008). Covariates are numbers such as a year, and
-    categories such as a source. The coefficients lambda are drawn together with the topics of the tokens, so they have
-    posterior means and standard deviations. Without covariates this is LDA with an alpha for each topic.
+    categories such as a source. The effects of the levels of a category vary around the intercept, with a spread that
+    is learnt: those of rare levels are pulled towards it, and a level that no document of the fit had has this spread.
+    The coefficients lambda are drawn together with the topics of the tokens, so they have posterior means and standard
+    deviations. Without covariates this is LDA with an alpha for each topic.
 
     Parameters
     ----------
@@ -63,9 +68,9 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         fitted.
     coef_scale : float, default=None
         sigma, the prior standard deviation of all coefficients but the intercepts; between 1e-6 and 1e3. It is that of
-        a number divided by its standard deviation, and of half of the difference between the two values of a category's
-        column. A smaller value shrinks effects more. None: it is drawn in every step, with a half-Cauchy prior of
-        scale 1.
+        a number divided by its standard deviation, of half of the difference between the values of a number that has
+        two, and of the effects of the levels of a category. A smaller value shrinks effects more. None: it is drawn in
+        every step, one for all numbers and one for each category, with half-Cauchy priors of scale 1.
     doc_topic_prior : float, array-like of shape (n_components,), str or callable, default=None
         The prior median of alpha at the mean covariates. The logarithm of this alpha has the prior standard deviation
         2. None: ``1 / n_components``. A text such as ``"50/K"`` and a function of the number of topics follow it.
@@ -110,7 +115,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
     ----------
     coef_ : ndarray of shape (n_components, n_terms)
         Posterior means of the coefficients: the change of log alpha_k if the covariate grows by one of its units, or
-        for a category the difference from its base.
+        for a level of a category the difference from the mean of all its levels. Those of a category sum to zero.
     coef_std_ : ndarray of shape (n_components, n_terms)
         Posterior standard deviations. With several chains they contain the differences between those that have the
         topic, see `coef_draws_`. That of one chain is within its mode.
@@ -119,15 +124,17 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         more than 50,000 values that differ. The topics of all chains have the order of `coef_`. NaN where a chain does
         not have a topic: the matched one is at a Jensen-Shannon distance above 0.5.
     intercept_ : ndarray of shape (n_components,)
-        Posterior means of log alpha if all covariates are zero and all categories have their base.
+        Posterior means of log alpha if all numbers are zero, averaged over the levels of categories.
     intercept_std_ : ndarray of shape (n_components,)
         Posterior standard deviations.
     intercept_draws_ : ndarray of shape (n_coef_draws, n_components)
         Draws of the intercepts, NaN as in `coef_draws_`.
-    coef_scale_ : float
-        sigma as given, or its posterior mean.
+    coef_scale_ : ndarray of shape (n_terms,)
+        sigma of each coefficient, as given or its posterior mean. It is the same for all numbers, and for all levels of
+        a category.
     covariate_names_ : ndarray of shape (n_terms,)
-        Names of the terms. Those of categories are ``name[level]``.
+        Names of the terms. Those of categories are ``name[level]``. Terms that are the same in all documents are left
+        out.
     covariate_mean_, covariate_std_ : ndarray of shape (n_terms,)
         Means and standard deviations of the terms over the documents.
     doc_topic_prior_ : ndarray of shape (n_components,)
@@ -179,8 +186,8 @@ class CovariateLDA(ChainAttributes, BaseLDA):
     sklearn.exceptions.ConvergenceWarning
         If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
     UserWarning
-        If a category has more than 10 levels, most of which one document has, if a term is a combination of others, or
-        if there are no covariates.
+        If a category has more than 10 levels, most of which one document has, if a number is a combination of others,
+        if a term is the same in all documents, or if there are no covariates.
 
     See Also
     --------
@@ -290,8 +297,8 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         y : None
             Not used. There is a UserWarning if y is given without `covariates`.
         covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
-            Numbers, or texts and other labels for categories. A category has a column for each level but the first in
-            order, its base. None: the prior of theta has an alpha for each topic, with a UserWarning.
+            Numbers, or texts and other labels for categories. A category has a column for each level. None: the prior
+            of theta has an alpha for each topic, with a UserWarning.
 
         Returns
         -------
@@ -321,18 +328,20 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         given = values["covariates"]
         with FitRun(self, corpus, X, y, covariates=given) as run:
             design, columns = None, np.zeros((corpus.n_documents, 0))
+            terms, groups, around = [], np.zeros(0, int), np.zeros(0, int)
             if given is not None:
                 options = {"intercept": False, "most_terms": MOST_TERMS}
                 design = design_of(given, corpus.n_documents, self.formula, self.transformer, **options)
+                design = VaryingDesign(design, design.matrix(given, corpus.n_documents))
                 columns = design.matrix(given, corpus.n_documents)
+                terms, groups, around = design.terms, design.groups, design.around
             elif self.formula is not None or self.transformer is not None:
                 kind = "transformer" if self.formula is None else "formula"
                 raise ValueError(f"the {kind} needs covariates: give them with fit(X, covariates=...).")
-            terms = [] if design is None else design.terms
-            standardised = Columns.of(columns, terms)
+            standardised = Columns.of(columns, terms, groups)
             if run.former is not None:
                 self._check_same_covariates(terms, columns)
-            model, priors = self._model_and_eta(corpus, standardised.distinct, run.former)
+            model, priors = self._model_and_eta(corpus, standardised.distinct, groups, run.former)
             check_memory_of_regressions(model)
             # alpha has a row for each distinct row of the covariates; twice while it changes.
             n_rows = (self.n_chains + 1) * len(model.rows)
@@ -349,7 +358,8 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             self._model_ = model
             self._design_ = design
             self._columns_ = columns
-            self._scale_ = standardised.scale
+            self._groups_, self._around_ = groups, around
+            self._centre_, self._scale_ = standardised.centre, standardised.scale
             self.covariate_names_ = np.array(terms, dtype=object)
             self.covariate_mean_ = standardised.mean
             self.covariate_std_ = standardised.std
@@ -367,7 +377,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             self._results_.warn_of_disagreement()
             return run.finish()
 
-    def _model_and_eta(self, corpus, distinct, former):
+    def _model_and_eta(self, corpus, distinct, groups, former):
         """The model of the coefficients, and `Priors` with eta."""
         K, sigma = self.n_components, self.coef_scale
         refuse_symmetric(self.learn_priors, "alpha differs between topics and documents")
@@ -390,7 +400,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         else:
             annealing = Annealing.within(self.max_iter, self.burn_in)
             burn_in = burn_in_of(self.burn_in, self.max_iter, annealing.n_sweeps)
-        model = CovariateModel(*distinct, centre, sigma, learns, burn_in, annealing)
+        model = CovariateModel(*distinct, centre, sigma, groups, learns, burn_in, annealing)
         return model, priors
 
     def _check_same_covariates(self, terms, columns):
@@ -406,16 +416,19 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         for chain, priors, record in zip(chains, results.priors, results.records, strict=True):
             step = chain.step(Coefficients)
             path = step.draws()
-            # In the units of the covariates.
-            coef = path[:, :, 1:] / self._scale_
-            intercept = path[:, :, 0] - coef @ self.covariate_mean_
-            record["doc_topic_prior_"] = np.exp(path[:, :, 0].mean(axis=0))
+            # The intercept at the mean covariates, and in the units of the covariates.
+            middle = path[:, :, 0] + path[:, :, 1:] @ ((self.covariate_mean_ - self._centre_) / self._scale_)
+            path[:, :, 1:] /= self._scale_
+            path[:, :, 0] -= path[:, :, 1:] @ self._centre_
+            path = summed_to_zero(path, self._groups_, self._around_)
+            coef, intercept = path[:, :, 1:], path[:, :, 0]
+            record["doc_topic_prior_"] = np.exp(middle.mean(axis=0))
             record["topic_word_prior_"] = eta_attribute(self.topic_word_prior, priors)
             record["coef_"] = coef.mean(axis=0)
             record["intercept_"] = intercept.mean(axis=0)
             record["coef_draws_"] = coef
             record["intercept_draws_"] = intercept
-            record["coef_scale_"] = step.sigma_mean() if step.model.sigma is None else float(step.model.sigma)
+            record["coef_scale_"] = step.sigma_means()
         chains.clear()  # They have arrays for sweeps.
         results.estimate(self.point_estimate, self.n_jobs)
         self._set_chain_results(results)
@@ -469,8 +482,12 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            If X is not a matrix of counts with the features of the fit, covariates are not of the kind of the fit, or
-            a category has a new level.
+            If X is not a matrix of counts with the features of the fit, or covariates are not of the kind of the fit.
+
+        Warns
+        -----
+        UserWarning
+            If a category has a new level, see `document_prior`.
 
         Examples
         --------
@@ -578,12 +595,19 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         -------
         ndarray of shape (n_documents, n_components)
             A prior for the functions of `sklda.metrics`, together with `topic_word_`. Its values are cut off at 1e-12
-            and 1e12.
+            and 1e12. If no document of the fit had a level or a combination of levels, its effect is zero on average
+            and varies as those of the others: the prior has the means and the total variance of theta under this.
 
         Raises
         ------
         ValueError
-            If covariates are not of the kind of the fit, or a category has a new level.
+            If covariates are not of the kind of the fit. If a category has a new level, and the formula has its product
+            with a number without the number itself, or contrasts of your own.
+
+        Warns
+        -----
+        UserWarning
+            If a category has a new level, or a combination of levels is new.
 
         Examples
         --------
@@ -598,7 +622,18 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         if self._design_ is None:
             raise ValueError("the fit had no covariates: do not give any, or fit with covariates.")
         covariates = DocumentValues.read(covariates=covariates)["covariates"]
-        return prior_of(self._design_.matrix(covariates), self.intercept_, self.coef_)
+        columns = self._design_.matrix(covariates)
+        prior = prior_of(columns, self.intercept_, self.coef_)
+        variance = variance_at_new_levels(columns, self._groups_, self._around_, self.coef_scale_ / self._scale_)
+        new = np.flatnonzero(variance)
+        if len(new):
+            prior[new] = widened(prior[new], variance[new])
+            warn(
+                f"{len(new)} of {len(prior)} documents, of which document {new[0]} is the first, have a level of a "
+                "category, or a combination of levels, that no document of the fit had. Their prior is that of the "
+                "mean level, as wide as levels differ."
+            )
+        return prior
 
     def _prior_of_training(self):
         return prior_of(self._columns_, self.intercept_, self.coef_)

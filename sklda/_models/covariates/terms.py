@@ -36,9 +36,9 @@ _STABLE = 1e-10
 class Terms(Aligned):
     """The distinct x_d, whose first column is all ones.
 
-    Standardised, the column of a level is one constant in most rows. Less this constant it is sparse, and coefficients
-    with the intercept of rows that have these constants have the same products with x_d. The order of such *plain*
-    columns and coefficients is `order`.
+    A column of levels or of products with them is one constant in most rows: zero, or another number if it was
+    standardised. Less this constant it is sparse, and coefficients with the intercept of rows that have these constants
+    have the same products with x_d. The order of such *plain* columns and coefficients is `order`.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class Terms(Aligned):
 
     @cached_property
     def _constants(self):
-        """What each column has in most rows, if it does, (n_terms,)."""
-        middle = len(self.rows) // 2
-        return np.partition(np.ascontiguousarray(self.rows.T), middle)[:, middle]
+        """What each column has in most rows, if it does, (n_terms,); zero for a level, which may be in most rows."""
+        middle, is_level = len(self.rows) // 2, ((self.rows == 0) | (self.rows == 1)).all(axis=0)
+        return np.where(is_level, 0, np.partition(np.ascontiguousarray(self.rows.T), middle)[:, middle])
 
     @cached_property
     def _categories(self):

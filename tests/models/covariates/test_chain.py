@@ -51,6 +51,19 @@ def break_prior(monkeypatch):
     monkeypatch.setattr(CovariateModel, "prior_precision", lambda self, sigma: np.full(self.rows.shape[1], 4.0))
 
 
+def break_prior_of_levels(monkeypatch):
+    """The levels have a fifth of their sigma."""
+    right = CovariateModel.prior_precision
+    monkeypatch.setattr(CovariateModel, "prior_precision", lambda self, sigma: right(self, sigma / [1, 5]))
+
+
+def break_stretch(monkeypatch):
+    """Steps that multiply sigma and the levels favour larger ones."""
+    right = coefficients.slice_step
+    wrong = lambda rng, density: right(rng, lambda step: density(step) + 2 * step)  # noqa: E731
+    monkeypatch.setattr(step_module, "slice_step", wrong)
+
+
 def break_alpha(monkeypatch):
     """The tokens have ten times the alpha that lambda gives."""
     right = Coefficients._set_alpha
@@ -102,13 +115,17 @@ def test_a_wrong_exposure_changes_the_states(monkeypatch):
 LENGTHS = np.array([5, 0, 4, 6, 3])
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.int64)
 COLUMNS = np.array([[1.2, 0], [0.3, 1], [-0.4, 0], [-1.5, 1], [-0.4, 0]])
-DESIGN = np.column_stack([np.ones(5), COLUMNS])
+# A number, and a category of three levels whose effects have a sigma of their own.
+LEVELS = np.column_stack([COLUMNS[:, 0], np.eye(3)[[0, 1, 0, 2, 1]]])
+GROUPS = np.array([0, 1, 1, 1])
 
 
-def draw_model(rng, sigma, K, centre, eta, design=DESIGN, offsets=OFFSETS):
+def draw_model(rng, sigma, K, centre, eta, columns=COLUMNS, offsets=OFFSETS, groups=None):
     """sigma, lambda, z and w from the model."""
-    sigma = np.abs(np.tan(np.pi * (rng.random() - 0.5))) if sigma is None else sigma
-    coefficients = sigma * rng.standard_normal((K, design.shape[1]))
+    groups = np.zeros(columns.shape[1], int) if groups is None else groups
+    n_groups, design = 1 + groups.max(), np.column_stack([np.ones(len(columns)), columns])
+    sigma = np.abs(np.tan(np.pi * (rng.random(n_groups) - 0.5))) if sigma is None else np.full(n_groups, sigma)
+    coefficients = np.append(1.0, sigma[groups]) * rng.standard_normal((K, design.shape[1]))
     coefficients[:, 0] = centre + INTERCEPT_SCALE * rng.standard_normal(K)
     alpha = np.exp(np.clip(design @ coefficients.T, *np.log([1e-12, 1e12])))
     topics = []
@@ -135,7 +152,7 @@ def statistics(sigma, coefficients, z, w):
     return [
         *low.ravel(),
         *(low**2).ravel(),
-        np.tanh(sigma),
+        *np.tanh(sigma),
         (n**2).sum(),
         (m**2).sum(),
         n[0] @ low[:, 1],
@@ -176,18 +193,19 @@ def test_sweeps_and_new_words_keep_the_joint_distribution():
     assert geweke_p(0.7) > ALARM
 
 
-def stationary_p(n_chains=250, n_sweeps=2, K=2):
+def stationary_p(columns=COLUMNS, groups=None, n_chains=250, n_sweeps=2, K=2):
     """Smallest p-value over the changes of the statistics by some sweeps from draws of the model, sigma drawn.
 
     sigma has heavy tails, so a chain visits large ones too rarely for the errors of a single long chain.
     """
     rng, eta, centre, changes = np.random.default_rng(0), np.full((K, 4), 0.4), np.log(0.6), []
     for seed in range(n_chains):
-        sigma, coefficients, z, w = draw_model(rng, None, K, centre, eta)
-        chain = make_chain(Corpus(w, OFFSETS, 4), COLUMNS, 0.4, K, centre, None, seed, topics=z)
+        sigma, coefficients, z, w = draw_model(rng, None, K, centre, eta, columns, groups=groups)
+        corpus = Corpus(w, OFFSETS, 4)
+        chain = make_chain(corpus, columns, 0.4, K, centre, None, seed, topics=z, groups=groups)
         (step,) = chain.steps
-        step.coefficients, step.sigma = coefficients, sigma
-        step.auxiliary = (1 + 1 / sigma**2) / rng.standard_exponential()
+        step.coefficients, step.sigma = coefficients, sigma.copy()
+        step.auxiliary = (1 + 1 / sigma**2) / rng.standard_exponential(len(sigma))
         step.begin(chain)
         before = statistics(sigma, coefficients, z, w)
         for _ in range(n_sweeps):
@@ -210,6 +228,17 @@ def test_a_wrong_prior_moves_draws_of_the_model(monkeypatch):
     assert stationary_p() < ALARM
 
 
+@pytest.mark.mutation("test_a_wrong_prior_of_levels_moves_draws_of_the_model")
+def test_sweeps_keep_draws_of_the_model_with_levels():
+    assert stationary_p(LEVELS, GROUPS) > ALARM
+
+
+@pytest.mark.parametrize("broken", [break_prior_of_levels, break_stretch])
+def test_a_wrong_prior_of_levels_moves_draws_of_the_model(broken, monkeypatch):
+    broken(monkeypatch)
+    assert stationary_p(LEVELS, GROUPS) < ALARM
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("broken", [break_alpha, break_exposures, break_prior])
 def test_geweke_finds_a_wrong_target(broken, monkeypatch):
@@ -225,9 +254,9 @@ def calibration_p(n_fits, n_draws=9, thin=6, n_burn_in=40, sigma=0.8, D=16, n=6)
     """Smallest p-value for the uniform distribution of the ranks of lambda drawn from the prior among its draws."""
     rng, ranks = np.random.default_rng(0), []
     columns = np.column_stack([np.linspace(-1.5, 1.5, D), np.arange(D) % 2])
-    design, offsets = np.column_stack([np.ones(D), columns]), np.arange(0, n * D + 1, n)
+    offsets = np.arange(0, n * D + 1, n)
     for seed in range(n_fits):
-        _, truth, _, words = draw_model(rng, sigma, 2, np.log(0.5), ANCHORED, design, offsets)
+        _, truth, _, words = draw_model(rng, sigma, 2, np.log(0.5), ANCHORED, columns, offsets)
         order = np.argsort(np.repeat(np.arange(D), n) * 6 + words, kind="stable")
         corpus = Corpus(words[order], offsets, 6)
         chain, drawn = make_chain(corpus, columns, ANCHORED, 2, np.log(0.5), sigma, seed), []

@@ -271,11 +271,17 @@ def test_rare_categories_and_products_have_the_scale_of_frequent_ones():
     np.testing.assert_allclose(found.std, values.std(axis=0))
 
 
-def test_a_combination_of_terms_gets_a_warning_and_a_constant_none():
+def test_a_combination_of_numbers_gets_a_warning_and_levels_none():
     number = np.arange(9.0)
     with pytest.warns(UserWarning, match="the term 'c' is a combination"):
-        Columns.of(np.column_stack([number, np.ones(9), 3 - number, number**2]), list("abcd"))
-    assert not Columns.of(np.column_stack([np.ones(9), number]), list("ab")).standardised[:, 0].any()
+        Columns.of(np.column_stack([number, number % 2, 3 - number, number**2]), list("abcd"))
+    levels = np.eye(3)[np.arange(9) % 3]
+    columns, groups = np.column_stack([levels, number, levels * number[:, None]]), np.array([1, 1, 1, 0, 2, 2, 2])
+    found = Columns.of(columns, list("abcdefg"), groups)
+    # Levels stay as they are, and their products with a number have one scale.
+    np.testing.assert_array_equal(found.standardised[:, :3], levels)
+    size = np.sqrt((number[number > 0] ** 2).mean())
+    np.testing.assert_allclose(found.scale, [1, 1, 1, number.std(), size, size, size])
 
 
 @pytest.mark.mutation
