@@ -5,7 +5,6 @@ from contextlib import suppress
 from importlib import import_module
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
@@ -505,11 +504,13 @@ def test_samples_of_documents_have_their_own_corpora(corpus):
     assert fits[0]._results_.corpus is not fits[1]._results_.corpus
 
 
-def test_a_category_that_a_sample_lacks_is_refused_before_any_fit():
-    X = np.random.default_rng(0).poisson(1.0, (40, 8))
-    levels = pd.DataFrame({"source": ["a", "b"] * 20})
-    model = ConsensusTopics(CovariateLDA(2, max_iter=5), n_fits=12, resample=0.5, random_state=0)
-    levels.loc[7, "source"] = "rare"
-    with pytest.raises(ValueError, match="none with covariate 'source' = 'rare', which 1 documents have"):
-        model.fit(X, covariates=levels)
-    assert not hasattr(model, "estimators_")
+def test_documents_with_a_category_that_a_sample_lacks_have_the_mean_level(corpus):
+    levels = np.array(["a", "b"] * 100, dtype=object)
+    levels[7] = "rare"
+    model = ConsensusTopics(CovariateLDA(4, max_iter=60), n_fits=4, resample=0.5, random_state=0)
+    with pytest.warns(UserWarning, match="1 of 200 documents, of which document 7 is the first, have a level"):
+        model.fit(corpus.data, covariates=levels)
+    assert {len(each.covariate_names_) for each in model.estimators_} == {2, 3}
+    assert model.n_components_ == 4
+    # The topics have another order.
+    np.testing.assert_allclose(np.sort(model.doc_topic_[7]), np.sort(corpus.doc_topic[7]), atol=0.1)

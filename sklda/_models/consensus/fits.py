@@ -16,7 +16,6 @@ from sklda._core import random
 from sklda._core.arguments import check_memory, distributions
 from sklda._core.consensus_tree import mixture
 from sklda._core.corpus import Corpus
-from sklda._core.covariates import covariate_frame, levels_of
 from sklda._core.diagnostics import std_of_proportions
 from sklda._core.distances import jensen_shannon_pairs
 from sklda._core.document_values import DocumentValues, check_same_index
@@ -56,25 +55,7 @@ def tasks_of(estimator, X, rows, metadata, n_fits, resample, seed):
     else:
         n = max(1, round(resample * len(rows)))
         samples = [np.sort(rng.choice(rows, n, replace=False)) for rng in generators]
-    _refuse_samples_without_a_category(metadata.get("covariates"), rows, samples)
     yield from (_task(each, X, metadata, sample) for each, sample in zip(clones, samples, strict=True))
-
-
-def _refuse_samples_without_a_category(covariates, rows, samples):
-    """A ValueError for a category that a sample lacks: its fit could not describe the documents that have it."""
-    if covariates is None:
-        return
-    for name, values in covariate_frame(covariates).items():
-        if levels_of(name, values) is None:
-            continue
-        for sample in samples:
-            lacking = set(values.iloc[rows]) - set(values.iloc[sample])
-            if lacking:
-                level = min(lacking, key=str)
-                raise ValueError(
-                    f"A sample of the documents has none with covariate {name!r} = {level!r}, which "
-                    f"{(values.iloc[rows] == level).sum()} documents have. Join rare categories, or give resample=None."
-                )
 
 
 def tasks_of_halves(estimator, X, rows, metadata, n_splits, seed):
