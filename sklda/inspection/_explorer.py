@@ -19,6 +19,7 @@ from sklda._core.types import Data, Model, Values
 from sklda._description.models import Description
 from sklda._description.view import view
 from sklda.inspection._explorer_data import clip, page_data
+from sklda.inspection._texts import texts_of
 
 # Height of the page in a notebook, in pixels.
 _HEIGHT = 800
@@ -134,10 +135,7 @@ class TopicExplorer:
         X = Description.of(estimator, X).X
         given = {"groups": groups, "dates": dates, "documents": documents}
         found = view(estimator, X, needs="proportions", missing=missing, **given)
-        if documents is not None and found.counts is None:
-            raise ValueError("documents are shown with the topics of the words of X: give X, too.")
-        texts = X if documents is None and found.pipelines and _all_texts(X) else found.values["documents"]
-        return cls(page_data(found, texts), str(title))
+        return cls(page_data(found, texts_of(found, X, documents)), str(title))
 
     def to_html(self, path: str | PathLike[str] | None = None, *, topic_names: Values | None = None) -> str:
         """The page, as one self-contained file.
@@ -209,9 +207,3 @@ def _json(data):
 def _encodable(text):
     """Lone surrogates, which UTF-8 does not have, become replacement characters."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _all_texts(X):
-    # A frame iterates over the names of its columns.
-    is_list = hasattr(X, "__len__") and not isinstance(X, (str, bytes)) and getattr(X, "ndim", 1) == 1
-    return is_list and all(isinstance(text, str) for text in X)

@@ -7,6 +7,7 @@ import math
 import os
 import platform
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -23,7 +24,8 @@ from sklda._description.view import View, view
 from sklda.inspection._name_topics import suggested_names
 from sklda.inspection._ranking import Ranking
 from sklda.inspection._report import report_of
-from sklda.inspection._tables import proportions_of
+from sklda.inspection._tables import closest_documents, proportions_of
+from sklda.inspection._texts import texts_of
 
 _MODEL = "model.json"
 # The files, and what `model.json` says of them.
@@ -31,6 +33,7 @@ _FILES = {
     "keys.csv": "the topics: number, name, Dirichlet parameter, most probable words",
     "proportions.csv": "the topic proportions of the documents, with standard deviations where the model has them",
     "report.csv": "the topics: words, shares with errors, stability, coherence, exclusivity, typical documents",
+    "documents.csv": "the documents with the largest proportions of each topic, and passages of their texts",
     "words.csv": "the probabilities of all words in the topics, and how often the words occur in the documents",
     _MODEL: "the model: parameters, names of topics, learnt priors, diagnostics, versions",
 }
@@ -42,6 +45,8 @@ _FITTED = (
     *("doc_topic_prior_", "topic_word_prior_", "n_iter_", "n_burn_in_", "n_draws_", "n_components_", "best_chain_"),
     *("sampler_", "diagnostics_", "collections_", "doc_concentration_", "covariate_names_"),
 )
+# Documents of a topic in `documents.csv`, and words of their passages.
+_N_DOCUMENTS, _PASSAGE_LENGTH = 5, 50
 # Values of a parameter that are written; of more, their number is.
 _MOST_VALUES = 1000
 
@@ -50,6 +55,7 @@ def export_results(
     estimator: Model,
     X: Data | None = None,
     *,
+    documents: Sequence[str] | None = None,
     folder: str | os.PathLike[str],
     n_words: int = 20,
     overwrite: bool = False,
@@ -67,6 +73,8 @@ def export_results(
         n_features) and (n_documents, n_components). `describe` adds names of words, topics and documents.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents: those of the fit, or others. None: those of `describe`.
+    documents : sequence of n_documents str, default=None
+        Texts. None: X, if a pipeline takes texts; otherwise there are no passages.
     folder : str or path-like
         The folder. It is made if it does not exist.
     n_words : int, default=20
@@ -83,6 +91,8 @@ def export_results(
           topic, or a suggested one), ``prior`` (its Dirichlet parameter alpha, if the model has one), ``words``
         - ``proportions.csv``: a row for each document, as in ``--output-doc-topics``; see `document_table`
         - ``report.csv``: a row for each topic, see `topic_report`; lists are joined by commas
+        - ``documents.csv``: the five documents with the largest proportions of each topic, a row for each: ``topic``,
+          ``rank`` (from 1), ``document``, ``proportion`` and, with texts, ``passage``, see `top_documents`
         - ``words.csv``: a row for each word: ``word``, ``count`` (its number of tokens in X), and its probability in
           each topic
         - ``model.json``: class and parameters of the model and of the steps before it, names of the topics, learnt
@@ -121,17 +131,19 @@ def export_results(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     export_results(model, texts, folder=Path(folder, "results"))
     ...     print(*sorted(path.name for path in Path(folder, "results").iterdir()))
-    keys.csv model.json proportions.csv report.csv words.csv
+    documents.csv keys.csv model.json proportions.csv report.csv words.csv
     """
     check_int(n_words, "n_words", 1)
     folder = Path(folder)
     _check_folder(folder, overwrite)
-    found = view(estimator, X, needs="counts")
+    X = Description.of(estimator, X).X
+    found = view(estimator, X, needs="counts", documents=documents)
     report = report_of(found, 10)
     tables = {
         "keys.csv": _keys(found, n_words),
         "proportions.csv": proportions_of(found),
         "report.csv": report.assign(**{name: report[name].map(", ".join) for name in _lists_of(report)}),
+        "documents.csv": _documents(found, texts_of(found, X, documents)),
         "words.csv": _words(found),
     }
     facts = _facts(Description.of(estimator), found)
@@ -221,6 +233,14 @@ def _words(found: View) -> DataFrame:
     if found.has_counts:
         columns["count"] = found.word_counts.astype(np.int64)
     return DataFrame(columns | dict(zip(found.titles(columns), found.topic_word, strict=True)))
+
+
+def _documents(found: View, texts: Any) -> DataFrame:
+    table = closest_documents(found, texts, _N_DOCUMENTS, _PASSAGE_LENGTH)
+    rows = table.rename(columns={"documents": "document", "proportions": "proportion", "passages": "passage"})
+    rows = rows.drop(columns="rows").explode([name for name in ("document", "proportion", "passage") if name in rows])
+    rows.insert(rows.columns.get_loc("document"), "rank", rows.groupby("topic").cumcount() + 1)
+    return rows.astype({"proportion": float})
 
 
 def _lists_of(table: DataFrame) -> list[str]:

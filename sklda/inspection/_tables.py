@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 from pandas import DataFrame
@@ -11,8 +12,10 @@ from sklda._core.arguments import check_int
 from sklda._core.distances import jensen_shannon
 from sklda._core.names import distinct
 from sklda._core.types import Data, Model
+from sklda._description.models import Description
 from sklda._description.view import View, view
 from sklda.inspection._ranking import Ranking
+from sklda.inspection._texts import Texts, texts_of
 
 
 def top_words(
@@ -149,9 +152,11 @@ def top_documents(
     estimator: Model,
     X: Data | None = None,
     *,
+    documents: Sequence[str] | None = None,
     n_documents: int = 3,
+    passage_length: int = 50,
 ) -> DataFrame:
-    """The documents with the largest proportion of every topic.
+    """The documents with the largest proportion of every topic, and the passages to read.
 
     Documents without words, or that the fit left out, are not among them.
 
@@ -163,14 +168,20 @@ def top_documents(
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents. None: those of `describe`, or of the fit, if the model has ``doc_topic_``, or the rows of
         ``doc_topic``.
+    documents : sequence of n_documents str, default=None
+        Texts. None: X, if a pipeline takes texts; otherwise there are no passages.
     n_documents : int, default=3
         Number of documents of each topic.
+    passage_length : int, default=50
+        Number of words of a passage.
 
     Returns
     -------
     pandas.DataFrame
         A row for every topic, in the order of the model. Columns ``topic``, ``name`` if topics have names,
-        ``documents`` (lists of names), ``rows`` (lists of int) and ``proportions`` (lists of float).
+        ``documents`` (lists of names), ``rows`` (lists of int) and ``proportions`` (lists of float). With texts also
+        ``passages`` (lists of str): the place of each of these documents where most words have the topic, see
+        `token_topics`.
 
     Raises
     ------
@@ -183,15 +194,36 @@ def top_documents(
     >>> topics = [[0.5, 0.5], [0.1, 0.9]], [[0.2, 0.8], [0.9, 0.1], [0.7, 0.3]]
     >>> top_documents(describe(topics, document_names=["a", "b", "c"]), n_documents=2)["documents"][0]
     ['b', 'c']
+
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklda import GibbsLDA
+    >>> texts = ["apple banana apple", "banana cherry apple", "On Monday: car engine wheel", "engine wheel wheel"]
+    >>> lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=50, random_state=0)
+    >>> model = make_pipeline(CountVectorizer(stop_words=["on", "monday"]), lda).fit(texts)
+    >>> table = top_documents(model, texts, n_documents=2, passage_length=3)
+    >>> sorted(table["passages"].sum())
+    ['apple banana apple', 'banana cherry apple', 'engine wheel wheel', '… car engine wheel']
     """
     n_documents = check_int(n_documents, "n_documents", 1)
-    found = view(estimator, X, needs="proportions")
-    rows = [found.closest(k, n_documents) for k in range(found.n_topics)]
+    passage_length = check_int(passage_length, "passage_length", 1)
+    X = Description.of(estimator, X).X
+    found = view(estimator, X, needs="proportions", documents=documents)
+    return closest_documents(found, texts_of(found, X, documents), n_documents, passage_length)
+
+
+def closest_documents(found: View, texts: Any, n_documents: int, passage_length: int) -> DataFrame:
+    """The table of `top_documents` of a model that has been read; without passages if `texts` is None."""
+    assert found.doc_topic is not None
+    rows = [found.closest(k, n_documents).tolist() for k in range(found.n_topics)]
     columns = found.rows(range(found.n_topics)) | {
         "documents": [[found.document_names[d] for d in top] for top in rows],
-        "rows": [top.tolist() for top in rows],
+        "rows": rows,
         "proportions": [found.doc_topic[top, k].tolist() for k, top in enumerate(rows)],
     }
+    if texts is not None:
+        reader = Texts(found, np.arange(found.n_features), texts)
+        columns["passages"] = reader.passages(rows, passage_length)
     return DataFrame(columns)
 
 

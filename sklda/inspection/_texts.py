@@ -19,6 +19,23 @@ ALL_CHARACTERS, ALL_PAIRS = 40_000_000, 6_000_000
 _BLOCK = 250_000
 # Characters of the beginning of a text.
 _EXCERPT = 120
+# What a passage is counted in: words, and parts of texts that have no spaces.
+_SPACED = re.compile(r"\S{1,20}")
+
+
+def texts_of(found, X, documents):
+    """The texts of the documents of a view, given as `documents` or as X of a pipeline; None if they are not known."""
+    if documents is not None and found.counts is None:
+        raise ValueError("documents are shown with the topics of the words of X: give X, too.")
+    if documents is None and found.pipelines and _all_texts(X):
+        return X
+    return found.values["documents"]
+
+
+def _all_texts(X):
+    # A frame iterates over the names of its columns.
+    is_list = hasattr(X, "__len__") and not isinstance(X, (str, bytes)) and getattr(X, "ndim", 1) == 1
+    return is_list and all(isinstance(text, str) for text in X)
 
 
 class Texts:
@@ -42,6 +59,12 @@ class Texts:
             return None
         beginnings = (" ".join(self.texts[d][: 5 * _EXCERPT].split()) for d in rows)
         return [text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…" for text in beginnings]
+
+    def passages(self, rows, n_words):
+        """The passages of about `n_words` words with the most words of each topic k in the documents `rows[k]`."""
+        distinct = np.unique(np.concatenate(rows)).tolist()
+        parts = dict(zip(distinct, self.parts(distinct, np.arange(self.view.n_topics)), strict=True))
+        return [[_passage(parts[d], k, n_words) for d in own] for k, own in enumerate(rows)]
 
     def parts(self, rows, topics, longest=None):
         """The words of documents in turn, a dict for each. Texts are cut after `longest` characters.
@@ -145,6 +168,24 @@ class Texts:
                 topic_of_word.append(topic)
                 end = match.end()
         return {"text": [*pieces, text[end:]], "topics": topic_of_word}
+
+
+def _passage(part, topic, n_words):
+    """The words of a text among which most have the topic, see `Texts.parts`; of several such passages a middle one."""
+    text = "".join(part["text"])
+    words = [match.span() for match in _SPACED.finditer(text)]
+    if len(words) <= n_words:
+        return " ".join(text.split())
+    ends = np.cumsum([len(piece) for piece in part["text"]])
+    of_topic = ends[1::2][np.array(part["topics"], dtype=int) == topic]
+    place = np.searchsorted([start for start, _ in words], of_topic) - 1
+    before = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=len(words)))])
+    found = before[n_words:] - before[:-n_words]
+    most = np.flatnonzero(found == found.max())
+    first = int(most[(len(most) - 1) // 2])
+    last = first + n_words - 1
+    passage = " ".join(text[words[first][0] : words[last][1]].split())
+    return f"{'… ' * (first > 0)}{passage}{' …' * (last + 1 < len(words))}"
 
 
 def _packed(parts):

@@ -13,13 +13,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sklda import ConsensusTopics, GibbsLDA
-from sklda.inspection import describe, document_table, export_results, top_words, topic_report
+from sklda.inspection import describe, document_table, export_results, top_documents, top_words, topic_report
 
 TEXTS = pd.Series(
     ["Katzen jagen Mäuse", "Mäuse fürchten Katzen", "Zinsen, Zinsen und Kredite", "Banken geben Kredite"] * 5,
     index=[f"d, {i}" for i in range(20)],
 )
-FILES = ["keys.csv", "model.json", "proportions.csv", "report.csv", "words.csv"]
+FILES = ["documents.csv", "keys.csv", "model.json", "proportions.csv", "report.csv", "words.csv"]
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +39,17 @@ def test_files_have_what_the_tables_have(model, tmp_path):
     folder = tmp_path / "new" / "results"
     export_results(model, TEXTS, folder=folder, n_words=3)
     assert names(folder) == FILES
-    for name in FILES[:1] + FILES[2:]:
+    tables = [name for name in FILES if name.endswith(".csv")]
+    for name in tables:
         # Spreadsheets take other encodings without the mark.
         assert (folder / name).read_bytes().startswith(b"\xef\xbb\xbf")
-    keys, proportions, report, words = (pd.read_csv(folder / name) for name in FILES[:1] + FILES[2:])
+    documents, keys, proportions, report, words = (pd.read_csv(folder / name) for name in tables)
+    expected = top_documents(model, TEXTS, n_documents=5)
+    assert documents.columns.tolist() == ["topic", "rank", "document", "proportion", "passage"]
+    assert documents["rank"].tolist() == [1, 2, 3, 4, 5] * 2
+    assert documents["document"].tolist() == expected["documents"].sum()
+    assert documents["passage"].tolist() == expected["passages"].sum() == TEXTS[documents["document"]].tolist()
+    np.testing.assert_allclose(documents["proportion"], expected["proportions"].sum(), rtol=1e-5)
     assert keys.columns.tolist() == ["topic", "name", "prior", "words"]
     assert keys["words"].str.split(", ").tolist() == top_words(model, n_words=3)["words"].tolist()
     np.testing.assert_allclose(keys["prior"], model[-1].doc_topic_prior_, rtol=1e-5)

@@ -232,3 +232,35 @@ def test_the_documents_of_the_fit_in_other_collections(corpus):
     np.testing.assert_array_equal(document_table(describe(lda, corpus, collections=labels))[columns], lda.doc_topic_)
     other = document_table(describe(lda, corpus, collections=labels[::-1]))[columns]
     np.testing.assert_array_equal(other, lda.transform(corpus, collections=labels[::-1]))
+
+
+def test_passages_have_the_place_with_most_words_of_a_topic():
+    sea, land = "ship wave sail", "horse field barn"
+    text = f"A title\n\n{'filler ' * 20}{land} horse. {'filler ' * 20}\n{sea}  wave, he said. {'filler ' * 4}"
+    texts = [text, f"{sea} ship", f"{land} barn", ""]
+    words = f"{sea} {land}".split()
+    phi = [[0.32, 0.32, 0.32, 0.01, 0.01, 0.02], [0.01, 0.01, 0.02, 0.32, 0.32, 0.32]]
+    counts = CountVectorizer(vocabulary=words).fit_transform(texts)
+    model = describe((phi, [[0.5, 0.5], [0.9, 0.1], [0.1, 0.9], [0.5, 0.5]]), counts, feature_names=words)
+    table = top_documents(model, documents=texts, n_documents=2, passage_length=4)
+    assert table["rows"].tolist() == [[1, 0], [2, 0]]
+    assert table["passages"].tolist() == [
+        ["ship wave sail ship", "… ship wave sail wave, …"],
+        ["horse field barn barn", "… horse field barn horse. …"],
+    ]
+    # Of several passages with as many words it is one in the middle.
+    longer = top_documents(model, documents=texts, n_documents=2, passage_length=8)["passages"][0][1]
+    assert longer == "… filler filler ship wave sail wave, he said. …"
+    assert top_documents(model, documents=texts, n_documents=2, passage_length=1000)["passages"][0][1].startswith(
+        "A ti"
+    )
+    assert "passages" not in top_documents(model)
+    # A pipeline takes texts. A text without spaces is cut, too.
+    texts = ["ship " * 3 + "海" * 500, "horse " * 3]
+    pipeline = make_pipeline(CountVectorizer(vocabulary=words), GibbsLDA(2, max_iter=5, random_state=0)).fit(texts)
+    table = top_documents(pipeline, texts, n_documents=1, passage_length=5)
+    assert sorted(table["passages"].sum()) == ["horse horse horse", f"ship ship ship {'海' * 40} …"]
+    with pytest.raises(ValueError, match="documents are shown with the topics of the words of X: give X, too"):
+        top_documents((phi, np.full((2, 2), 0.5)), documents=texts)
+    with pytest.raises(ValueError, match="passage_length"):
+        top_documents(model, passage_length=0)
