@@ -447,6 +447,20 @@ def test_documents_of_weight_zero_leave_before_values_are_missing():
             DocumentValues.read(y=wrong)
 
 
+def test_an_outcome_that_is_a_text_is_answered_with_what_to_write():
+    answers = pd.Series(["yes", None, "no", "yes"])
+    with pytest.raises(TypeError, match=r"y\[0\] = 'yes' is not a number: .* give pandas.Series\(y\).map\(") as raised:
+        DocumentValues.read(y=answers)
+    advised = str(raised.value).split("give ")[1].split(", and")[0]
+    assert advised == "pandas.Series(y).map({'no': 0, 'yes': 1})"
+    # A missing answer stays missing.
+    np.testing.assert_array_equal(DocumentValues.read(y=answers.map({"no": 0, "yes": 1}))["y"], [1, np.nan, 0, 1])
+    with pytest.raises(TypeError, match=r"These texts are numbers: give pandas.to_numeric\(y\)\."):
+        DocumentValues.read(y=["1.5", None, "2"])
+    with pytest.raises(TypeError, match=r"must hold real numbers\.$"):
+        DocumentValues.read(y=[f"answer {i}" for i in range(20)])
+
+
 def test_unknown_words_are_named_together_with_those_like_them():
     columns = {"apple": 0, "pears": 1, "car": 2, "cart": 3}
     assert find_words(["car", "apple"], columns, "seed_words") == [2, 0]

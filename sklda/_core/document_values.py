@@ -23,6 +23,8 @@ from sklda._core.names import index_of, is_missing, listed, python_value, read_c
 from sklda._core.warn import warn
 
 MISSING = "raise", "drop"
+# Different texts of an outcome for which a message shows numbers.
+_MOST_ANSWERS = 6
 
 
 def check_documents(X: Any = None, n_documents: int | None = None, **values: Any) -> None:
@@ -207,8 +209,22 @@ def _numbers(values, name):
     found = [None if is_missing(value) else value for value in found]
     for d, value in enumerate(found):
         if not (value is None or isinstance(value, (Real, Decimal))):
-            raise TypeError(f"{name}[{d}] = {value!r} is not a number: {name} must hold real numbers.")
+            advice = _numbers_for_texts(found) if name == "y" else ""
+            raise TypeError(f"{name}[{d}] = {value!r} is not a number: {name} must hold real numbers.{advice}")
     return np.array([np.nan if value is None else float(value) for value in found])
+
+
+def _numbers_for_texts(values):
+    """What to write in place of an outcome that has texts."""
+    texts = sorted({value for value in values if isinstance(value, str)})
+    if not texts:
+        return ""
+    if not np.isnan(pd.to_numeric(texts, errors="coerce")).any():
+        return " These texts are numbers: give pandas.to_numeric(y)."
+    if len(texts) > _MOST_ANSWERS:
+        return ""
+    numbers = ", ".join(f"{text!r}: {int(text == texts[-1])}" for text in texts)
+    return f" Say which of the answers is explained: give pandas.Series(y).map({{{numbers}}}), and model='logistic'."
 
 
 def _weights(values, name):

@@ -187,7 +187,7 @@ def combination_of(columns: np.ndarray, coefficients: np.ndarray, names: Sequenc
 def _centred(matrix):
     """The columns less their means; zero where that is rounding."""
     found = matrix - matrix.mean(axis=0)
-    return np.where(np.apply_along_axis(is_constant, 0, matrix), 0, found)
+    return np.where([is_constant(column) for column in matrix.T], 0, found) if matrix.shape[1] else found
 
 
 def _of_unit_length(matrix):

@@ -1,7 +1,7 @@
 """The arrays of a model, from a fitted estimator, a pipeline, a search or a pair of arrays."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import joblib
@@ -38,6 +38,7 @@ class Description:
     topic_names: Any = None
     document_names: Any = None
     collections: Any = None
+    said: set[str] = field(default_factory=set, init=False, repr=False)  # warnings of its documents
 
     @classmethod
     def of(cls, model: Any, X: Any = None) -> Self:

@@ -45,6 +45,7 @@ class View:
     is_training: bool = False  # whether the documents are those of the fit
     collections: Any = None  # labels of the documents, for a model with collections
     values: DocumentValues = field(default_factory=lambda: DocumentValues({}))  # groups, dates and texts
+    said: set[str] = field(default_factory=set)  # warnings of the documents, those of the description
     pipelines: list = field(default_factory=list)
     names: list | None = None  # of the topics
     document_names: list = field(default_factory=list)  # given, or the index of X, or row numbers
@@ -254,9 +255,10 @@ class View:
         return f"{n:,} of {self.n_documents:,} documents have no words{labels}, and take no part." if n else ""
 
     def say_what_is_left_out(self):
-        """Warn if documents take no part in a result to which each of them would contribute."""
-        if self.left_out:
+        """Warn if documents take no part in a result to which each would contribute: once for each description."""
+        if self.left_out and self.left_out not in self.said:
             warn(self.left_out)
+            self.said.add(self.left_out)
 
     def closest(self, topic, n):
         """The rows of the n documents with the largest proportions of a topic."""
@@ -338,7 +340,7 @@ def view(model, X=None, *, needs=None, missing="raise", **values):
         found = _of_arrays(model, X, collections)
     else:
         found = _of_model(model, X, collections, values["groups"])
-    found.values = values
+    found.values, found.said = values, described.said
     found.known_words = models.words_of(described, found.n_features)
     found.names = model_topic_names(found.model, found.n_topics, described.topic_names)
     if needs == "counts" and X is None:

@@ -257,3 +257,39 @@ def test_attributes_and_draws_of_documents_without_labels_are_those_of_the_prior
     # 20,000 draws: 5 standard errors of a mean, false-alarm rate below 1e-5.
     assert (np.abs(draws.mean(axis=0) - mean) < 5 * std / np.sqrt(len(draws))).all()
     np.testing.assert_allclose(draws.std(axis=0), std, rtol=0.03)
+
+
+def test_a_description_warns_once():
+    counts = np.vstack([X, EMPTY])
+    lda = GibbsLDA(3, **FEW).fit(counts)
+    lda = lda.set_topic_names(["a", "b", "c"])
+    named, groups = inspection.describe(lda, counts), ALL % 2
+    calls = [
+        lambda model, X: inspection.topics_by_group(model, X, groups, random_state=0),
+        lambda model, X: topic_effects(model, X, groups, random_state=0),
+        lambda model, X: inspection.outcome_effects(model, X, groups, random_state=0),
+        lambda model, X: topic_correlation(model, X, n_samples=20, random_state=0),
+        lambda model, X: inspection.topics_over_time(model, X, groups + 2000, random_state=0),
+    ]
+    message = "100 of 160 documents have no words, and take no part."
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for call in calls:
+            call(named, None)
+            call(named, counts.copy())
+    assert [str(each.message) for each in caught] == [message]
+    for call in calls:
+        with pytest.warns(UserWarning, match=message):
+            call(lda, counts)
+    # Other documents, and another description, are other cases.
+    with pytest.warns(UserWarning, match=r"100 of 161 documents"):
+        calls[3](named, np.vstack([counts, X[:1]]))
+    with pytest.warns(UserWarning, match=message):
+        calls[3](inspection.describe(named, topic_names=["x", "y", "z"]), None)
+
+
+def test_effects_of_a_covariate_model_without_covariates():
+    with pytest.warns(UserWarning, match="CovariateLDA has no covariates"):
+        lda = CovariateLDA(3, **FEW).fit(X)
+    table = topic_effects(lda, X, D % 2, random_state=0)
+    assert (table["attenuation"] < 1).all()
