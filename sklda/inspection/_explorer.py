@@ -55,7 +55,10 @@ class TopicExplorer:
 
     **The map** is the classical scaling (Torgerson 1952) of the Jensen-Shannon distances of topics. A plane has only a
     part of their variation, such as 18% for 25 topics; the page states it, and has lines from a topic to the three that
-    are most similar.
+    are most similar. Circles that would be on each other are moved apart.
+
+    **Texts.** Line breaks that only fit a text to the width of a page are shown as spaces: those in front of a word for
+    which the line had no room. Verses, lists and paragraphs of one line keep their breaks.
 
     **Time.** Periods are the shortest of days, weeks, months, quarters and years, or 2, 5, 10, 20, 50 and 100 years, of
     which there are at most 40, with 10 documents on average. Shares of periods and groups are the mean proportions of
@@ -113,7 +116,8 @@ class TopicExplorer:
         documents : sequence of n_documents str, default=None
             Texts. None: X, if a pipeline takes texts; otherwise the page lists the words of documents.
         groups : sequence of n_documents hashable labels, default=None
-            Groups such as years or sources. Without groups: the collections of the fit, if the model has some.
+            Groups such as years or sources. A Series has their name, too, such as "source". Without groups: the
+            collections of the fit, if the model has some.
         dates : sequence of n_documents dates, default=None
             Years (whole numbers), dates, datetimes, or ISO texts such as ``"1998"``, ``"1998-05"`` or ``"1998-05-17"``.
             See the notes of the class.
@@ -135,7 +139,8 @@ class TopicExplorer:
         X = Description.of(estimator, X).X
         given = {"groups": groups, "dates": dates, "documents": documents}
         found = view(estimator, X, needs="proportions", missing=missing, **given)
-        return cls(page_data(found, texts_of(found, X, documents)), str(title))
+        texts = texts_of(found, X, documents)
+        return cls(page_data(found, texts, kind_of_group=getattr(groups, "name", None)), str(title))
 
     def to_html(self, path: str | PathLike[str] | None = None, *, topic_names: Values | None = None) -> str:
         """The page, as one self-contained file.

@@ -1,5 +1,7 @@
 """The contents of the explorer's page, as numbers, names and lists that JSON can hold."""
 
+from numbers import Number
+
 import numpy as np
 
 from sklda._core.distances import jensen_shannon
@@ -24,8 +26,8 @@ N_SHARES, SMALLEST_SHARE = 8, 0.01
 MAX_NAME = 200
 
 
-def page_data(view, documents=None):
-    """All that the page shows of a `View` with documents, a dict. `documents` are texts."""
+def page_data(view, documents=None, kind_of_group=None):
+    """All that the page shows of a `View`, a dict. `documents` are texts, and groups are such as "source"."""
     notes = []
     topics = _largest_of(view.share, MAX_TOPICS, "topics", "The largest are shown.", notes)
     words = _Words(view, topics, notes)
@@ -59,7 +61,7 @@ def page_data(view, documents=None):
             "blocks": blocks,
             "topic_kind": texts.kind,
         },
-        "groups": _groups(view, topics),
+        "groups": _groups(view, topics, kind_of_group),
         "periods": None if periods is None else _periods(periods, topics),
     }
 
@@ -175,12 +177,15 @@ def _shares(row):
     return [x for k in top for x in (int(k), round(float(row[k]), 3))]
 
 
-def _groups(view, topics):
+def _groups(view, topics, word):
     found = group_shares(view)
     if found is None:
         return None
+    word = clip(str(word)) if word else "collection" if found.kind == "mixture" else "group"
     return {
-        "name": [clip(str(label)) for label in found.labels],
+        "word": word,
+        # A number alone does not say of what.
+        "name": [clip(f"{word} {label}" if isinstance(label, Number) else str(label)) for label in found.labels],
         **{name: [_known(_short(row)) for row in getattr(found, name)[:, topics]] for name in ("mean", "low", "high")},
         "kind": found.kind,
     }

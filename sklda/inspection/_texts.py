@@ -19,6 +19,12 @@ ALL_CHARACTERS, ALL_PAIRS = 40_000_000, 6_000_000
 _BLOCK = 250_000
 # Characters of the beginning of a text.
 _EXCERPT = 120
+# Characters of a line of prose that was broken to fit a page. Shorter lines are verses, lists or answers.
+_LINE = 55
+# The part of the breaks after such lines that are of the page, in a text whose lines are joined.
+_OF_THE_PAGE = 2 / 3
+# The beginning of a line that is one of its own: indented, or an entry of a list.
+_OWN_LINE = re.compile(r"\s|[>|]|[-*+•]\s|\(?(\d{1,3}|[A-Za-z])[.)]\s")
 # What a passage is counted in: words, and parts of texts that have no spaces.
 _SPACED = re.compile(r"\S{1,20}")
 
@@ -47,9 +53,10 @@ class Texts:
 
     def __init__(self, view, word_index, documents):
         self.view, self.word_index = view, word_index
-        self.texts = (
-            None if documents is None else read_names(documents, "documents", view.n_documents, "document", "text")
-        )
+        self.texts = None
+        if documents is not None:
+            texts = read_names(documents, "documents", view.n_documents, "document", "text")
+            self.texts = [joined_lines(text) for text in texts]
         self.kind, self.notes = None, []
         self.pattern, self.normalise = _tokenizer(view.pipelines)
 
@@ -186,6 +193,33 @@ def _passage(part, topic, n_words):
     last = first + n_words - 1
     passage = " ".join(text[words[first][0] : words[last][1]].split())
     return f"{'… ' * (first > 0)}{passage}{' …' * (last + 1 < len(words))}"
+
+
+def joined_lines(text):
+    """The text with spaces for the line breaks that only fit it to a page.
+
+    After such a break comes a word for which the line had no room, as its paragraph's longest line shows. Verses, lists
+    and paragraphs of one line keep their breaks.
+    """
+    lines = text.split("\n")
+    sizes = [len(line.rstrip()) for line in lines]
+    n_long, of_the_page, start = 0, [], 0
+    for end in [i for i, size in enumerate(sizes) if not size] + [len(lines)]:
+        width = max(sizes[start:end], default=0)
+        for i in range(start, end - 1):
+            following = lines[i + 1]
+            if _OWN_LINE.match(following):
+                continue
+            n_long += sizes[i] >= _LINE
+            if width >= _LINE and sizes[i] + 1 + len(following.split(None, 1)[0]) > width:
+                of_the_page.append(i)
+        start = end + 1
+    if not of_the_page or len(of_the_page) < _OF_THE_PAGE * n_long:
+        return text
+    ends = np.full(len(lines), "\n", dtype=object)
+    ends[of_the_page] = " "
+    ends[-1] = ""
+    return "".join(line + end for line, end in zip(lines, ends, strict=True))
 
 
 def _packed(parts):

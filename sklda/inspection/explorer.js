@@ -67,8 +67,8 @@
   const documentLabel = (d) => [named(documents.label[d], "clipped document"),
     ...(documents.excerpt && documents.excerpt[d] ? [named(documents.excerpt[d], "clipped excerpt")] : [])];
   // The heading of a panel, and the name of the topic if it has one.
-  const titled = (before, i, after = "") => [`${before} ${topics.id[i]}${after}`,
-    ...(topics.name ? [": ", named(topics.name[i])] : [])];
+  const titled = (before, i, after = "", kind = "") => [`${before} ${topics.id[i]}${after}`,
+    ...(topics.name ? [": ", named(topics.name[i], kind)] : [])];
 
   function topicButton(i, value, extra = [], attributes = {}) {
     return make("button", {class: "topic", "data-topic": topics.id[i], click: () => choose(i), ...attributes},
@@ -204,7 +204,7 @@
     const colour = (i) => { const c = order.indexOf(i); return `c${c >= 0 && c < PALETTE ? c : PALETTE}`; };
     fill("document-topics", found.map(([i, value]) => make("li", {}, make("button",
       {class: `chip ${colour(i)}`, title: topics.label[i], "data-topic": topics.id[i], click: () => choose(i)},
-      ...titled("topic", i), `${topics.name ? "," : ":"} ${percent(value)}`))));
+      ...titled("topic", i, "", "clipped"), `${topics.name ? "," : ":"} ${percent(value)}`))));
     const token = (text, i, kind = "") => i < 0 ? make("span", {class: kind}, text) : make("span", {
       class: `token ${kind} ${colour(i)}`, "data-topic": topics.id[i],
       title: `topic ${topics.id[i]}: ${topics.label[i]}`}, text);
@@ -260,10 +260,17 @@
   const alike = (i, j) => similarity.values[Math.max(i, j)][Math.min(i, j)];
   const darkest = similarity.values.reduce((most, row, i) => row.slice(0, i).reduce((a, b) => Math.max(a, b), most), 0);
 
-  // The map of topics: circles whose area is the share, or that of the tokens of a word.
-  const FILLED = 0.16, NUMBERED = 9;  // the part of the map that circles fill; the radius with room for a number
+  // The map of topics: circles whose area is the share, or that of the tokens of a word, each with its number.
+  const FILLED = 0.16;  // the part of the map that circles fill
+  const CROWDED = 0.4;  // the part that circles and numbers may take; with more topics the map is higher
+  const NUMBER = 11, SMALLEST = 3;  // pixels: the height of a number, and the radius of the smallest circle
   const ruler = document.createElement("canvas").getContext("2d");
   let circles = [];
+  // Half the size of the number of a topic.
+  function numberSize(topic) {
+    ruler.font = `600 ${NUMBER}px system-ui, sans-serif`;
+    return [ruler.measureText(topics.id[topic]).width / 2 + 1, 0.4 * NUMBER];
+  }
   function cut(text, width) {
     if (ruler.measureText(text).width <= width) return text;
     let letters = [...text];
@@ -282,9 +289,49 @@
     return found.map((line) => cut(line, width));
   }
   const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
-  function layout(width, height) {
-    const points = similarity.points, area = FILLED * width * height / Math.PI;
-    const largest = Math.sqrt(area * Math.max(...topics.share));
+  // Places of the circles at their shares, and the height of the map. Those of a word are at the same places.
+  let arrangement = {width: 0};
+  function arrange(width) {
+    if (arrangement.width === width) return;
+    let height = Math.round(width * (width < 360 ? 1 : 0.8));
+    const area = FILLED * width * height / Math.PI, points = similarity.points;
+    const radii = topics.share.map((share) => Math.max(Math.sqrt(area * share), SMALLEST));
+    // What a circle keeps free of others: itself and its number.
+    const bodies = radii.map((radius, i) => Math.max(radius, Math.hypot(...numberSize(i))) + 1);
+    height = Math.max(height, Math.round(bodies.reduce((sum, r) => sum + Math.PI * r * r, 0) / (CROWDED * width)));
+    const margin = Math.max(...bodies) + 3;
+    const [low, high] = [Math.min, Math.max].map((end) => [0, 1].map((axis) => end(...points.map((p) => p[axis]))));
+    const room = [width - 2 * margin, height - 2 * margin - 16];
+    const scale = Math.min(...[0, 1].map((axis) => room[axis] / (high[axis] - low[axis] || 1e-9)), 1e6);
+    const centre = [0, 1].map((axis) => (low[axis] + high[axis]) / 2);
+    const middles = points.map(([x, y]) => [width / 2 + scale * (x - centre[0]), (height - 16) / 2 - scale * (y - centre[1])]);
+    moveApart(middles, bodies, width, height - 16);
+    arrangement = {width, height, middles, area, largest: Math.max(...radii)};
+  }
+  // Moves circles that overlap until none does, at most `MOVES` times all pairs.
+  const MOVES = 1000;
+  function moveApart(middles, bodies, width, height) {
+    for (let n = 0, moved = true; moved && n < MOVES; n++) {
+      moved = false;
+      for (let i = 0; i < middles.length; i++) {
+        for (let j = 0; j < i; j++) {
+          let dx = middles[i][0] - middles[j][0], dy = middles[i][1] - middles[j][1], distance = Math.hypot(dx, dy);
+          const missing = bodies[i] + bodies[j] - distance;
+          if (missing < 0.1) continue;
+          // Circles at one place have no direction: they get one by their numbers.
+          if (distance < 1e-6) [dx, dy, distance] = [Math.cos(i), Math.sin(i), 1];
+          for (const [k, sign] of [[i, 1], [j, -1]]) {
+            middles[k][0] += sign * missing / 2 * dx / distance;
+            middles[k][1] += sign * missing / 2 * dy / distance;
+          }
+          moved = true;
+        }
+        middles[i] = middles[i].map((x, axis) => Math.min(Math.max(x, bodies[i]), [width, height][axis] - bodies[i]));
+      }
+    }
+  }
+  function layout() {
+    const {width, height, middles, area, largest} = arrangement;
     let sizes = topics.share, unit = Math.sqrt(area);
     if (state.word !== null) {
       sizes = topics.id.map(() => 0);
@@ -292,32 +339,30 @@
       // Circles stay inside the map: the largest is as large as that of the largest topic.
       unit = largest / Math.sqrt(Math.max(...sizes) || 1);
     }
-    const margin = largest + 4;
-    const [low, high] = [Math.min, Math.max].map((end) => [0, 1].map((axis) => end(...points.map((p) => p[axis]))));
-    const room = [width - 2 * margin, height - 2 * margin - 16];
-    const scale = Math.min(...[0, 1].map((axis) => room[axis] / (high[axis] - low[axis] || 1e-9)), 1e6);
-    const centre = [0, 1].map((axis) => (low[axis] + high[axis]) / 2);
-    circles = points.map(([x, y], i) => ({topic: i, size: sizes[i], radius: Math.max(unit * Math.sqrt(sizes[i]), 3),
-      x: width / 2 + scale * (x - centre[0]), y: (height - 16) / 2 - scale * (y - centre[1])}));
+    circles = middles.map(([x, y], i) => {
+      const radius = Math.max(unit * Math.sqrt(sizes[i]), SMALLEST);
+      return {topic: i, size: sizes[i], radius, x: Math.min(Math.max(x, radius), width - radius),
+        y: Math.min(Math.max(y, radius), height - radius)};
+    });
   }
-  // Names below, above or beside circles, where they are on no other name and no other circle. The chosen topic always
-  // has its name.
+  // Names below, above or beside circles, where they are on no other name and no other circle.
   function labels(width, height) {
-    ruler.font = "12px system-ui, sans-serif";
     const around = (topic, x, y, w, h) => ({topic, left: x - w, right: x + w, top: y - h, bottom: y + h});
-    const taken = circles.map((c) => around(c.topic, c.x, c.y, 0.8 * c.radius, 0.8 * c.radius));
+    const taken = circles.map((c) => around(c.topic, c.x, c.y,
+      ...numberSize(c.topic).map((half) => Math.max(half, 0.8 * c.radius))));
     const inside = (box) => box.left >= 0 && box.right <= width && box.top >= 0 && box.bottom <= height;
     const order = [...circles].sort((a, b) => (b.topic === state.topic) - (a.topic === state.topic) || b.size - a.size);
     const found = [];
     for (const {topic, x, y, radius, size} of order) {
-      const chosen = topic === state.topic, number = radius >= NUMBERED ? "" : `${topics.id[topic]} `;
+      const chosen = topic === state.topic;
       if (state.word !== null && !size && !chosen) continue;
-      const text = lines(number + (topics.shortLabel[topic] || "(empty)"), Math.min(110, width / 3.5));
+      ruler.font = `${chosen ? "600 " : ""}12px system-ui, sans-serif`;
+      const text = lines(topics.shortLabel[topic] || "(empty)", Math.min(110, width / 3.5));
       const w = Math.max(...text.map((line) => ruler.measureText(line).width)) / 2 + 1, h = 6.5 * text.length;
       const places = [[x, y + radius + h + 1], [x, y - radius - h - 2], [x + radius + w + 2, y], [x - radius - w - 2, y]];
       const boxes = places.map(([middle, level]) => around(topic, middle, level, w, h));
       const free = (box) => inside(box) && !taken.some((other) => other.topic !== topic && overlap(box, other));
-      const box = boxes.find(free) || (chosen ? boxes.find(inside) || boxes[0] : null);
+      const box = boxes.find(free);
       if (!box) continue;
       taken.push(box);
       found.push({topic, text, x: (box.left + box.right) / 2, top: box.top});
@@ -327,40 +372,47 @@
   function drawPlaces() {
     const svg = at("map"), width = svg.clientWidth;
     if (at("places").hidden || !width) return;
-    const height = Math.round(width * (width < 420 ? 1 : 0.88)), focused = svg.contains(document.activeElement);
+    arrange(width);
+    const {height} = arrangement, focused = svg.contains(document.activeElement);
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.style.height = `${height}px`;
-    layout(width, height);
+    layout();
     const of = (i) => state.word === null ? percent(topics.share[i])
       : circles[i].size ? percent(circles[i].size) : "less than 1%";
     at("places-hint").replaceChildren(...(state.word === null
       ? ["The area of a circle is the share of the topic."]
       : ["The area of a circle is the topic's part of the tokens of ", named(words.name[state.word]), "."]),
     circles.length === 1 ? "" : ` Similar topics are near each other, as far as a plane allows: it has ` +
-      `${percent(similarity.part, 0)} of the variation of their distances. Lines go to the most similar topics.`);
+      `${percent(similarity.part, 0)} of the variation of their distances.`);
     const chosen = circles[state.topic];
-    const near = nearest(state.topic).slice(0, 3).map((i) => draw("line", {x1: chosen.x, y1: chosen.y, x2: circles[i].x,
-      y2: circles[i].y, "stroke-width": (0.5 + 4 * alike(state.topic, i)).toFixed(2)}));
+    const near = nearest(state.topic).slice(0, 3).map((i) => {
+      // From edge to edge, so that no line is on a number.
+      const other = circles[i], dx = other.x - chosen.x, dy = other.y - chosen.y, distance = Math.hypot(dx, dy) || 1;
+      const [start, end] = [chosen.radius / distance, 1 - other.radius / distance];
+      return draw("line", {x1: chosen.x + start * dx, y1: chosen.y + start * dy, x2: chosen.x + end * dx,
+        y2: chosen.y + end * dy, "stroke-width": (0.5 + 4 * alike(state.topic, i)).toFixed(2)});
+    });
     const order = [...circles].sort((a, b) => b.radius - a.radius);
     const marks = order.map(({topic, x, y, radius}) => {
       const current = topic === state.topic, name = `Topic ${topics.id[topic]}: ${topics.label[topic]}, ${of(topic)}`;
       return draw("g", {role: "button", tabindex: current ? 0 : -1, "aria-label": name, "aria-current": String(current),
         "data-topic": topics.id[topic], "data-place": topic, class: state.word === null ? null : "of-word"},
-      draw("title", {}, name), draw("circle", {cx: x.toFixed(1), cy: y.toFixed(1), r: radius.toFixed(1)}),
-      ...(radius >= NUMBERED
-        ? [draw("text", {class: "number", x: x.toFixed(1), y: (y + 4).toFixed(1)}, String(topics.id[topic]))] : []));
+      draw("title", {}, name), draw("circle", {cx: x.toFixed(1), cy: y.toFixed(1), r: radius.toFixed(1)}));
     });
+    // Above all circles, so that none is on a number.
+    const numbers = circles.filter(({size}) => state.word === null || size).map(({topic, x, y}) => draw("text", {class: "number",
+      "data-number": topics.id[topic], x: x.toFixed(1), y: (y + 4).toFixed(1)}, String(topics.id[topic])));
     const texts = labels(width, height).map(({topic, text, x, top}) =>
       draw("text", {class: topic === state.topic ? "chosen" : null, "data-label": topics.id[topic]},
         ...text.map((line, j) => draw("tspan", {x: x.toFixed(1), y: (top + 11 + 13 * j).toFixed(1)}, line))));
-    svg.replaceChildren(...near, ...marks, ...texts);
+    svg.replaceChildren(...near, ...marks, ...numbers, ...texts);
     if (focused) svg.querySelector('[aria-current="true"]').focus();
     describePlace(state.topic);
   }
   function describePlace(i) {
     const value = state.word === null ? [percent(topics.share[i])]
       : [circles[i].size ? percent(circles[i].size) : "less than 1%", " of ", named(words.name[state.word])];
-    at("place").replaceChildren(`Topic ${topics.id[i]}: `, named(topics.label[i]), ", ", ...value);
+    at("place").replaceChildren(`Topic ${topics.id[i]}, `, ...value, ": ", named(topics.label[i]));
   }
   // The circle at a place: the one whose edge is nearest, at most the breadth of a finger away.
   function circleAt(event) {
@@ -476,7 +528,7 @@
   function drawGroups() {
     at("groups").hidden = !groups;
     if (!groups) return;
-    at("groups-title").replaceChildren(...titled("Topic", state.topic, " in the groups"));
+    at("groups-title").replaceChildren(...titled("Topic", state.topic, ` by ${groups.word}`));
     at("groups-hint").textContent = groups.kind === "mixture"
       ? "Mixtures of the model for its collections. Lines are 95% intervals."
       : "Mean proportion of the topic in the documents of the group. Lines are 95% intervals, as if the documents " +
@@ -556,13 +608,9 @@
     const focused = at("word").contains(document.activeElement);
     at("jump-topic").replaceChildren(`${topics.id[i]}: `, named(topics.label[i]));
     for (const button of at("topic-list").querySelectorAll("button")) {
-      const current = button.dataset.topic === String(topics.id[i]);
-      button.setAttribute("aria-current", String(current));
-      if (current && at("topic-list").scrollHeight > at("topic-list").clientHeight) {
-        const list = at("topic-list"), top = button.offsetTop - list.offsetTop;
-        if (top < list.scrollTop || top + button.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top;
-      }
+      button.setAttribute("aria-current", String(button.dataset.topic === String(topics.id[i])));
     }
+    showInList();
     drawWords();
     drawDocuments();
     if (documents.closest[i].length) showDocument(documents.closest[i][0]);
@@ -572,6 +620,14 @@
     drawPeriods();
     drawGroups();
     if (focused) at("words-title").focus({preventScroll: true});
+  }
+
+  // Moves the list of topics so far that the chosen one is seen; the page stays where it is.
+  function showInList() {
+    const list = at("topic-list"), button = list.querySelector('[aria-current="true"]');
+    const [outer, inner] = [list, button].map((element) => element.getBoundingClientRect());
+    if (inner.top >= outer.top && inner.bottom <= outer.bottom) return;
+    list.scrollTop += (inner.top + inner.bottom - outer.top - outer.bottom) / 2;
   }
 
   function find(names, query) {

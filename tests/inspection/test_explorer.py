@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import textwrap
 from importlib.resources import files
 
 import numpy as np
@@ -138,6 +139,18 @@ def test_documents_without_a_group_are_left_out_of_groups(docstrings, fitted):
         TopicExplorer.from_estimator(fitted, docstrings.data, groups=["a", *[[1]] * (n - 1)])
 
 
+def test_numbers_of_groups_have_the_name_of_their_series(docstrings, fitted):
+    pandas = pytest.importorskip("pandas")
+    numbers = np.arange(len(docstrings.document_names)) % 2
+    for groups, word, names in (
+        (numbers, "group", ["group 0", "group 1"]),
+        (pandas.Series(numbers, name="wave"), "wave", ["wave 0", "wave 1"]),
+        (pandas.Series(np.where(numbers, "odd", "even"), name="parity"), "parity", ["even", "odd"]),
+    ):
+        found = parse(TopicExplorer.from_estimator(fitted, docstrings.data, groups=groups).to_html())["groups"]
+        assert (found["word"], found["name"]) == (word, names)
+
+
 def test_many_words_of_one_name():
     """The topics of the tokens are those of all words of the name, in the order of the columns."""
     V = 200_000
@@ -152,13 +165,13 @@ def test_collections_of_a_compound_model():
     corpus = make_compound_lda_corpus([20, 20], 30, 3, random_state=0)
     lda = CompoundLDA(3, max_iter=30, random_state=0).fit(corpus.data, collections=corpus.collections)
     found = parse(TopicExplorer.from_estimator(lda, corpus.data).to_html())["groups"]
-    assert found["kind"] == "mixture" and found["name"] == [str(c) for c in lda.collections_]
+    assert found["kind"] == "mixture" and found["name"] == [f"collection {c}" for c in lda.collections_]
     np.testing.assert_allclose(found["mean"], lda.collection_topic_, rtol=1e-5)
     interval = share_interval(lda.collection_topic_, lda.collection_topic_std_, np.inf, 0.95)
     np.testing.assert_allclose([found["low"], found["high"]], interval, rtol=1e-5)
     # Groups of documents have the means of these.
     found = parse(TopicExplorer.from_estimator(lda, corpus.data, groups=corpus.collections).to_html())["groups"]
-    assert found["kind"] == "sample" and found["name"] == [str(c) for c in lda.collections_]
+    assert found["kind"] == "sample" and found["name"] == [f"group {c}" for c in lda.collections_]
     other = parse(TopicExplorer.from_estimator(lda, corpus.data, groups=["x"] * 39 + ["y"]).to_html())["groups"]
     assert other["kind"] == "sample" and other["name"] == ["x", "y"]
     # New documents are folded in with the prior of their collection, in a pipeline, too.
@@ -266,6 +279,32 @@ def test_large_inputs_are_cut_and_the_page_says_so(monkeypatch):
         for place, value in np.array(topics).reshape(-1, 2):
             k = found["topics"]["id"][int(place)]
             assert value == pytest.approx(corpus.doc_topic[found["documents"]["id"][i], k], abs=6e-4)
+
+
+PROSE = "Nobody knew who had broken the lines of this text, or for a page of which width it was that they did so. " * 9
+SONNET = """Shall I compare thee to a summer's day?
+Thou art more lovely and more temperate:
+Rough winds do shake the darling buds of May,
+And summer's lease hath all too short a date;
+Sometime too hot the eye of heaven shines,
+And often is his gold complexion dimm'd;"""
+
+
+@pytest.mark.parametrize("width", [60, 72, 100])
+def test_lines_that_were_broken_to_fit_a_page_are_joined(width):
+    prose, joined = textwrap.fill(PROSE, width), PROSE.strip()
+    assert _texts.joined_lines(f"{prose}\n\n{prose}\n") == f"{joined}\n\n{joined}\n"
+    # Titles, lists and indented lines are lines of their own.
+    around = "A title\n=======\n\n- one thing\n- another thing\n  with two lines\n1. and a third\n\n"
+    assert _texts.joined_lines(around + prose) == around + joined
+
+
+@pytest.mark.parametrize(
+    "text",
+    [SONNET, "", "\n\n", "one line", "yes\nno\n", PROSE[:300] + "\n" + PROSE[:150] + "\n" + PROSE[:200]],
+)
+def test_verses_answers_and_paragraphs_of_one_line_keep_their_lines(text):
+    assert _texts.joined_lines(text) == text
 
 
 def test_texts_are_whole_up_to_a_size_of_the_page(monkeypatch):

@@ -147,7 +147,7 @@ def test_clicks_slider_and_search_show_the_right_things(page, fitted, docstrings
     assert found["topic"][:4] == [
         "Words of topic 2",
         "Documents closest to topic 2",
-        "Topic 2 in the groups",
+        "Topic 2 by group",
         "Most similar to topic 2",
     ]
     assert found["topic"][4] == [str(j) for j in order]
@@ -413,11 +413,9 @@ def test_the_map_of_topics(page, fitted, docstrings, tmp_path):
     # The area is in proportion to the share, and circles are inside.
     np.testing.assert_allclose(circles[:, 2] ** 2 / share, (circles[:, 2] ** 2).sum(), rtol=0.02)
     assert (circles[:, :2] >= circles[:, 2:]).all() and (circles[:, :2] + circles[:, 2:] <= [width, height]).all()
-    # All distances on the map have one scale.
-    points = np.array(TopicExplorer.from_estimator(fitted, docstrings.data).data["similarity"]["points"])
-    given = np.linalg.norm(points[:, None] - points, axis=2)[np.triu_indices(6, 1)]
-    drawn = np.linalg.norm(circles[:, None, :2] - circles[:, :2], axis=2)[np.triu_indices(6, 1)]
-    np.testing.assert_allclose(drawn / given, (drawn / given).mean(), rtol=0.02)
+    # No circle is on another.
+    drawn = np.linalg.norm(circles[:, None, :2] - circles[:, :2], axis=2)
+    assert (drawn >= circles[:, 2] + circles[:, None, 2])[np.triu_indices(6, 1)].all()
     assert found["tabs"] == 1 and all(name.startswith("Topic ") and name.endswith("%") for name in found["names"])
     k = found["clicked"][0]
     assert found["clicked"] == [k, k, f"Words of topic {k}", 3, 1]
@@ -428,6 +426,167 @@ def test_the_map_of_topics(page, fitted, docstrings, tmp_path):
         for j in range(i):
             a, b = boxes[i], boxes[j]
             assert (a[:2] >= b[2:] - 2).any() or (b[:2] >= a[2:] - 2).any()
+
+
+def test_distances_on_the_map_have_one_scale(tmp_path):
+    phi = np.array([[0.9, 0.05, 0.05, 0], [0.1, 0.8, 0.1, 0], [0.05, 0.05, 0.1, 0.8]])
+    model = describe((phi, [[0.4, 0.3, 0.3]]), feature_names=list("abcd"))
+    explorer = TopicExplorer.from_estimator(model)
+    script = """return all("#map circle").map((circle) => [circle.parentElement.dataset.topic,
+      circle.getAttribute("cx"), circle.getAttribute("cy")].map(Number));"""
+    circles = np.array(sorted(run(explorer.to_html(), script, tmp_path).value))[:, 1:]
+    points = np.array(explorer.data["similarity"]["points"])
+    drawn, given = (np.linalg.norm(each - np.roll(each, 1, axis=0), axis=1) for each in (circles, points))
+    np.testing.assert_allclose(drawn / given, (drawn / given).mean(), rtol=0.01)
+
+
+LONG = [
+    "Functions that compute eigenvalues and eigenvectors of symmetric and Hermitian matrices, dense or sparse",
+    "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft",
+]
+CHINESE = ["数组与矩阵运算", "信号处理、滤波器设计与频谱分析方法综述，以及概率分布和随机变量的密度函数"]
+
+
+@pytest.fixture(scope="module")
+def many(docstrings):
+    """Few sweeps: topics are alike, and their circles at one place of the map."""
+    return {
+        n: GibbsLDA(n, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=3, random_state=0).fit(docstrings.data)
+        for n in (5, 20, 100)
+    }
+
+
+def page_of_many(lda, docstrings, names=("Arrays",), **options):
+    topics = [f"{names[k % len(names)]} {k}" for k in range(lda.n_components)]
+    model = describe(lda, docstrings.data, feature_names=docstrings.feature_names, topic_names=topics)
+    return TopicExplorer.from_estimator(model, **options).to_html()
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("n_topics", [20, 100])
+def test_the_number_of_every_circle_can_be_read(n_topics, width, many, docstrings, tmp_path):
+    script = """
+    const box = (each) => { const {x, y, width, height} = each.getBBox(); return [x, y, x + width, y + height]; };
+    return {
+      numbers: all("#map text.number").map((each) => [each.textContent, box(each)]),
+      circles: all("#map g").map((each) => [each.dataset.topic,
+        ["cx", "cy", "r"].map((name) => Number(each.querySelector("circle").getAttribute(name)))]),
+      names: all("#map text[data-label]").map((each) => [each.dataset.label, box(each)]),
+      size: parseFloat(win.getComputedStyle(one("#map .number")).fontSize),
+      map: [one("#map").clientWidth, one("#map").clientHeight]
+    };"""
+    page = page_of_many(many[n_topics], docstrings, LONG)
+    found = run(page, script, tmp_path, width=width, height=900).value
+    numbers, circles = dict(found["numbers"]), dict(found["circles"])
+    assert sorted(map(int, numbers)) == sorted(map(int, circles)) == list(range(n_topics)) and found["size"] >= 11
+    # A line of text is higher than its digits.
+    digits = {k: (left, top + 3, right, bottom - 3) for k, (left, top, right, bottom) in numbers.items()}
+    others = [*digits.items(), *found["names"]]
+    for k, (left, top, right, bottom) in digits.items():
+        assert left >= 0 and top >= 0 and right <= found["map"][0] and bottom <= found["map"][1]
+        for j, (from_x, from_y, to_x, to_y) in others:
+            assert j == k or left >= to_x - 1 or from_x >= right - 1 or top >= to_y - 3 or from_y >= bottom - 3, (j, k)
+        for j, (x, y, r) in circles.items():
+            gap = np.hypot(max(left - x, 0, x - right), max(top - y, 0, y - bottom))
+            assert j == k or gap >= r - 1.5, (j, k)
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_the_list_shows_the_chosen_topic(width, many, docstrings, tmp_path):
+    script = """
+    await settled();
+    const seen = [], list = one("#topic-list");
+    for (const topic of [99, 3, 50, 0, 28]) {
+      one(`#map g[data-topic="${topic}"]`).focus();
+      press(doc.activeElement, "Enter");
+      const current = one('#topic-list [aria-current="true"]');
+      const [outer, inner] = [list, current].map((each) => each.getBoundingClientRect());
+      seen.push([current.dataset.topic === String(topic),
+        inner.top >= outer.top - 1 && inner.bottom <= outer.bottom + 1,
+        inner.bottom <= win.innerHeight && outer.bottom <= win.innerHeight, win.scrollY === 0]);
+    }
+    return seen;"""
+    # A phone has the map first, and the list below it.
+    height = 900 if width == 1400 else 1600
+    found = run(page_of_many(many[100], docstrings, LONG), script, tmp_path, width=width, height=height).value
+    assert found == [[True] * 4] * 5
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("names", [LONG, CHINESE], ids=["long", "chinese"])
+def test_long_and_chinese_names_stay_in_their_panels(names, width, many, docstrings, tmp_path):
+    groups = [names[d % 2] for d in range(docstrings.data.shape[0])]
+    dates = 2000 + np.arange(len(groups)) % 30
+    page = page_of_many(many[5], docstrings, names, groups=groups, dates=dates)
+    script = """
+    await settled();
+    all("#word-list button")[0].click();
+    for (const help of all(".help summary")) help.click();
+    await pause();
+    const outside = all("main > section").flatMap((panel) => {
+      const edges = panel.getBoundingClientRect();
+      return [...panel.querySelectorAll("*")].filter((each) => !each.closest("svg")).filter((each) => {
+        const own = each.getBoundingClientRect();
+        // Words of a line that ends in dots go on behind its edge.
+        return !each.closest(".clipped") && own.width && (own.left < edges.left - 1 || own.right > edges.right + 1);
+      }).map((each) => `${panel.id}: ${each.tagName}.${each.className}#${each.id}`);
+    });
+    const lines = (each) => each.clientHeight / parseFloat(win.getComputedStyle(each).lineHeight);
+    return {outside, widths: [doc.documentElement.scrollWidth, win.innerWidth], titles: all("h2").map(lines),
+      shares: text("#document-topics button").every((each) => /\\d%$/.test(each))};"""
+    found = run(page, script, tmp_path, width=width, height=900).value
+    assert found["outside"] == [] and found["widths"][0] <= found["widths"][1] == width
+    assert max(found["titles"]) < 2.5 and found["shares"]
+
+
+def test_panels_of_time_and_groups_are_below_the_words(many, docstrings, tmp_path):
+    groups, dates = docstrings.collection, 2000 + np.arange(docstrings.data.shape[0]) % 30
+    script = """
+    await settled();
+    return ["words", "periods", "groups"].map((id) => {
+      const box = one(`#${id}`).getBoundingClientRect();
+      return [box.left, box.top, box.bottom];
+    });"""
+    page = page_of_many(many[5], docstrings, groups=groups, dates=dates)
+    words, periods, groups = run(page, script, tmp_path).value
+    assert words[0] == periods[0] == groups[0]
+    assert 0 < periods[1] - words[2] < 20 and 0 < groups[1] - periods[2] < 20
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_the_formula_is_behind_a_question_mark(width, page, tmp_path):
+    script = """
+    const formula = one("#lambda-help p"), panel = one("#words").getBoundingClientRect();
+    const steps = [formula.checkVisibility()];
+    one("#lambda-help summary").click();
+    await pause();
+    const box = formula.getBoundingClientRect();
+    steps.push(formula.checkVisibility(), formula.textContent.includes("log p(w | topic)"),
+      box.left >= panel.left && box.right <= panel.right);
+    one("#lambda-help summary").click();
+    await pause();
+    return [...steps, formula.checkVisibility()];"""
+    assert run(page, script, tmp_path, width=width).value == [False, True, True, True, False]
+
+
+def test_the_chosen_circle_differs_from_others_without_colours(page, tmp_path):
+    script = """
+    const luminance = (colour) => colour.match(/\\d+/g).slice(0, 3).map((part) => part / 255)
+      .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, part, i) => sum + [0.2126, 0.7152, 0.0722][i] * part, 0.05);
+    const edge = (current) => {
+      const style = win.getComputedStyle(one(`#map g[aria-current="${current}"] circle`));
+      return [luminance(style.stroke), parseFloat(style.strokeWidth)];
+    };
+    const found = [];
+    for (const theme of ["light", "dark"]) {
+      doc.documentElement.dataset.theme = theme;
+      const [[chosen, thick], [other, thin]] = [edge(true), edge(false)];
+      found.push([Math.max(chosen / other, other / chosen), thick / thin]);
+    }
+    return found;"""
+    contrast, thickness = np.transpose(run(page, script, tmp_path).value)
+    assert (contrast > 1.5).all() and (thickness > 1.5).all()
 
 
 @pytest.mark.filterwarnings("ignore:The GibbsLDA was fitted to a matrix without names")
