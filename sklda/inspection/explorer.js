@@ -711,7 +711,7 @@
   for (const which of ["places", "pairs"]) {
     at(`show-${which}`).addEventListener("click", () => {
       for (const each of ["places", "pairs"]) {
-        at(each).hidden = each !== which;
+        at(each).hidden = at(`${each}-help`).hidden = each !== which;
         at(`show-${each}`).setAttribute("aria-pressed", String(each === which));
       }
       drawPlaces();

@@ -554,19 +554,26 @@ def test_panels_of_time_and_groups_are_below_the_words(many, docstrings, tmp_pat
 
 
 @pytest.mark.parametrize("width", [390, 1400])
-def test_the_formula_is_behind_a_question_mark(width, page, tmp_path):
+def test_formulas_are_behind_question_marks(width, page, tmp_path):
     script = """
-    const formula = one("#lambda-help p"), panel = one("#words").getBoundingClientRect();
-    const steps = [formula.checkVisibility()];
-    one("#lambda-help summary").click();
-    await pause();
-    const box = formula.getBoundingClientRect();
-    steps.push(formula.checkVisibility(), formula.textContent.includes("log p(w | topic)"),
-      box.left >= panel.left && box.right <= panel.right);
-    one("#lambda-help summary").click();
-    await pause();
-    return [...steps, formula.checkVisibility()];"""
-    assert run(page, script, tmp_path, width=width).value == [False, True, True, True, False]
+    const look = async (id, formula) => {
+      const button = one(`#${id} summary`), text = one(`#${id} p`), steps = [text.checkVisibility()];
+      button.click();
+      await pause();
+      const own = text.getBoundingClientRect(), panel = text.closest("section").getBoundingClientRect();
+      steps.push(text.checkVisibility(), text.textContent.includes(formula),
+        own.left >= panel.left && own.right <= panel.right);
+      button.click();
+      await pause();
+      return [...steps, text.checkVisibility()];
+    };
+    const found = [await look("lambda-help", "log p(w | topic)"), await look("places-help", "moved apart")];
+    const shown = () => ["places-help", "pairs-help"].map((id) => one(`#${id}`).checkVisibility());
+    const before = shown();
+    one("#show-pairs").click();
+    return [...found, await look("pairs-help", "one minus the Jensen–Shannon distance"), before, shown()];"""
+    found = run(page, script, tmp_path, width=width).value
+    assert found[:3] == [[False, True, True, True, False]] * 3 and found[3:] == [[True, False], [False, True]]
 
 
 def test_the_chosen_circle_differs_from_others_without_colours(page, tmp_path):
