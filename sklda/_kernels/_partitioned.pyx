@@ -17,13 +17,13 @@ undone.
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 from libc.string cimport memcpy
 
-from sklda._kernels._barrier cimport BARRIER
+from sklda._kernels._barrier cimport NEXT
 from sklda._kernels._dense cimport Dense, change_count, draw_tokens, open_document, set_rows, weigh_topics
 from sklda._kernels._partition_steps cimport Turn, run_turn, set_turn
 from sklda._kernels._xoshiro cimport uniform
 
-# Length of the array of a barrier.
-BARRIER_SIZE = BARRIER
+# Length of `progress` without the workers' places.
+PROGRESS_SIZE = NEXT
 
 
 cdef struct Tokens:
@@ -57,23 +57,25 @@ def run(
     int64_t[::1] topic_totals,             # IN/OUT (K,): m_k
     uint64_t[:, ::1] streams,              # IN/OUT (W, 4): the workers' generators
     uint64_t key,                          # IN: seed of the generator that accepts or rejects steps
-    int64_t[::1] accepted,                 # OUT (1,): number of accepted steps
+    int64_t[::1] accepted,                 # IN/OUT (1,): number of accepted steps
     int vectors,                           # IN: which vectors to use; the draws are the same
+    uint64_t[::1] shared_stream,           # SCRATCH (4,)
     int32_t[:, :, ::1] shared_before,      # SCRATCH (2, W, K)
-    int32_t[:, :, ::1] shared_after,       # SCRATCH (2, W, K)
+    int32_t[:, ::1] shared_after,          # SCRATCH (W, K)
     int32_t[:, :, ::1] shared_alike,       # SCRATCH (2, W, K)
-    double[:, ::1] shared_rises,           # SCRATCH (2, W)
+    double[::1] shared_rises,              # SCRATCH (W,)
+    double[:, ::1] shared_totals,          # SCRATCH (2, K)
     int32_t[:, ::1] shared_kept,           # SCRATCH (W, most tokens of a step): topics before the step
-    int32_t[::1] barrier,                  # SCRATCH (BARRIER_SIZE,): zeros
+    int32_t[::1] progress,                 # SCRATCH (PROGRESS_SIZE + W,): zeros
     const int32_t[::1] stop,               # IN (1,): another thread may set it; if not zero, end
     int32_t n_threads,                     # IN: threads that run this at once; they share all arguments above
-    int32_t thread,                        # IN: this thread does the work of workers i with i % n_threads == thread
-    double[::1] own_doubles,               # SCRATCH (5 P,): this and the following belong to this thread
+    int32_t thread,                        # IN: its number among the threads
+    double[::1] own_doubles,               # SCRATCH (3 P,): this and the following belong to this thread
     float[::1] own_floats,                 # SCRATCH (2 P,)
     int32_t[::1] own_counts,               # SCRATCH (P,)
 ):
     cdef:
-        int64_t K = topic_totals.shape[0], P = rows.shape[1], n_accepted
+        int64_t K = topic_totals.shape[0], P = rows.shape[1]
         Tokens tokens
         Turn steps
         Dense* dense = &tokens.dense
@@ -81,22 +83,20 @@ def run(
     if words.shape[0] == 0:
         return
     set_turn(
-        &steps, edges, prior_totals, streams, shared_before, shared_after, shared_alike, shared_rises, barrier, stop,
-        n_threads, thread, &own_doubles[0], P,
+        &steps, edges, prior_totals, streams, shared_stream, shared_before, shared_after, shared_alike, shared_rises,
+        shared_totals, progress, stop, n_threads, thread, &own_doubles[0], P,
     )
     set_rows(dense, rows, long_rows, place, K, vectors)
     dense.word_prior = &word_prior[0] if word_prior.shape[0] > 0 else NULL
     dense.topic_prior = &topic_prior[0, 0] if topic_prior.shape[0] > 0 else NULL
     dense.prior_totals, dense.state = steps.share, steps.state
-    dense.totals, dense.running = steps.seen, &own_doubles[4 * P]
+    dense.totals, dense.running = steps.seen, &own_doubles[2 * P]
     dense.scale, dense.inverse, dense.counts = &own_floats[0], &own_floats[P], &own_counts[0]
     tokens.words, tokens.N, tokens.cuts, tokens.W, tokens.turn = &words[0], words.shape[0], &cuts[0, 0], steps.W, turn
     tokens.alpha, tokens.row_of = &doc_prior[0, 0], &row_of[0] if row_of.shape[0] > 0 else NULL
     tokens.topics, tokens.kept, tokens.longest = &topics[0], &shared_kept[0, 0], shared_kept.shape[1]
     with nogil:
-        n_accepted = run_turn(&steps, &tokens, count_step, sweep_step, undo_step, topic_totals, key)
-    if thread == 0:
-        accepted[0] = n_accepted
+        run_turn(&steps, &tokens, count_step, sweep_step, undo_step, topic_totals, key, accepted)
 
 
 cdef const int64_t* part_of(const Tokens* tokens, int64_t worker, int64_t d) noexcept nogil:

@@ -53,21 +53,23 @@ def run(
     uint64_t key,                          # IN
     int64_t[::1] accepted,                 # OUT (1,)
     bint wide,                             # IN: use AVX-512; the draws are the same
+    uint64_t[::1] shared_stream,           # SCRATCH (4,)
     int32_t[:, :, ::1] shared_before,      # SCRATCH (2, W, K)
-    int32_t[:, :, ::1] shared_after,       # SCRATCH (2, W, K)
+    int32_t[:, ::1] shared_after,          # SCRATCH (W, K)
     int32_t[:, :, ::1] shared_alike,       # SCRATCH (2, W, K)
-    double[:, ::1] shared_rises,           # SCRATCH (2, W)
+    double[::1] shared_rises,              # SCRATCH (W,)
+    double[:, ::1] shared_totals,          # SCRATCH (2, K)
     uint16_t[:, ::1] shared_kept,          # SCRATCH (W, most tokens of a step)
-    int32_t[::1] barrier,                  # SCRATCH (BARRIER_SIZE,): zeros
+    int32_t[::1] progress,                 # SCRATCH (PROGRESS_SIZE + W,): zeros
     const int32_t[::1] stop,               # IN (1,)
     int32_t n_threads,                     # IN
     int32_t thread,                        # IN
-    double[::1] own_doubles,               # SCRATCH (4 P + S (LANES + 1) + longest list or P // LANES): S spans
+    double[::1] own_doubles,               # SCRATCH (2 P + S (LANES + 1) + longest list or P // LANES): S spans
     float[::1] own_floats,                 # SCRATCH (4 P + longest list)
     int32_t[::1] own_counts,               # SCRATCH (P,)
 ):
     cdef:
-        int64_t P = rows.shape[1], n_accepted
+        int64_t P = rows.shape[1]
         Tokens tokens
         Turn steps
         Sparse* sparse = &tokens.sparse
@@ -75,11 +77,11 @@ def run(
     if documents.shape[0] == 0:
         return
     set_turn(
-        &steps, edges, prior_totals, streams, shared_before, shared_after, shared_alike, shared_rises, barrier, stop,
-        n_threads, thread, &own_doubles[0], P,
+        &steps, edges, prior_totals, streams, shared_stream, shared_before, shared_after, shared_alike, shared_rises,
+        shared_totals, progress, stop, n_threads, thread, &own_doubles[0], P,
     )
     set_rows(&tokens.rows, rows, long_rows, place, steps.K, 0)
-    set_scratch(sparse, P, &own_floats[0], &own_doubles[4 * P], &own_counts[0])
+    set_scratch(sparse, P, &own_floats[0], &own_doubles[2 * P], &own_counts[0])
     sparse.K, sparse.wide, sparse.has_lists, sparse.state = steps.K, wide, True, steps.state
     sparse.begins, sparse.entries, sparse.sizes = &begins[0], &entries[0], &sizes[0]
     sparse.excess, sparse.strength = NULL, 0
@@ -91,9 +93,7 @@ def run(
     tokens.topic_prior = &topic_prior[0, 0] if topic_prior.shape[0] > 0 else NULL
     tokens.kept, tokens.longest = &shared_kept[0, 0], shared_kept.shape[1]
     with nogil:
-        n_accepted = run_turn(&steps, &tokens, count_step, sweep_step, undo_step, topic_totals, key)
-    if thread == 0:
-        accepted[0] = n_accepted
+        run_turn(&steps, &tokens, count_step, sweep_step, undo_step, topic_totals, key, accepted)
 
 
 cdef int64_t word_of(const int64_t* offsets, int64_t V, int64_t i) noexcept nogil:

@@ -15,10 +15,9 @@ _LEAST_WORKERS, _MOST_WORKERS, TOKENS_PER_WORKER = 2, 8, 2**20
 _LEAST_PART = 32
 # Tokens of a step of all workers: a share of the corpus that falls as the fourth root of the number of topics. A worker
 # has at least so many roots of the number of tokens. Threads wait less for each other if steps are longer, but more of
-# them are rejected. Measured with three million tokens and 100 and 1,000 topics, relative to one thread of the
-# collapsed sampler. Beside a program that keeps a core busy, two threads are worth .87 and .75 with a share of .012;
-# .90 and .87 with .024; .91 and .88 with .048. Of the steps 2 and 3 %, 5 and 6 %, 11 and 15 % are rejected. On an idle
-# machine, each share gives 1.8 and 1.6 to 1.7.
+# them are rejected: of three million tokens with 100 and 1,000 topics, 2 and 3 % of the steps with a share of .012, 5
+# and 6 % with .024, 11 and 15 % with .048. On an idle machine, two threads are worth 1.8 and 1.6 to 1.7 of one thread
+# of the collapsed sampler with each of these shares.
 _STEP_SHARE, _LEAST_STEP = 0.024, 1.0
 
 
@@ -27,9 +26,9 @@ class PartitionedChain(ThreadedChain):
 
     The target is p(z | w, alpha, eta), as for every `GibbsChain`. The documents are divided among W workers, and the
     vocabulary is divided into W parts. A sweep has W turns. In each turn, each worker draws the tokens of its documents
-    in one part of the vocabulary, a different part for each worker. After every step of some hundred or thousand tokens
-    all workers wait at a barrier, and the step is accepted or rejected as a whole; see _kernels/_partitioned.pyx. Draws
-    depend only on the state, not on `n_jobs`: a thread can do the work of several workers.
+    in one part of the vocabulary, a different part for each worker. A step of some hundred or thousand tokens of every
+    worker is accepted or rejected as a whole; see _kernels/_partitioned.pyx. Draws depend only on the state, not on
+    `n_jobs`: within a step, a thread does the work of any worker that no other thread has begun.
 
     Attributes
     ----------
@@ -55,15 +54,17 @@ class PartitionedChain(ThreadedChain):
         self._cuts[:, 1:] = n_tokens.cumsum(axis=1) + corpus.offsets[:-1, None]
         self._edges, longest = _steps(n_tokens, self._doc_cuts, self._step())
         self._shared = (
+            np.empty(4, np.uint64),
             np.empty((2, W, K), np.int32),
+            np.empty((W, K), np.int32),
             np.empty((2, W, K), np.int32),
-            np.empty((2, W, K), np.int32),
-            np.empty((2, W)),
+            np.empty(W),
+            np.empty((2, K)),
             np.empty((W, longest), np.int32),
         )
         # Each array has one row more than the kernel uses, so that two threads never write to the same cache line.
         self._scratch_by_thread = [
-            aligned_zeros((W, n * width), dtype) for n, dtype in ((6, np.double), (3, np.float32), (2, np.int32))
+            aligned_zeros((W, n * width), dtype) for n, dtype in ((4, np.double), (3, np.float32), (2, np.int32))
         ]
         self.acceptance_rate = np.nan
 
@@ -104,7 +105,7 @@ class PartitionedChain(ThreadedChain):
         """Draw every token once. ``stop()`` is called between turns, and its flag is read between steps."""
         W, n_threads = self._n_workers, 1
         if self._team:
-            # An error in one thread sets the flag of the team. Without it, the other threads would wait at the barrier.
+            # An error in one thread sets the flag of the team. Without it, the other threads would wait for its part.
             stop, n_threads = self._team.stop, min(self._team.n_threads, W)
         seeds = np.random.SeedSequence(self.stream.tolist()).generate_state(4 + W + 4 * W * W, np.uint64)
         keys, streams = seeds[4 : 4 + W], seeds[4 + W :].reshape(W, W, 4)
@@ -119,7 +120,7 @@ class PartitionedChain(ThreadedChain):
                 accepted[turn : turn + 1],
                 self._vectors,
                 *self._shared,
-                np.zeros(_partitioned.BARRIER_SIZE, np.int32),
+                np.zeros(_partitioned.PROGRESS_SIZE + W, np.int32),
                 stop.flag,
                 n_threads,
             )

@@ -48,10 +48,10 @@ class WordMajorPartitionedChain(PartitionedChain):
         # The tokens are cut otherwise here.
         self._given = self._cuts = None
         self._edges, longest_step = self._steps()
-        self._shared = *self._shared[:4], np.empty((W, longest_step), np.uint16)
+        self._shared = *self._shared[:-1], np.empty((W, longest_step), np.uint16)
         self._vectors = _word_major.wide_vectors()
         n_spans = -(-P // LANES**2)
-        n_doubles = 4 * P + n_spans * (LANES + 1) + max(longest, P // LANES)
+        n_doubles = 2 * P + n_spans * (LANES + 1) + max(longest, P // LANES)
         # Each array is longer than the kernel needs, so that two threads never write to the same line of the cache.
         self._scratch_by_thread = [
             np.empty((W, n_doubles + LANES)),

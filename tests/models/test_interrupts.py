@@ -221,8 +221,8 @@ def test_topics_out_of_range_make_no_chain(problem, kind, wrong):
 # Threads
 
 
-def test_threads_at_a_barrier_end_by_the_flag(problem, monkeypatch):
-    """One of two threads does not arrive at the barrier: the other waits, and ends when the flag is set."""
+def test_threads_that_wait_for_others_end_by_the_flag(problem, monkeypatch):
+    """A task of the first step, which a thread has taken, is not done: another waits until the flag is set."""
     corpus, priors = problem
     calls, kernel, stop = [], _partitioned.run, Stop()
     monkeypatch.setattr(partitioned, "run_tasks", lambda team, run, tasks: calls.extend(tasks))
@@ -230,6 +230,8 @@ def test_threads_at_a_barrier_end_by_the_flag(problem, monkeypatch):
     # It claims to have two threads.
     chain._team = type("Two", (), {"n_threads": 2, "stop": stop})()
     chain.sweep()
+    (progress,) = (a for a in calls[0] if np.size(a) == _partitioned.PROGRESS_SIZE + chain._n_workers)
+    progress[_partitioned.PROGRESS_SIZE] = 1
     waiting = threading.Thread(target=kernel, args=calls[0], daemon=True)
     waiting.start()
     waiting.join(0.3)
@@ -239,26 +241,23 @@ def test_threads_at_a_barrier_end_by_the_flag(problem, monkeypatch):
     assert not waiting.is_alive()
 
 
-def test_an_error_in_one_of_the_threads_at_a_barrier(in_a_process):
+def test_an_error_in_one_of_the_threads_of_a_turn(in_a_process):
     assert in_a_process(
         """
         import json, threading
         import numpy as np
         from sklda import GibbsLDA
         from sklda._kernels import _partitioned
-        from sklda._sampling import partitioned
 
-        class Kernel:
-            BARRIER_SIZE, sweeps = _partitioned.BARRIER_SIZE, 0
+        sweeps, kernel = [], _partitioned.run
 
-            @classmethod
-            def run(cls, *args):
-                cls.sweeps += 1
-                if cls.sweeps == 30:
-                    raise MemoryError("no memory")
-                return _partitioned.run(*args)
+        def run(*args):
+            sweeps.append(args)
+            if len(sweeps) == 30:
+                raise MemoryError("no memory")
+            return kernel(*args)
 
-        partitioned._partitioned = Kernel
+        _partitioned.run = run
         X = np.random.default_rng(0).poisson(0.5, (300, 200))
         try:
             GibbsLDA(5, sampler="partitioned", n_jobs=2).fit(X)
