@@ -37,6 +37,8 @@ from truth_hdp import (
 )
 from truth_topic_count import topic_count, topic_count_table
 from truth_words import (
+    authors,
+    authors_table,
     check_of_the_model,
     check_of_the_model_table,
     few_words,
@@ -301,6 +303,7 @@ PARTS = {
     "topic_correlation": (topic_correlations, topic_correlations_table),
     "check_of_the_model": (check_of_the_model, check_of_the_model_table),
     "group_lengths": (group_lengths, group_lengths_table),
+    "authors": (authors, authors_table),
     "planted_topics": (planted_topics, planted_topics_table),
     "log_ratios": (log_ratios, log_ratios_table),
     "few_words": (few_words, few_words_table),

@@ -222,3 +222,74 @@ def group_lengths_table(found):
         rows.append([name, *numbers, f"{planted.mean():.1f}", f"{(planted > 3).mean():.2f}"])
     header = ["lengths", "mean", "sd", "above 3", "planted, mean", "found"]
     table("z_documents of topics whose words repeat within documents", header, rows)
+
+
+def authors(seed, options):
+    """z of two groups of authors, and the part of their words with an interval above zero, without and with clusters.
+
+    Each author has words of his own; see `AUTHORS`.
+    """
+    found = {}
+    for name, (own_words, sizes, differ) in AUTHORS.items():
+        X, author, groups = draw_authors(seed, own_words, *sizes, differ)
+        lda = fitted(X, 5, seed, options)
+        for clusters in (None, author):
+            check = topic_check(lda, X, groups=groups, clusters=clusters, random_state=seed)
+            words = group_words(lda, X, groups, clusters=clusters, n_words=300, random_state=seed)
+            label = f"{name}, {'documents' if clusters is None else 'clusters'}"
+            found[label] = {"z": check["z_documents"].tolist(), "words": float((words["low"] > 0).mean())}
+    return found
+
+
+def draw_authors(seed, own_words, n_authors, spread, differ, K=5, n_features=300):
+    """Counts, authors and groups. `spread` is the standard deviation of the logarithm of an author's documents."""
+    rng = np.random.default_rng([51, seed])
+    author_groups = np.repeat([0, 1], n_authors)
+    n_documents = np.exp(rng.normal(np.log(288 / sum(n_authors)) - spread**2 / 2, spread, sum(n_authors)))
+    author = np.repeat(np.arange(sum(n_authors)), np.maximum(n_documents.round().astype(int), 1))
+    phi = np.maximum(rng.dirichlet(np.full(n_features, 0.1), K), 1e-12)
+    of_groups = [phi, np.exp(log_dirichlet(rng, 100 * phi)) if differ else phi]
+    X = []
+    for a, g in enumerate(author_groups):
+        own = of_groups[g] * own_words(rng, phi)
+        own /= own.sum(axis=1, keepdims=True)
+        theta = rng.dirichlet(rng.dirichlet(np.ones(K)) + 0.05, (author == a).sum())
+        X += [rng.multinomial(60, each @ own) for each in theta]
+    return sp.csr_array(np.array(X)), author, author_groups[author]
+
+
+def _all_words(rng, phi):
+    return np.exp(log_dirichlet(rng, 150 * phi)) / phi
+
+
+def _some_words(rng, phi):
+    return np.where(rng.random(phi.shape) < 0.1, np.exp(1.5 * rng.standard_normal(phi.shape)), 1)
+
+
+def _rare_words(rng, phi):
+    return np.where(rng.random(phi.shape) < 0.05, 20, 1)
+
+
+# How an author's words differ from those of the topic, (numbers of authors, spread of their documents), and whether the
+# groups differ.
+AUTHORS = {
+    "all words": (_all_words, ((12, 12), 0), False),
+    "a tenth of the words": (_some_words, ((12, 12), 0), False),
+    "words 20 times as frequent": (_rare_words, ((12, 12), 0), False),
+    "the same, unequal authors": (_rare_words, ((12, 12), 0.8), False),
+    "four authors in each group": (_all_words, ((4, 4), 0), False),
+    "four and 20 authors": (_some_words, ((4, 20), 0), False),
+    "groups differ": (_some_words, ((12, 12), 0), True),
+    "groups of four differ": (_some_words, ((4, 4), 0), True),
+}
+
+
+def authors_table(found):
+    rows = []
+    for name in found[0]:
+        z = np.concatenate([each[name]["z"] for each in found])
+        words = np.array([each[name]["words"] for each in found])
+        numbers = [f"{z.mean():.2f}", f"{z.std():.2f}", f"{(z > 1.96).mean():.2f}", f"{(z > 3).mean():.3f}"]
+        rows.append([name, *numbers, f"{words.mean():.3f} +- {words.std() / np.sqrt(len(words)):.3f}"])
+    header = ["authors", "mean", "sd", "above 1.96", "above 3", "words above 0"]
+    table("z_documents, and intervals of log ratios, of groups of authors with words of their own", header, rows)

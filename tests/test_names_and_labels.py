@@ -60,7 +60,7 @@ GOOD = {
     "collections": SOURCES,
     "covariates": SOURCES,
     "groups": SOURCES,
-    "clusters": SOURCES,
+    "clusters": ["t", "s"] * (D // 2),
     "dates": [str(1990 + d) for d in range(D)],
     "document_names": [f"document {d}" for d in range(D)],
     "documents": [f"{WORDS[d % V]} {WORDS[0]}" for d in range(D)],
@@ -163,6 +163,8 @@ def call(public, method, argument, value, folder, X=X, **options):
     given |= {key: each for key, each in (fast | {"X": X} | options).items() if key in parameters}
     if name == "TopicContrastDisplay" and argument == "collections":
         given.setdefault("groups", SOURCES)
+    elif name == "TopicContrastDisplay" and argument == "clusters":
+        given["groups"] = SOURCES
     elif name == "TopicContrastDisplay" and argument != "groups":
         given |= {"other_topic": 1}
     if name == "export_results":
@@ -179,6 +181,7 @@ NEEDED = {
     (inspection.outcome_effects, "y"),
     (inspection.topic_effects, "covariates"),
     (inspection.TopicEffectsDisplay, "covariates"),
+    (inspection.topic_check, "groups"),
     (inspection.topics_by_group, "groups"),
     (inspection.topics_over_time, "dates"),
     (inspection.TopicEffectsDisplay, "dates"),

@@ -12,6 +12,8 @@ _CHECK_REPLICATES = 30
 # Documents of a topic whose z is about normal. In corpora of the model with two documents, z is above 4 in 1 % of the
 # cases, and with ten in .1 %.
 _FEWEST_DOCUMENTS = 10
+# Signs with a smaller mean of the statistic, in units of that without signs, are drawn again; at most so many times.
+_LEAST_MEAN, _MOST_TRIALS = 1e-6, 20
 
 
 class TopicTokens:
@@ -56,38 +58,74 @@ class TopicDocuments:
 
     The statistic is Pearson's chi-square of words and groups. A word that occurs in a document is likely to occur there
     again, above all in a long one. So replicates keep the groups, the lengths and the repeats: each document has its
-    deviation from the words of the topic with a random sign (a wild bootstrap). If documents are independent, the
-    statistic and its replicates have the same mean and variance.
+    deviation from the words of the topic with a random sign (a wild bootstrap). If clusters of documents are
+    independent, such as those of authors, all documents of a cluster have one sign.
+
+    The deviations add up to zero, but with random signs they do not, and then the words of the whole topic are others.
+    How much this takes from the statistic depends on the signs. Each replicate is divided by its mean given the signs,
+    in units of that of the statistic. Then both have the same mean and variance, also if there are few documents, or if
+    a few are much longer than the others.
 
     Parameters
     ----------
-    words, documents, groups : ndarray of shape (n_tokens,), int
-        At least one token.
+    words, units, groups : ndarray of shape (n_tokens,), int
+        At least one token. Units are documents or clusters; a cluster may have documents in several groups.
     """
 
-    def __init__(self, words, documents, groups):
-        own, index = np.unique(documents, return_inverse=True)
-        group_of = np.zeros(len(own), np.int64)
-        group_of[index] = np.unique(groups, return_inverse=True)[1]
-        self.n, self.lengths = len(words), np.bincount(index)
-        self.counts = sp.csr_array((np.ones(self.n), (index, np.unique(words, return_inverse=True)[1])))
-        self.members = sp.csr_array((np.ones(len(own)), (group_of, np.arange(len(own)))))
+    def __init__(self, words, units, groups):
+        groups = np.unique(groups, return_inverse=True)[1]
+        n_groups = int(groups.max()) + 1
+        # Rows are the parts of units in groups: a document is one.
+        own, part_of = np.unique(units.astype(np.int64) * n_groups + groups, return_inverse=True)
+        rows = np.arange(len(own))
+        self.unit_of = np.unique(own // n_groups, return_inverse=True)[1]
+        self.n, self.lengths = len(words), np.bincount(part_of)
+        self.counts = sp.csr_array((np.ones(self.n), (part_of, np.unique(words, return_inverse=True)[1])))
+        self.members = sp.csr_array((np.ones(len(own)), (own % n_groups, rows)))
         self.sizes = self.members @ self.lengths
         self.probability = self.counts.sum(axis=0) / self.n
-        # The tokens of a document are a part of the words of the topic, so its deviation is too small by this.
-        others = 1 - self.lengths / self.n
-        self.scale = np.divide(1, np.sqrt(others), out=np.zeros(len(own)), where=others > 0)
+        self._set_products(sp.csr_array((np.ones(len(own)), (self.unit_of, rows))))
+        self.mean = self._mean(np.ones(len(self.of_units)))
+
+    def _set_products(self, units):
+        """Products of the deviations of units with themselves and with those of their parts."""
+        of_units, lengths = units @ self.counts, units @ self.lengths
+        # The tokens of a unit are a part of the words of the topic, so its deviation is too small by this.
+        others = 1 - lengths / self.n
+        scale = np.divide(1, others, out=np.zeros(len(lengths)), where=others > 0)
+        own, inverse = scale[self.unit_of], 1 / self.probability
+        self.of_units = scale * (of_units.power(2) @ inverse - lengths**2)
+        whole, n_whole = of_units[self.unit_of], lengths[self.unit_of]
+        self.with_unit = own * ((self.counts * whole) @ inverse - self.lengths * n_whole)
+        of_parts = own * (self.counts.power(2) @ inverse - self.lengths**2)
+        share = self.sizes / self.n
+        self.of_groups = self.members @ of_parts - 2 * share * (self.members @ self.with_unit)
+        self.of_groups += share**2 * self.of_units.sum()
 
     def information(self):
         """Chi-square in bits for each token. If it is small, it is the mutual information of words and groups."""
         return self._bits(np.ones(len(self.lengths)))
 
     def with_random_signs(self, rng):
-        """The same if the deviation of each document has a random sign."""
-        return self._bits(rng.choice([-1.0, 1.0], len(self.lengths)) * self.scale)
+        """The same if the deviation of each unit has a random sign."""
+        for _ in range(_MOST_TRIALS):
+            signs = rng.choice([-1.0, 1.0], len(self.of_units))
+            mean = self._mean(signs)
+            # Without a mean, all deviations are those of the whole topic.
+            if mean > _LEAST_MEAN * self.mean:
+                return self._bits(signs[self.unit_of]) * self.mean / mean
+        return self.information()
+
+    def _mean(self, signs):
+        """The mean of the statistic given the signs of the units, times a constant."""
+        own, share = signs[self.unit_of], self.sizes / self.n
+        moved = self.members @ (own * self.lengths) / self.n
+        moved -= share * moved.sum()
+        products = self.members @ (own * self.with_unit) - share * (signs @ self.of_units)
+        return ((self.of_groups - 2 * moved * products + moved**2 * self.of_units.sum()) / self.sizes).sum()
 
     def _bits(self, weights):
-        """Of sums of the deviations of documents with these weights."""
+        """Of sums of the deviations of the parts with these weights."""
         weighted = self.members.copy()
         weighted.data = weights[weighted.indices]
         counts, sums = weighted @ self.counts, weighted @ self.lengths

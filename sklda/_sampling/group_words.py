@@ -43,11 +43,14 @@ class GroupDraws:
     priors : list of csr_array of shape (n_components, n_features)
         ``s_k * phi_kv`` of the words that have tokens.
     strengths : ndarray of shape (n_draws, n_components)
+    of_parts : list of csr_array of shape (n_parts * n_components, n_features), int32
+        As `counts`, of parts of groups; empty if there are none.
     """
 
     counts: list
     priors: list
     strengths: np.ndarray
+    of_parts: list
 
     def of(self, topic):
         """The draws of a topic: a `TopicGroups`."""
@@ -55,6 +58,10 @@ class GroupDraws:
         counts = np.stack([each[topic::K].toarray() for each in self.counts])
         priors = np.stack([each[[topic]].toarray()[0] for each in self.priors])
         return TopicGroups(counts, priors, self.strengths[:, topic])
+
+    def parts(self, topic):
+        """The counts of words of a topic by part of groups, csr_array (n_parts, n_features), of every draw."""
+        return [each[topic :: self.strengths.shape[1]] for each in self.of_parts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +222,7 @@ def _draw_strengths(rng, strengths, phi, n, topics, sizes, typical):
     return np.exp(found)
 
 
-def sample_group_counts(corpus, topics, group_of, alpha, eta, n_sweeps, seed):
+def sample_group_counts(corpus, topics, group_of, alpha, eta, n_sweeps, seed, part_of=None):
     """Gibbs sweeps in which every group has its own distribution over words for each topic.
 
     The counts of a chain that does not know the groups would not do, because it makes them more alike than they are.
@@ -233,6 +240,8 @@ def sample_group_counts(corpus, topics, group_of, alpha, eta, n_sweeps, seed):
         Draws are kept after every second sweep of the last two thirds. The priors move slower than the topics, so they
         are drawn after each sweep.
     seed : SeedSequence
+    part_of : ndarray of shape (n_documents,), int, optional
+        Numbers of parts of groups from 0, whose counts are kept as well.
 
     Returns
     -------
@@ -244,7 +253,7 @@ def sample_group_counts(corpus, topics, group_of, alpha, eta, n_sweeps, seed):
     for g, each in enumerate(groups):
         each.stream = random.stream(random.child(seed, g))
     counts = np.stack([each.counts for each in groups])
-    priors, kept = GroupPriors(counts, eta, random.child(seed, n_groups)), []
+    priors, kept, of_parts = GroupPriors(counts, eta, random.child(seed, n_groups)), [], []
     for sweep in range(n_sweeps):
         own = priors()
         for g, each in enumerate(groups):
@@ -253,15 +262,17 @@ def sample_group_counts(corpus, topics, group_of, alpha, eta, n_sweeps, seed):
         if sweep >= n_sweeps // 3 and (n_sweeps - 1 - sweep) % 2 == 0:
             used = csr_array(np.where(counts.any(axis=0), priors(), 0))
             kept.append((csr_array(counts.reshape(n_groups * K, -1)), used, priors.strengths))
+            if part_of is not None:
+                of_parts.append(sum(each.counts_of(part_of, int(part_of.max()) + 1, K) for each in groups))
     found, used, strengths = zip(*kept, strict=True)
-    return GroupDraws(found, used, np.array(strengths))
+    return GroupDraws(found, used, np.array(strengths), of_parts)
 
 
 class _Group:
     """The documents of a group, and a chain of them: `topics`, `stream` and `counts`, (n_components, n_features)."""
 
     def __init__(self, corpus, topics, rows, alpha):
-        lengths = corpus.lengths[rows]
+        self.rows, lengths = rows, corpus.lengths[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         at = np.repeat(corpus.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
         self.corpus = Corpus(corpus.words[at], offsets, corpus.n_features)
@@ -271,6 +282,13 @@ class _Group:
         cells = self.topics[used].astype(np.int64) * corpus.n_features + self.corpus.words[used]
         # 32 bits, as in a chain: there may be many groups.
         self.counts = np.bincount(cells, minlength=K * corpus.n_features).reshape(K, -1).astype(np.int32)
+
+    def counts_of(self, part_of, n_parts, n_components):
+        """Counts of words by part of documents and topic, csr_array (n_parts * n_components, n_features)."""
+        used, parts = self.topics >= 0, part_of[self.rows][self.corpus.token_documents]
+        rows = parts[used].astype(np.int64) * n_components + self.topics[used]
+        shape = n_parts * n_components, self.corpus.n_features
+        return csr_array((np.ones(len(rows), np.int32), (rows, self.corpus.words[used])), shape=shape)
 
     def sweep(self, eta):
         """Draw the topics of all tokens once, and return the counts."""

@@ -189,6 +189,7 @@ class TopicContrastDisplay(Display):
         other_estimator: Model | None = None,
         groups: ArrayLike | None = None,
         group: Any = None,
+        clusters: Any = None,
         missing: Literal["raise", "drop"] = "raise",
         n_words: int = 10,
         least_tokens: int = 20,
@@ -217,6 +218,8 @@ class TopicContrastDisplay(Display):
             Of the documents.
         group : hashable, default=None
             The label on the left; all others are on the right. Not needed for two groups.
+        clusters : sequence of n_documents labels, default=None
+            The source, author or book of every document, for `groups` only; see `group_words`.
         missing : {"raise", "drop"}, default="raise"
             What happens to documents that count and lack a value of an argument: an error that names them, or they are
             left out and a warning says so.
@@ -243,6 +246,8 @@ class TopicContrastDisplay(Display):
         n_words = check_int(n_words, "n_words", 1)
         if (other_topic is None) == (groups is None):
             raise ValueError("give other_topic for two topics, or X and groups for two groups: one of both.")
+        if groups is None and clusters is not None:
+            raise ValueError("clusters are those of the documents of groups: give groups, too.")
         if groups is None:
             found = _TwoTopics.of(estimator, topic, other_topic, other_estimator)
             v = np.concatenate([found.words_of(side, n_words) for side in (0, 1)])
@@ -250,7 +255,7 @@ class TopicContrastDisplay(Display):
             return cls([found.words[each] for each in v], left, right, found.names).plot(ax=ax)
         if other_estimator is not None:
             raise ValueError("other_estimator is for other_topic: do not give it with groups.")
-        found = view(estimator, X, needs="counts", groups=groups, missing=missing)
+        found = view(estimator, X, needs="counts", groups=groups, clusters=clusters, missing=missing)
         (chosen,) = found.chosen([topic])
         least_tokens = check_int(least_tokens, "least_tokens", 1)
         sample = GroupSample.of_view(found, n_sweeps, level, random_state)

@@ -7,7 +7,7 @@ import numpy as np
 from sklda._core import random
 from sklda._core.composition import LinearModels, share_interval
 from sklda._core.names import grouped
-from sklda.inspection._effects import share_draws
+from sklda.inspection._effects import cluster_numbers, share_draws
 
 _LEVEL = 0.95
 
@@ -29,7 +29,7 @@ def groups_to_compare(view):
     """The labels of at least two groups in order, and the place of each document's label in them; -1 for the others."""
     if view.groups is None:
         raise ValueError("groups is None: give the group of every document.")
-    used = view.counted("groups")
+    used = view.counted("groups", "clusters")
     labels, found = grouped([view.groups[d] for d in used])
     if len(labels) < 2:
         others = f" {view.left_out}" if view.left_out else ""
@@ -37,6 +37,16 @@ def groups_to_compare(view):
     index = np.full(view.n_documents, -1)
     index[used] = found
     return labels, index
+
+
+def clusters_to_compare(view):
+    """The number of the cluster of each document, from zero; -1 for those that do not count. None without clusters."""
+    if view.values["clusters"] is None:
+        return None
+    used = view.counted("groups", "clusters")
+    index = np.full(view.n_documents, -1)
+    index[used] = cluster_numbers(view.values["clusters"], used)
+    return index
 
 
 def mean_shares(view, used, place, n_groups, seed):

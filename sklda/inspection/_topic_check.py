@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from sklda._core.arguments import check_int
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.word_information import TopicDocuments, TopicTokens, deviations
 from sklda._description.view import view
-from sklda.inspection._groups import groups_to_compare
+from sklda.inspection._groups import clusters_to_compare, groups_to_compare
 from sklda.inspection._tokens import Tokens
 
 # Replicates of all draws together. The error of their standard deviation is six per cent.
@@ -25,6 +25,7 @@ def topic_check(
     X: Data | None = None,
     *,
     groups: ArrayLike | None = None,
+    clusters: Any = None,
     missing: Literal["raise", "drop"] = "raise",
     topics: Values | None = None,
     n_draws: int = 15,
@@ -45,6 +46,9 @@ def topic_check(
         Otherwise they are drawn given the topics of the model.
     groups : sequence of n_documents hashable labels, default=None
         Of the documents. None: every document is a group.
+    clusters : sequence of n_documents labels, default=None
+        The source, author or book of every document, if documents of one are not independent; only with `groups`. None:
+        documents are independent.
     missing : {"raise", "drop"}, default="raise"
         What happens to documents that count and lack a value of an argument: an error that names them, or they are left
         out and a warning says so.
@@ -69,7 +73,8 @@ def topic_check(
         - ``z``: the same in standard deviations of replicates in which the words of the topic's tokens are permuted
         - ``z_std``: Monte Carlo error of z; NaN with one draw
         - ``excess_documents``, ``z_documents`` and ``z_documents_std``: the same against replicates in which documents
-          keep their lengths and their repeated words, and groups do not differ; only with `groups`
+          (with `clusters`, all documents of a cluster together) keep their lengths and their repeated words, and groups
+          do not differ; only with `groups`
 
         The order is that of ``z_documents`` with `groups`, and that of ``excess`` without. A z is NaN if all replicates
         are equal, as in a topic of a single group.
@@ -77,7 +82,8 @@ def topic_check(
     Raises
     ------
     ValueError
-        If X has no counts, `groups` has another length or fewer than two labels, or an argument is out of range.
+        If X has no counts, `groups` or `clusters` has another length or fewer than two labels, there are clusters
+        without groups, or an argument is out of range.
     TypeError
         If the model has no posterior draws of the topics of tokens.
 
@@ -100,8 +106,11 @@ def topic_check(
     deviation has a random sign (Liu 1988), so the groups may have documents of different lengths. In simulations with
     words that repeat, 15 words a document in one group and 150 in the other, ``z_documents`` has the mean 0 and the
     standard deviation 1. The information is a chi-square here, in bits. It is the mutual information if groups differ
-    little. In a group of few and short documents ``z_documents`` is lower: its mean is -0.6 with six documents of 15
-    words.
+    little.
+
+    **Authors with words of their own** make groups of authors differ. With `clusters`, all documents of a cluster have
+    the same sign, so a group must differ by more than its authors do. A cluster may have documents in several groups. A
+    group of a single cluster has no large ``z_documents``, because nothing tells its words from those of its cluster.
 
     References
     ----------
@@ -122,12 +131,16 @@ def topic_check(
     True
     """
     n_draws = check_int(n_draws, "n_draws", 1)
-    found = view(estimator, X, needs="counts", groups=groups, missing=missing)
+    if groups is None and clusters is not None:
+        raise ValueError("clusters are those of the documents of groups: give groups, too.")
+    found = view(estimator, X, needs="counts", groups=groups, clusters=clusters, missing=missing)
     tokens, chosen = Tokens(found), found.chosen(topics)
     seed, documents = random.seed_sequence(random_state), found.corpus.token_documents
-    group_of = documents
+    group_of, unit_of = documents, documents
     if groups is not None:
         group_of = groups_to_compare(found)[1][documents]
+        if clusters is not None:
+            unit_of = clusters_to_compare(found)[documents]
     draws = tokens.draws(n_draws, random.child(seed, 0))
     # The results of a topic do not depend on which others are asked for.
     rngs = [np.random.default_rng(random.child(seed, 1, int(k))) for k in chosen]
@@ -139,11 +152,12 @@ def topic_check(
         ends = np.searchsorted(z[order], np.arange(found.n_topics + 1))
         for j, k in enumerate(chosen):
             at = order[ends[k] : ends[k + 1]]
+            at = at[group_of[at] >= 0]
             own = TopicTokens(found.corpus.words[at], group_of[at])
             n_tokens[j, i], of_tokens[j, i] = own.n, own.information()
             tokens_permuted[j, i] = [own.with_words_permuted(rngs[j]) for _ in range(n_replicates)]
             if groups is not None and len(at):
-                whole = TopicDocuments(found.corpus.words[at], documents[at], group_of[at])
+                whole = TopicDocuments(found.corpus.words[at], unit_of[at], group_of[at])
                 of_documents[j, i] = whole.information()
                 signs_drawn[j, i] = [whole.with_random_signs(rngs[j]) for _ in range(n_replicates)]
     columns = {

@@ -71,6 +71,12 @@ def _questions(lda, X, K):
         ),
         "labels of a contrast": contrast,
         "labels of a check": lambda each: inspection.topic_check(lda, X, groups=each, **once),
+        "labels of clusters of words": lambda each: inspection.group_words(
+            lda, X, x > 0, clusters=each, least_tokens=1, random_state=0
+        ),
+        "labels of clusters of a check": lambda each: inspection.topic_check(
+            lda, X, groups=x > 0, clusters=each, **once
+        ),
         "labels of clusters": lambda each: inspection.topic_effects(lda, X, x, clusters=each, **once),
         "labels of terms": lambda each: inspection.topic_effects(lda, X, {"a": each}, **once),
         "documents of a table": lambda each: inspection.document_table(

@@ -227,7 +227,7 @@ def _tables(draw, session, model, X, refuse, K):
         session.call(show, model, X.given, draw.dates(D), refuse=refuse, **effects)
         close()
     labels = _groups(draw, D)
-    common = {"n_words": n}
+    common = {"n_words": n, "clusters": draw.pick([None, None, None, [d % 7 for d in range(D)], draw.labels(D)])}
     check = session.call(
         inspection.topic_check, model, X.given, groups=labels, n_draws=draw.pick([1, 3]), refuse=refuse, **common
     )
@@ -237,7 +237,8 @@ def _tables(draw, session, model, X, refuse, K):
     if words is not None:
         low, middle, high = (np.asarray(words[name], float) for name in ("low", "log_ratio", "high"))
         session.require(((low <= middle) & (middle <= high)).all(), "log ratios lie in their intervals")
-    session.call(inspection.contrast_topics, model, topic=0, other_topic=draw.mostly([0, K - 1], [99, "x"]), **common)
+    others = draw.mostly([0, K - 1], [99, "x"])
+    session.call(inspection.contrast_topics, model, topic=0, other_topic=others, n_words=n)
     # Without tokens as rows, entries may be weights.
     refuse = None if refuse is not None and re.match(r"holds \d", refuse) else refuse
     found = session.call(inspection.to_pyldavis, model, X.given, refuse=refuse)

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.stats import beta, kstest, ttest_1samp
+from scipy.sparse import csr_array
+from scipy.stats import beta, kstest, ttest_1samp, ttest_ind
 
 from sklda import GibbsLDA, LabeledLDA
 from sklda._core import random
@@ -10,7 +11,8 @@ from sklda._core.corpus import Corpus
 from sklda._sampling import group_words as inner
 from sklda._sampling.group_words import GroupPriors, TopicGroups, sample_group_counts
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import describe, group_words
+from sklda.inspection import TopicContrastDisplay, describe, group_words
+from sklda.inspection._group_words import TopicRatios, _Parts
 
 ALARM = 1e-5
 
@@ -205,6 +207,119 @@ def test_new_documents_an_empty_group_and_labels():
         assert len(group_words(labelled, X, groups, **options))
     with pytest.raises(ValueError, match=r"needs two groups\. 19 of 60 documents have no words or no labels"):
         group_words(labelled, X, ["a", "a", "a", "b"] * 15, **options)
+
+
+def of_authors(seed, difference=None, n_authors=16):
+    """Two groups of authors with words of their own: counts, topics of tokens, authors and groups."""
+    rng, K, V = np.random.default_rng(seed), 3, 60
+    phi = np.maximum(rng.dirichlet(np.full(V, 0.3), K), 1e-9)
+    groups = np.stack([phi, phi if difference is None else rng.gamma(difference * phi) + 1e-9])
+    authors = np.arange(10 * n_authors) % n_authors
+    own = groups[np.arange(n_authors) % 2] * np.exp(rng.standard_normal((n_authors, K, V)))
+    own /= own.sum(axis=2, keepdims=True)
+    n = np.array([rng.multinomial(60, each) for each in rng.dirichlet(np.full(K, 0.3), len(authors))])
+    counts = np.array(
+        [[rng.multinomial(m, p) for m, p in zip(n[d], own[a], strict=True)] for d, a in enumerate(authors)]
+    )
+    by_word = counts.transpose(0, 2, 1).ravel()
+    topics = np.repeat(np.tile(np.arange(K, dtype=np.int32), len(authors) * V), by_word)
+    return counts.sum(axis=1), topics, authors, authors % 2
+
+
+def above_zero(seeds, by_author=True, **given):
+    """The part of words whose interval of the log ratio is above zero; each has a row in one of the two groups."""
+    found = []
+    for seed in seeds:
+        X, topics, authors, groups = of_authors(seed, **given)
+        lda = GibbsLDA.from_assignments(X, topics, doc_topic_prior=0.3, topic_word_prior=0.3)
+        options = {"clusters": authors if by_author else None, "n_words": 60, "n_sweeps": 24, "random_state": seed}
+        found.append((group_words(lda, X, groups, **options)["low"] > 0).mean())
+    return np.mean(found)
+
+
+@pytest.mark.mutation("test_without_their_names_authors_make_words_of_groups")
+def test_words_of_authors_are_no_words_of_groups():
+    assert above_zero(range(8)) < 0.05
+
+
+def test_without_their_names_authors_make_words_of_groups():
+    assert above_zero(range(8), by_author=False) > 0.15
+
+
+def test_words_beyond_those_of_authors_are_found():
+    assert above_zero(range(4), difference=5) > 0.2
+
+
+def test_errors_of_clusters_are_those_of_the_means_of_two_samples():
+    """Clusters of one size: the test of Welch, whose degrees of freedom are those of equal variances here."""
+    rng = np.random.default_rng(0)
+    counts, groups = rng.multinomial(50, [0.2, 0.3, 0.5], 9), np.repeat([0, 1], [4, 5])
+    parts = _Parts(groups.copy(), groups, np.arange(9))
+    error, freedom = parts.errors([csr_array(counts)] * 3, np.array([0, 2]))
+    for i, v in enumerate((0, 2)):
+        first, second = (counts[groups == g, v] / 50 for g in (0, 1))
+        welch = ttest_ind(first, second, equal_var=False).statistic
+        np.testing.assert_allclose(error[:, i], abs(first.mean() - second.mean()) / abs(welch))
+    # Satterthwaite, if all clusters have one variance.
+    expected = (1 / 4 + 1 / 5) ** 2 / (1 / 4**2 / 3 + 1 / 5**2 / 4)
+    np.testing.assert_allclose(freedom, expected)
+    # Draws that differ add their variance.
+    moved = csr_array(counts[[4, 1, 2, 3, 0, 5, 6, 7, 8]])
+    assert (parts.errors([csr_array(counts), moved], np.array([0, 2]))[0] != error).all()
+
+
+def test_clusters_in_both_groups_are_pairs():
+    """What a cluster has alike in both groups is not in their difference."""
+    rng = np.random.default_rng(1)
+    share = rng.uniform(0.1, 0.9, 6)
+    counts = rng.binomial(100, np.repeat(share, 2))
+    parts = _Parts(np.arange(12), np.tile([0, 1], 6), np.repeat(np.arange(6), 2))
+    error, freedom = parts.errors([csr_array(np.column_stack([counts, 100 - counts]))], np.array([0]))
+    difference = (counts[::2] - counts[1::2]) / 100
+    np.testing.assert_allclose(error[:, 0], difference.std(ddof=1) / np.sqrt(6))
+    np.testing.assert_allclose(freedom, 5)
+
+
+def test_a_log_ratio_has_as_many_errors_as_its_difference():
+    tokens = np.array([[30.0, 70.0], [10.0, 90.0]])
+    ratio = np.log(tokens / tokens[::-1])
+    found = TopicRatios(np.arange(2), tokens, ratio, np.zeros((2, 2)), ratio, ratio)
+    found.widen(np.full((2, 2), 0.05), np.full(2, 7.0), 0.95)
+    np.testing.assert_allclose(np.abs(ratio / found.std), 0.2 / 0.05)
+    for end in (found.low, found.high):
+        np.testing.assert_allclose(np.abs(end - ratio), 2.364624 * found.std, rtol=1e-6)
+    # Without an error nothing is known.
+    found.widen(np.full((2, 2), np.nan), np.full(2, np.nan), 0.95)
+    assert (found.low == -np.inf).all() and (found.high == np.inf).all() and not len(found.words_of(0, 5)["word"])
+
+
+def test_clusters_in_the_table():
+    X, topics, authors, groups = of_authors(0)
+    lda = GibbsLDA.from_assignments(X, topics, doc_topic_prior=0.3, topic_word_prior=0.3)
+    options = {"n_sweeps": 6, "n_words": 60, "least_tokens": 1, "random_state": 0}
+    alone, together = (
+        group_words(lda, X, groups, clusters=each, **options).sort_values(["topic", "group", "word"], ignore_index=True)
+        for each in (None, authors)
+    )
+    assert "df" not in alone and (together["df"] < 15).all()
+    same = ["topic", "group", "word", "log_ratio", "share", "share_of_others", "tokens"]
+    assert together[same].equals(alone[same])
+    assert (together["std"] >= alone["std"]).all() and (together["std"] > alone["std"]).any()
+    assert (together["low"] <= alone["low"]).all() and (together["high"] >= alone["high"]).all()
+    shown = TopicContrastDisplay.from_estimator(
+        lda, X, topic=0, groups=groups, clusters=authors, n_sweeps=6, random_state=0
+    )
+    words = group_words(lda, X, groups, clusters=authors, topics=[0], n_sweeps=6, random_state=0)
+    first = words[words["group"] == 0].iloc[0]
+    np.testing.assert_allclose(shown.ratios[0], np.exp(first[["log_ratio", "low", "high"]].astype(float)))
+    with pytest.warns(UserWarning, match="groups with a single cluster: True"):
+        assert len(group_words(lda, X, authors == 3, clusters=authors, **options))
+    with pytest.raises(ValueError, match="each group has a single cluster"):
+        group_words(lda, X, groups, clusters=groups)
+    with pytest.raises(ValueError, match="clusters has one label"):
+        group_words(lda, X, groups, clusters=[0] * len(groups))
+    with pytest.raises(ValueError, match="give groups, too"):
+        TopicContrastDisplay.from_estimator(lda, topic=0, other_topic=1, clusters=authors)
 
 
 def test_what_is_refused():

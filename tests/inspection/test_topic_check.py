@@ -46,32 +46,44 @@ def test_the_information_of_documents_is_the_chi_square_of_scipy():
         assert one.information() == pytest.approx(0) and one.with_random_signs(rng) == pytest.approx(0)
 
 
-def of_signs(words, documents, groups, signs):
-    """The information if deviations of documents have these signs, from dense tables."""
-    counts = np.zeros((documents.max() + 1, words.max() + 1))
-    np.add.at(counts, (documents, words), 1)
-    n, share = len(words), counts.sum(axis=0) / len(words)
-    lengths = counts.sum(axis=1)
-    moved = ((counts.T - np.outer(share, lengths)) * np.array(signs) / np.sqrt(1 - lengths / n)).T
-    statistic = 0
+def of_signs(words, units, groups, signs):
+    """The information if deviations of units have these signs, from dense tables; NaN if its mean is zero."""
+    parts, at = np.unique(np.stack([units, groups]), axis=1, return_inverse=True)
+    counts = np.zeros((parts.shape[1], words.max() + 1))
+    np.add.at(counts, (at, words), 1)
+    n, lengths, share = len(words), counts.sum(axis=1), counts.sum(axis=0) / len(words)
+    deviations = (counts - np.outer(lengths, share)) / np.sqrt(share)
+    centred = np.eye(len(lengths)) - lengths[:, None] / n
+    statistic, means = 0, []
     for g in np.unique(groups):
-        own = groups[[np.argmax(documents == d) for d in range(len(counts))]] == g
-        size = lengths[own].sum()
-        statistic += ((moved[own].sum(axis=0) - size / n * moved.sum(axis=0)) ** 2 / (size * share)).sum()
-    return statistic / (2 * np.log(2) * n)
+        own = (parts[1] == g) - lengths[parts[1] == g].sum() / n
+        size = lengths[parts[1] == g].sum()
+        statistic += (((own * np.array(signs)[parts[0]]) @ deviations) ** 2).sum() / size
+        mean = [0.0, 0.0]
+        for i, given in enumerate((np.ones(len(lengths)), np.array(signs)[parts[0]])):
+            for u in np.unique(units):
+                inside = parts[0] == u
+                whole = (((own * given) @ centred)[inside] @ deviations[inside]) ** 2
+                mean[i] += whole.sum() / (1 - lengths[inside].sum() / n) / size
+        means.append(mean)
+    before, after = np.sum(means, axis=0)
+    return statistic * before / after / (2 * np.log(2) * n) if after > 1e-9 else np.nan
 
 
+# The third unit has tokens in both groups.
+@pytest.mark.parametrize("units", [[0, 0, 1, 2, 2, 3], [0, 0, 1, 2, 3, 2]])
 @pytest.mark.mutation
-def test_replicates_have_their_exact_means():
-    words, documents, groups = np.array([0, 0, 1, 2, 2]), np.array([0, 0, 1, 2, 3]), np.array([0, 0, 1, 1, 0])
-    tokens, of_documents = TopicTokens(words, groups), TopicDocuments(words, documents, groups)
+def test_replicates_have_their_exact_means(units):
+    words, units, groups = np.array([0, 0, 1, 2, 2, 1]), np.array(units), np.array([0, 0, 1, 1, 1, 0])
+    tokens, of_units = TopicTokens(words, groups), TopicDocuments(words, units, groups)
     rng, n = np.random.default_rng(0), 4000
+    of_all_signs = [of_signs(words, units, groups, signs) for signs in itertools.product([-1, 1], repeat=4)]
     exact = [
-        [TopicTokens(words[list(p)], groups).information() for p in itertools.permutations(range(5))],
-        [of_signs(words, documents, groups, signs) for signs in itertools.product([-1, 1], repeat=4)],
+        [TopicTokens(words[list(p)], groups).information() for p in itertools.permutations(range(6))],
+        [each for each in of_all_signs if not np.isnan(each)],
     ]
     drawn = [
-        [replicate(rng) for _ in range(n)] for replicate in (tokens.with_words_permuted, of_documents.with_random_signs)
+        [replicate(rng) for _ in range(n)] for replicate in (tokens.with_words_permuted, of_units.with_random_signs)
     ]
     p = np.array([[chi2.sf((np.mean(a) - np.mean(b)) ** 2 / (np.var(b) / n), 1) for b in exact] for a in drawn])
     # Each kind of replicates has its own mean, and not that of the other.
@@ -203,6 +215,67 @@ def test_a_difference_between_long_and_short_documents_is_found():
     assert (z > 5).all()
 
 
+def of_authors(seed, by_author, difference=None):
+    """z of two groups of authors, in a topic of which each author has words of his own."""
+    rng, authors = np.random.default_rng(seed), np.arange(72) % 12
+    groups, phi = authors % 2, rng.dirichlet(np.full(40, 0.5))
+    other = phi if difference is None else rng.dirichlet(difference * phi + 0.01)
+    own = [rng.dirichlet(30 * (other if a % 2 else phi) + 0.01) for a in range(12)]
+    X = np.array([rng.multinomial(length, own[a]) for a, length in zip(authors, rng.integers(5, 60, 72), strict=True)])
+    documents, words = (np.repeat(each.ravel(), X.ravel()) for each in np.indices(X.shape))
+    topic = TopicDocuments(words, authors[documents] if by_author else documents, groups[documents])
+    replicates = [topic.with_random_signs(rng) for _ in range(50)]
+    return deviations(np.array([[topic.information()]]), np.array([[replicates]]))[1][0]
+
+
+def with_free_signs(self, rng):
+    """Replicates whose words of the whole topic are others."""
+    return self._bits(rng.choice([-1.0, 1.0], len(self.of_units))[self.unit_of])
+
+
+@pytest.mark.mutation("sklda._core.word_information.TopicDocuments.with_random_signs", with_free_signs)
+def test_words_of_authors_are_no_difference_of_groups():
+    z = np.array([of_authors(seed, by_author=True) for seed in range(100)])
+    assert 2 * norm.sf(abs(z.mean()) * np.sqrt(len(z))) > ALARM
+    assert chi2.sf((z**2).sum(), len(z)) > ALARM and chi2.cdf((z**2).sum(), len(z)) > ALARM
+
+
+def test_without_their_names_authors_make_groups_differ():
+    assert np.mean([of_authors(seed, by_author=False) for seed in range(20)]) > 3
+
+
+def test_a_difference_beyond_that_of_authors_is_found():
+    assert np.mean([of_authors(seed, by_author=True, difference=3) for seed in range(20)]) > 3
+
+
+def test_clusters_in_the_table():
+    corpus = make_lda_corpus(60, 40, 3, **SIZES, random_state=0)
+    lda, groups, authors = model_of(corpus), np.arange(60) % 2, np.arange(60) % 12
+    check = lambda clusters: topic_check(lda, corpus.data, groups=groups, clusters=clusters, random_state=0)  # noqa: E731
+    alone, together = check([f"document {d:02}" for d in range(60)]), check(authors)
+    # Each document is a cluster.
+    assert alone.sort_values("topic").equals(check(None).sort_values("topic"))
+    columns = ["topic", "tokens", "information", "z"]
+    assert together[columns].sort_values("topic").equals(alone[columns].sort_values("topic"))
+    assert not together["z_documents"].equals(alone["z_documents"])
+    # Clusters may have documents in both groups.
+    assert np.isfinite(check(np.arange(60) // 12)["z_documents"]).all()
+    # Two clusters, one in each group, say nothing.
+    assert check(groups)["z_documents"].isna().all()
+
+
+def test_documents_without_a_group_or_a_cluster_are_left_out():
+    corpus = make_lda_corpus(60, 40, 3, **SIZES, random_state=0)
+    groups, authors = [d % 2 for d in range(60)], [d % 12 for d in range(60)]
+    lda, rows = model_of(corpus), np.arange(60)
+    groups[3] = authors[5] = None
+    with pytest.warns(UserWarning, match="missing in document"):
+        found = topic_check(lda, corpus.data, groups=groups, clusters=authors, missing="drop", random_state=0)
+    kept = (rows != 3) & (rows != 5)
+    tokens = np.bincount(corpus.topic_assignments[np.repeat(kept, corpus.doc_length)], minlength=3)
+    assert found.sort_values("topic")["tokens"].tolist() == tokens.tolist()
+
+
 def test_the_table():
     corpus = make_lda_corpus(40, 30, 3, **SIZES, random_state=0)
     lda = (
@@ -243,6 +316,10 @@ def test_what_is_refused():
         topic_check(lda, X, groups=[0, 1, 2])
     with pytest.raises(ValueError, match="one label"):
         topic_check(lda, X, groups=[0] * 20)
+    with pytest.raises(ValueError, match="clusters are those of the documents of groups: give groups, too"):
+        topic_check(lda, X, clusters=np.arange(20) % 3)
+    with pytest.raises(ValueError, match="clusters has one label"):
+        topic_check(lda, X, groups=np.arange(20) % 2, clusters=[0] * 20)
     with pytest.raises(ValueError, match="n_draws"):
         topic_check(lda, X, n_draws=0)
 
