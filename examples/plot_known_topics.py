@@ -49,32 +49,30 @@ for row in top_words(lda, n_words=6)[12:].itertuples():
 # -----------------------------------
 #
 # A weight is in words: a topic with a weight of 1,000 is held as firmly as
-# by 1,000 words of last year. The left panel has the weights with intervals
-# of 95 %, the right one the part of each topic that is on other words, and
-# the words that have gained and lost the most.
+# by 1,000 words of last year. The left panel has the weights, the right one
+# the distance of each topic from last year, from 0 to 1, and the words that
+# have gained and lost the most. Intervals are those of 95 %.
 
 table = topic_drift(lda, random_state=0).sort_values("weight")[::-1]
 y = np.arange(len(table))
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(10, 4.5), sharey=True, layout="constrained"
 )
-errors = [
-    table["weight"] - table["weight_low"],
-    table["weight_high"] - table["weight"],
-]
-left.errorbar(table["weight"], y, xerr=errors, fmt="o", capsize=3)
+for axes, name in ((left, "weight"), (right, "moved")):
+    errors = [
+        table[name] - table[f"{name}_low"],
+        table[f"{name}_high"] - table[name],
+    ]
+    axes.errorbar(table[name], y, xerr=errors, fmt="o", capsize=3)
 left.set(xlabel="weight (words)", xlim=(0, None))
 left.set_yticks(y, table["name"])
-right.errorbar(
-    table["moved"], y, xerr=2 * table["moved_std"], fmt="o", capsize=3
-)
-right.set(xlabel="part that is on other words", xlim=(0, 0.95))
+right.set(xlabel="distance from last year", xlim=(0, 1.3))
 for place, row in zip(y, table.itertuples(), strict=True):
     changes = f"+ {' '.join(row.gained[:2])}   − {' '.join(row.lost[:2])}"
     right.annotate(
         changes,
-        (row.moved, place),
-        (14, -3),
+        (row.moved_high, place),
+        (8, -3),
         textcoords="offset points",
         size=8,
     )

@@ -3,7 +3,6 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from sklda._core import random
 from sklda._core.corpus import count_tokens
 from sklda._core.known_topic_priors import WEIGHT_BOUNDS, Cells, WeightLikelihood
 
@@ -21,9 +20,7 @@ def weight_likelihood(corpus, draws, learning):
     priors, known, counts, totals = draws.priors, learning.known, [], []
     K, V = priors.shape
     for topics in draws.topics:
-        own = np.flatnonzero(topics < len(known))
-        cells = np.bincount(topics[own].astype(np.int64) * V + corpus.words[own], minlength=len(known) * V)
-        found = csr_array(cells.reshape(len(known), V))
+        found = counts_of_known(topics, corpus, len(known))
         found.resize((K, V))
         counts.append(found)
         totals.append(count_tokens(topics, K))
@@ -86,13 +83,8 @@ def _crossing(x, y, i, level):
     return x[i] + part * (x[i + 1] - x[i])
 
 
-def draw_known(corpus, draws, n_samples, rng):
-    """Iterate over draws of the known topics given draws of z, (n_known, n_features) each."""
-    priors = draws.priors
-    V, n_known = priors.shape[1], len(priors.weights)
-    eta = np.broadcast_to(priors.topic_word(), priors.shape)[:n_known].astype(np.float64)
-    for i in range(n_samples):
-        topics = draws.topics[i * len(draws) // n_samples]
-        own = np.flatnonzero(topics < n_known)
-        cells = np.bincount(topics[own].astype(np.int64) * V + corpus.words[own], minlength=n_known * V)
-        yield np.exp(random.log_dirichlet(rng, cells.reshape(n_known, V) + eta))
+def counts_of_known(topics, corpus, n_known):
+    """How often the known topics have each word, csr_array (n_known, n_features)."""
+    own, V = np.flatnonzero(topics < n_known), corpus.n_features
+    cells = np.bincount(topics[own].astype(np.int64) * V + corpus.words[own], minlength=n_known * V)
+    return csr_array(cells.reshape(n_known, V))

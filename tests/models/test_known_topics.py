@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA, merge_topics
+from sklda._sampling import known_drift
 from sklda.inspection import describe, topic_drift
 from sklda.metrics import compare_new_topics
 
@@ -52,6 +53,10 @@ def distance(a, b):
     return np.abs(a - b).sum(axis=-1) / 2
 
 
+def cosines(a, b):
+    return np.minimum((a * b).sum(axis=-1) / np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1)), 1)
+
+
 @pytest.mark.parametrize("sampler", ["collapsed", "partitioned", "partially_collapsed", "grouped"])
 def test_known_topics_stay_and_a_new_one_is_found(data, sampler):
     known, true, X = data
@@ -67,9 +72,12 @@ def test_weights_order_the_drift():
     assert np.argsort(lda.known_weight_).tolist() == [0, 2, 1]
     assert (lda.known_weight_log_std_[[0, 2]] < 0.5).all()
     table = topic_drift(lda, random_state=0)
-    moved = distance(known, true)
-    assert (np.abs(table["moved"] - moved) < 0.03).all()
-    assert (table["moved_std"] < 0.03).all()
+    moved = np.sqrt(1 - cosines(known, true))
+    assert (np.abs(table["moved"] - moved) < 0.04).all()
+    assert (table["moved_low"] <= table["moved"]).all()
+    assert (table["moved"] <= table["moved_high"]).all()
+    assert (table["moved_low"] == 0).tolist() == [False, True, False]
+    assert (table["moved_high"] < [0.35, 0.08, 0.15]).all()
     assert (table["weight_low"] <= table["weight"]).all()
     assert (table["weight"] <= table["weight_high"]).all()
     assert np.isinf(table["weight_high"][1])
@@ -96,7 +104,7 @@ def test_fixed_topics_alone_are_the_topics_of_transform(data):
     lda = fit(X[:, :], known, n_components=2, known_weight=np.inf)
     assert lda.transform(X).shape == (D, 2)
     table = topic_drift(lda)
-    assert (table[["moved", "moved_std"]].to_numpy() == 0).all()
+    assert (table[["moved", "moved_low", "moved_high"]].to_numpy() == 0).all()
     assert table["weight_low"].isna().all()
     assert table["gained"].tolist() == [[], []]
 
@@ -287,9 +295,62 @@ def test_words_gained_and_lost():
     table = topic_drift(lda, n_words=1, random_state=0)
     assert table["gained"].tolist() == [["f"]]
     assert table["lost"].tolist() == [["b"]]
-    assert abs(table["moved"][0] - 0.25) < 0.03
+    shares = X.sum(axis=0) / X.sum()
+    assert abs(table["moved"][0] - np.sqrt(1 - cosines(known[0], shares))) < 0.005
+    with pytest.raises(ValueError, match=re.escape("38 draws have no interval of 0.95")):
+        topic_drift(lda, n_samples=38)
     with pytest.raises(TypeError, match="no known topics"):
         topic_drift(GibbsLDA(1, max_iter=5).fit(X))
+
+
+def inside_of_fits():
+    """Whether intervals have the true distance, (n_corpora, n_topics), for topics that have many words in common."""
+    law, parts, found = np.arange(1, V + 1) ** -0.7, np.array([0, 0.1, 0.3, 0]), []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        known, others = rng.dirichlet(law / law.sum() * 20, 4), rng.dirichlet(law / law.sum() * 20, 4)
+        true = (1 - parts[:, None]) * known + parts[:, None] * others
+        X = np.array([rng.multinomial(LENGTH, rng.dirichlet(np.full(4, 0.1)) @ true) for _ in range(D)])
+        lda = fit(X, known[:3], n_components=4, max_iter=100, vocabulary=WORDS)
+        table = topic_drift(lda, n_samples=100, random_state=0)
+        truth = np.sqrt(1 - cosines(known, true))[:3] * (parts[:3] > 0)
+        found.append((table["moved_low"] <= truth) & (truth <= table["moved_high"]))
+    return np.array(found)
+
+
+def test_intervals_have_the_true_distance_because_the_weights_hold_no_topic(monkeypatch):
+    # 9 of 15 or fewer have a probability of 6e-5 if that of each is .95.
+    assert inside_of_fits().sum() > 9
+    # Topics that are held stay too near what was known.
+    monkeypatch.setattr(known_drift, "_HELD", 10.0)
+    assert inside_of_fits()[:, 2].sum() <= 2
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"topic_word_prior": np.full(V, 0.1)},
+        {"known_weight": [1e9, 3], "doc_topic_prior": 0.1, "topic_word_prior": 0.1},
+    ],
+)
+def test_drift_does_not_depend_on_weights_that_are_given(data, given):
+    known, true, X = data
+    table = topic_drift(fit(X, known, max_iter=100, **given), random_state=0)
+    truth = np.sqrt(1 - cosines(known, true[:2]))
+    assert (np.abs(table["moved"] - truth) < 0.05).all()
+    assert (table["moved_low"] == 0).tolist() == [True, False]
+
+
+def test_a_topic_without_tokens_can_be_anywhere(data):
+    known, _, X = data
+    nowhere = np.zeros((1, V))
+    nowhere[0, V - 1] = 1
+    X = X.copy()
+    X[:, V - 1] = 0
+    lda = fit(X, np.vstack([known, nowhere]), n_components=4, known_weight=[3, 3, 1e6], max_iter=20)
+    table = topic_drift(lda, n_samples=39, random_state=0)
+    assert np.isnan(table["moved"][2])
+    assert (table["moved_low"][2], table["moved_high"][2]) == (0, 1)
 
 
 @pytest.mark.parametrize("weight", [np.inf, "learn"])
