@@ -174,6 +174,14 @@ class BaseLDA(
             range.
         TypeError
             If a parameter has the wrong type.
+
+        Examples
+        --------
+        >>> from sklda import GibbsLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(40, 20, 2, random_state=0).data
+        >>> GibbsLDA(2, max_iter=50, random_state=0).fit_transform(X).shape
+        (40, 2)
         """
         return self._fit_transform(X, y, normalize)
 
@@ -209,6 +217,16 @@ class BaseLDA(
             Before `fit`.
         ValueError
             If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
+
+        Examples
+        --------
+        >>> from sklda import GibbsLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(40, 20, 2, random_state=0).data
+        >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X[:30])
+        >>> theta = lda.transform(X[30:])
+        >>> theta.shape, theta.sum(axis=1).round(6).tolist() == [1] * 10
+        ((10, 2), True)
         """
         return self._transform(X, normalize)
 
@@ -271,6 +289,18 @@ class BaseLDA(
         draws contained the probability of a frequent word in 84% of the cases. Those of 100 draws contained it in 92%,
         and those of 500 draws in 94%. More draws than the fit has kept are possible, because theta and phi are drawn
         several times given each of these.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklda import GibbsLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(40, 20, 2, random_state=0).data
+        >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
+        >>> draws = lda.sample_posterior(500, random_state=0)
+        >>> low, high = np.quantile(draws.doc_topic, [0.025, 0.975], axis=0)
+        >>> low.shape, bool((low < high).all())
+        ((40, 2), True)
         """
         check_is_fitted(self)
         n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
@@ -391,6 +421,15 @@ class BaseLDA(
             Before `fit`.
         ValueError
             If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
+
+        Examples
+        --------
+        >>> from sklda import GibbsLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(40, 20, 2, random_state=0).data
+        >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X[:30])
+        >>> lda.score_samples(X[30:]).shape
+        (10,)
         """
         return self._score_samples(X)
 
@@ -438,6 +477,15 @@ class BaseLDA(
         ValueError
             If X is not a matrix of counts with the features of the fit, X has no token, all tokens have weight zero,
             or a weight is negative or not finite.
+
+        Examples
+        --------
+        >>> from sklda import GibbsLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(40, 20, 2, random_state=0).data
+        >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X[:30])
+        >>> bool(lda.score(X[30:]) < 0), lda.score(X[30:]) == lda.score_samples(X[30:]).sum() / X[30:].sum()
+        (True, np.True_)
         """
         return self._score(X, sample_weight)
 
@@ -457,6 +505,15 @@ class BaseLDA(
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> from sklda import GibbsLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(40, 20, 2, random_state=0).data
+        >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X[:30])
+        >>> bool(1 < lda.perplexity(X[30:]) < 20)  # a guess among all 20 words has 20
+        True
         """
         return self._perplexity(X)
 

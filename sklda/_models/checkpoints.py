@@ -69,6 +69,19 @@ class CheckpointMixin:
         UserWarning
             If a state or the result of a stage is damaged: then this part is computed again. If the fit was begun with
             another version of NumPy or SciPy.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sklda import GibbsLDA
+        >>> from sklda.callbacks import Checkpoint
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(20, 50, 3, random_state=0).data
+        >>> folder = tempfile.mkdtemp()
+        >>> lda = GibbsLDA(3, max_iter=50, random_state=0).set_callbacks(Checkpoint(folder, every=30)).fit(X)
+        >>> again = GibbsLDA.resume(folder, X)  # here the fit had ended
+        >>> bool((again.topic_assignments_ == lda.topic_assignments_).all())
+        True
         """
         folder = _last_fit(Path(path).absolute())
         corpus = cls._read(X)  # type: ignore[attr-defined]

@@ -365,6 +365,15 @@ class GibbsLDA(ChainAttributes, BaseLDA):
             token, or if a parameter is out of range.
         TypeError
             If a parameter has the wrong type.
+
+        Examples
+        --------
+        >>> from sklda import GibbsLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(40, 20, 2, random_state=0).data
+        >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
+        >>> lda.topic_word_.shape, lda.doc_topic_.shape
+        ((2, 20), (40, 2))
         """
         self._validate_params()
         corpus = self._training_corpus(X)

@@ -70,6 +70,17 @@ class TopicNamesMixin(ClassNamePrefixFeaturesOutMixin):
         Returns
         -------
         ndarray of shape (n_components,) of str objects
+
+        Examples
+        --------
+        >>> from sklda import GibbsLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(40, 20, 2, random_state=0).data
+        >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
+        >>> lda.get_feature_names_out().tolist()
+        ['gibbslda0', 'gibbslda1']
+        >>> lda.set_topic_names(["fruit", "cars"]).get_feature_names_out().tolist()
+        ['fruit', 'cars']
         """
         check_is_fitted(self, "_n_features_out")
         names = topic_names(self, self._n_features_out)

@@ -47,6 +47,15 @@ class Display:
         -------
         Self
             The display, with the artists as attributes.
+
+        Examples
+        --------
+        >>> import matplotlib.pyplot as plt
+        >>> from sklda.inspection import TopicSharesDisplay
+        >>> display = TopicSharesDisplay([0.7, 0.3], ["0: cat dog", "1: bank rate"])
+        >>> figure, ax = plt.subplots()
+        >>> display.plot(ax).ax_ is ax
+        True
         """
         return self._plot_on(ax)
 
@@ -86,6 +95,18 @@ class PanelsDisplay:
         ------
         ValueError
             If `ax` does not hold one Axes for every panel.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklda import GibbsLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> from sklda.inspection import TopicEffectsDisplay, describe
+        >>> X = make_lda_corpus(60, 30, 2, random_state=0).data
+        >>> named = describe(GibbsLDA(2, max_iter=50, random_state=0).fit(X), X, topic_names=["fruit", "cars"])
+        >>> display = TopicEffectsDisplay.from_dates(named, dates=1990 + np.arange(60) // 6, random_state=0)
+        >>> len(display.plot().axes_)  # once more, in a new figure
+        2
         """
         return self._plot_on(ax)
 

@@ -101,6 +101,17 @@ class DocumentTopicsDisplay(Display):
             If `document` is not a row of X or has no words, or an argument is out of range.
         TypeError
             If the model is not a topic model, or `text` is not a str.
+
+        Examples
+        --------
+        >>> from sklearn.feature_extraction.text import CountVectorizer
+        >>> from sklearn.pipeline import make_pipeline
+        >>> from sklda import GibbsLDA
+        >>> from sklda.inspection import DocumentTopicsDisplay
+        >>> texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"]
+        >>> model = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=50, random_state=0)).fit(texts)
+        >>> DocumentTopicsDisplay.from_estimator(model, texts, document=2).ax_.get_title(loc="left")
+        'document 2'
         """
         n_topics = check_int(n_topics, "n_topics", 1, len(TOPIC_COLOURS))
         n_characters = check_int(n_characters, "n_characters", 1)

@@ -119,6 +119,16 @@ class MarginalLikelihoodDisplay(Display):
         ------
         ValueError, TypeError
             If the model is not one that this function takes, or an argument does not fit it.
+
+        Examples
+        --------
+        >>> from sklda import EmpiricalBayesLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> from sklda.inspection import MarginalLikelihoodDisplay
+        >>> X = make_lda_corpus(60, 20, 2, topic_word_prior=0.5, doc_topic_prior=0.3, random_state=0).data
+        >>> lda = EmpiricalBayesLDA(2, max_iter=500, random_state=0).fit(X)
+        >>> MarginalLikelihoodDisplay.from_estimator(lda).ax_.get_xscale()
+        'log'
         """
         model, maximum, (alpha, eta) = read_curve(estimator, region, n_points)
         value, std = model.log_marginal_likelihood(*np.meshgrid(alpha, eta, indexing="ij"), return_std=True)

@@ -103,6 +103,16 @@ class TopicCountDisplay(PanelsDisplay):
         ------
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
+
+        Examples
+        --------
+        >>> from sklda import TopicCountLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> from sklda.inspection import TopicCountDisplay
+        >>> X = make_lda_corpus(100, 30, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
+        >>> lda = TopicCountLDA(2, 6, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).fit(X)
+        >>> TopicCountDisplay.from_estimator(lda).axes_[0].get_xlabel()
+        'number of topics T'
         """
         model = fitted(estimator, ["topic_counts_"], "topic_counts_", "give a fitted TopicCountLDA")
         return cls(

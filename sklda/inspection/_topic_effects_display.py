@@ -306,6 +306,18 @@ class TopicEffectsDisplay(PanelsDisplay):
         ------
         ValueError, TypeError
             As `topics_over_time`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklda import GibbsLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> from sklda.inspection import TopicEffectsDisplay, describe
+        >>> X = make_lda_corpus(60, 30, 2, random_state=0).data
+        >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
+        >>> named = describe(lda, X, topic_names=["fruit", "cars"])
+        >>> len(TopicEffectsDisplay.from_dates(named, dates=1990 + np.arange(60) // 6, random_state=0).axes_)
+        2
         """
         found = by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state)
         shown = found.view.chosen(topics, 6)

@@ -92,6 +92,17 @@ class TopicSharesDisplay(Display):
         ------
         ValueError, TypeError
             If the model is not one that this function takes, or an argument does not fit it.
+
+        Examples
+        --------
+        >>> from sklda import GibbsLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> from sklda.inspection import TopicSharesDisplay, describe
+        >>> X = make_lda_corpus(40, 20, 2, random_state=0).data
+        >>> lda = GibbsLDA(2, max_iter=50, random_state=0).fit(X)
+        >>> named = describe(lda, X, topic_names=["fruit", "cars"])
+        >>> TopicSharesDisplay.from_estimator(named).ax_.get_xlabel()
+        'share of the tokens'
         """
         check_int(n_topics, "n_topics", 1)
         found = view(estimator, X)

@@ -50,6 +50,15 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
         Returns
         -------
         ndarray of shape (n_documents, n_components)
+
+        Examples
+        --------
+        >>> from sklda import CompoundLDA
+        >>> from sklda.datasets import make_compound_lda_corpus
+        >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
+        >>> X, year = corpus.data, corpus.collections
+        >>> CompoundLDA(3, max_iter=50, random_state=0).fit_transform(X, collections=year).shape
+        (60, 3)
         """
         return self._fit_transform(X, y, normalize, collections=collections)
 
@@ -79,6 +88,16 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
             Before `fit`.
         ValueError
             If X is not a matrix of counts with the features of the fit, or a label is not among `collections_`.
+
+        Examples
+        --------
+        >>> from sklda import CompoundLDA
+        >>> from sklda.datasets import make_compound_lda_corpus
+        >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
+        >>> X, year = corpus.data, corpus.collections
+        >>> lda = CompoundLDA(3, max_iter=50, random_state=0).fit(X, collections=year)
+        >>> lda.transform(X[:5], collections=year[:5]).shape, lda.transform(X[:5]).shape
+        ((5, 3), (5, 3))
         """
         return self._transform(X, normalize, collections=collections)
 
@@ -108,6 +127,18 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
         -------
         DocTopicPosterior
             See `GibbsLDA.doc_topic_posterior`.
+
+        Examples
+        --------
+        >>> from sklda import CompoundLDA
+        >>> from sklda.datasets import make_compound_lda_corpus
+        >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
+        >>> X, year = corpus.data, corpus.collections
+        >>> lda = CompoundLDA(3, max_iter=50, random_state=0).fit(X, collections=year)
+        >>> posterior = lda.doc_topic_posterior(X[:5], collections=year[:5])
+        >>> low, high = posterior.interval(0.95)
+        >>> posterior.mean.shape, bool((low < high).all())
+        ((5, 3), True)
         """
         return self._doc_topic_posterior(X, n_samples, topic_uncertainty, collections=collections)
 
@@ -125,6 +156,16 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
         -------
         ndarray of shape (n_documents,)
             Nats, without the multinomial coefficient; 0 for a document without words.
+
+        Examples
+        --------
+        >>> from sklda import CompoundLDA
+        >>> from sklda.datasets import make_compound_lda_corpus
+        >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
+        >>> X, year = corpus.data, corpus.collections
+        >>> lda = CompoundLDA(3, max_iter=50, random_state=0).fit(X, collections=year)
+        >>> lda.score_samples(X[:5], collections=year[:5]).shape
+        (5,)
         """
         return self._score_samples(X, collections=collections)
 
@@ -152,6 +193,16 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> from sklda import CompoundLDA
+        >>> from sklda.datasets import make_compound_lda_corpus
+        >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
+        >>> X, year = corpus.data, corpus.collections
+        >>> lda = CompoundLDA(3, max_iter=50, random_state=0).fit(X, collections=year)
+        >>> bool(lda.score(X, collections=year) < 0)
+        True
         """
         return self._score(X, sample_weight, collections=collections)
 
@@ -168,6 +219,16 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> from sklda import CompoundLDA
+        >>> from sklda.datasets import make_compound_lda_corpus
+        >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
+        >>> X, year = corpus.data, corpus.collections
+        >>> lda = CompoundLDA(3, max_iter=50, random_state=0).fit(X, collections=year)
+        >>> bool(1 < lda.perplexity(X, collections=year) < 40)  # a guess among all 40 words has 40
+        True
         """
         return self._perplexity(X, collections=collections)
 
@@ -199,6 +260,17 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
         ------
         ValueError
             If a label is not among `collections_`.
+
+        Examples
+        --------
+        >>> from sklda import CompoundLDA
+        >>> from sklda.datasets import make_compound_lda_corpus
+        >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
+        >>> X, year = corpus.data, corpus.collections
+        >>> lda = CompoundLDA(3, max_iter=50, random_state=0).fit(X, collections=year)
+        >>> prior = lda.document_prior([year[0], None])
+        >>> prior.shape, bool((prior[1] == lda.doc_topic_prior_).all())
+        ((2, 3), True)
         """
         check_is_fitted(self)
         return document_prior(self.doc_concentration_, mixtures_of(self, collections))

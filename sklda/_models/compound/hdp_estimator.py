@@ -390,6 +390,14 @@ class HDPLDA(CollectionsLDA):
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
+
+        Examples
+        --------
+        >>> from sklda import HDPLDA
+        >>> from sklda.datasets import make_compound_lda_corpus
+        >>> X = make_compound_lda_corpus([30, 30], 40, 3, random_state=0).data
+        >>> HDPLDA(40, topic_word_prior=0.1, max_iter=100, random_state=0).fit(X).summary()[-33:]
+        'The number grows with the corpus.'
         """
         check_is_fitted(self)
         (low, high), (few, many) = self.topic_count_interval_, self.large_topic_count_interval_

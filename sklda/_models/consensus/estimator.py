@@ -345,6 +345,16 @@ class ConsensusTopics(
             Before `fit`.
         ValueError
             If X does not have the features of the fit, or the estimator refuses X.
+
+        Examples
+        --------
+        >>> from sklda import ConsensusTopics, GibbsLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(200, 100, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
+        >>> found = ConsensusTopics(GibbsLDA(4, max_iter=50), n_fits=4, random_state=0).fit(X)
+        >>> theta = found.transform(X[:5])
+        >>> theta.shape, bool((theta.sum(axis=1) <= 1 + 1e-9).all())
+        ((5, 4), True)
         """
         check_is_fitted(self)
         return self._transform(X, self._routed("transform", X, metadata).transform)
@@ -382,6 +392,15 @@ class ConsensusTopics(
             Before `fit`.
         ValueError
             If X does not have the features of the fit or no word, the estimator refuses X, or a weight is not valid.
+
+        Examples
+        --------
+        >>> from sklda import ConsensusTopics, GibbsLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(200, 100, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
+        >>> found = ConsensusTopics(GibbsLDA(4, max_iter=50), n_fits=4, random_state=0).fit(X)
+        >>> round(found.score(X), 1), found.n_components_
+        (4.0, 4)
         """
         check_is_fitted(self)
         check_documents(X, sample_weight=sample_weight)
@@ -413,6 +432,16 @@ class ConsensusTopics(
         ValueError, TypeError
             If `n_samples` is not a positive int. If the fits have samples of the documents (`resample`), or the
             estimator has no posterior.
+
+        Examples
+        --------
+        >>> from sklda import ConsensusTopics, GibbsLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(200, 100, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
+        >>> found = ConsensusTopics(GibbsLDA(4, max_iter=50), n_fits=4, random_state=0).fit(X)
+        >>> draws = found.sample_posterior(4, random_state=0)
+        >>> draws.doc_topic.shape, draws.topic_word.shape, sorted(draws.fit.tolist())
+        ((4, 200, 4), (4, 4, 100), [0, 1, 2, 3])
         """
         check_is_fitted(self)
         n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)

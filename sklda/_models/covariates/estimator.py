@@ -455,6 +455,15 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         Returns
         -------
         ndarray of shape (n_documents, n_components)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklda import CovariateLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X, year = make_lda_corpus(60, 40, 3, random_state=0).data, np.arange(60)
+        >>> CovariateLDA(3, max_iter=50, random_state=0).fit_transform(X, covariates=year).shape
+        (60, 3)
         """
         return self._fit_transform(X, y, normalize, covariates=covariates)
 
@@ -521,6 +530,18 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         -------
         DocTopicPosterior
             See `GibbsLDA.doc_topic_posterior`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklda import CovariateLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X, year = make_lda_corpus(60, 40, 3, random_state=0).data, np.arange(60)
+        >>> lda = CovariateLDA(3, max_iter=50, random_state=0).fit(X, covariates=year)
+        >>> posterior = lda.doc_topic_posterior(X[:5], covariates=year[:5])
+        >>> low, high = posterior.interval(0.95)
+        >>> posterior.mean.shape, bool((low < high).all())
+        ((5, 3), True)
         """
         return self._doc_topic_posterior(X, n_samples, topic_uncertainty, covariates=covariates)
 
@@ -538,6 +559,16 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         -------
         ndarray of shape (n_documents,)
             Nats, without the multinomial coefficient; 0 for a document without words.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklda import CovariateLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X, year = make_lda_corpus(60, 40, 3, random_state=0).data, np.arange(60)
+        >>> lda = CovariateLDA(3, max_iter=50, random_state=0).fit(X, covariates=year)
+        >>> lda.score_samples(X[:5], covariates=year[:5]).shape
+        (5,)
         """
         return self._score_samples(X, covariates=covariates)
 
@@ -560,6 +591,16 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklda import CovariateLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X, year = make_lda_corpus(60, 40, 3, random_state=0).data, np.arange(60)
+        >>> lda = CovariateLDA(3, max_iter=50, random_state=0).fit(X, covariates=year)
+        >>> bool(lda.score(X, covariates=year) < 0)
+        True
         """
         return self._score(X, sample_weight, covariates=covariates)
 
@@ -576,6 +617,16 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklda import CovariateLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X, year = make_lda_corpus(60, 40, 3, random_state=0).data, np.arange(60)
+        >>> lda = CovariateLDA(3, max_iter=50, random_state=0).fit(X, covariates=year)
+        >>> bool(1 < lda.perplexity(X, covariates=year) < 40)  # a guess among all 40 words has 40
+        True
         """
         return self._perplexity(X, covariates=covariates)
 

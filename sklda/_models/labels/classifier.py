@@ -90,6 +90,14 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         Returns
         -------
         ndarray of shape (n_documents, n_labels + n_shared)
+
+        Examples
+        --------
+        >>> from sklda import LabeledLDA
+        >>> X = [[2, 1, 0, 0], [3, 0, 0, 0], [0, 0, 1, 2], [0, 0, 2, 1]]
+        >>> y = ["fruit", "fruit", "cars", "cars"]
+        >>> LabeledLDA(random_state=0).fit_transform(X, y).shape
+        (4, 2)
         """
         return self.fit(X, y).transform(X, normalize=normalize)
 
@@ -186,6 +194,15 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
             Before `fit`.
         ValueError
             If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
+
+        Examples
+        --------
+        >>> from sklda import LabeledLDA
+        >>> X = [[2, 1, 0, 0], [3, 0, 0, 0], [0, 0, 1, 2], [0, 0, 2, 1]]
+        >>> y = ["fruit", "fruit", "cars", "cars"]
+        >>> lda = LabeledLDA(random_state=0).fit(X, y)
+        >>> (lda.decision_function([[1, 1, 0, 0], [0, 0, 1, 1]]) > 0).tolist()  # towards "fruit"
+        [True, False]
         """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if not self.multilabel_ and scores.shape[1] == 2 else scores
@@ -214,6 +231,16 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
             Before `fit`.
         ValueError
             If X is not a matrix of counts with the features of the fit, or a parameter is out of range.
+
+        Examples
+        --------
+        >>> from sklda import LabeledLDA
+        >>> X = [[2, 1, 0, 0], [3, 0, 0, 0], [0, 0, 1, 2], [0, 0, 2, 1]]
+        >>> y = ["fruit", "fruit", "cars", "cars"]
+        >>> lda = LabeledLDA(random_state=0).fit(X, y)
+        >>> proba = lda.predict_proba([[1, 1, 0, 0], [0, 0, 1, 1]])
+        >>> lda.classes_[proba.argmax(axis=1)].tolist(), proba.sum(axis=1).round(6).tolist()
+        (['fruit', 'cars'], [1.0, 1.0])
         """
         scores = self._scores(X)
         totals = scores.sum(axis=1, keepdims=True)
@@ -294,6 +321,15 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
             Before `fit`.
         ValueError
             If y is malformed, has a label that the fit did not have, or has columns in another order.
+
+        Examples
+        --------
+        >>> from sklda import LabeledLDA
+        >>> X = [[2, 1, 0, 0], [3, 0, 0, 0], [0, 0, 1, 2], [0, 0, 2, 1]]
+        >>> y = ["fruit", "fruit", "cars", "cars"]
+        >>> lda = LabeledLDA(random_state=0).fit(X, y)
+        >>> lda.score(X, y)
+        1.0
         """
         check_is_fitted(self)
         check_documents(X, y=y, sample_weight=sample_weight)

@@ -385,6 +385,16 @@ default=None
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
+
+        Examples
+        --------
+        >>> from sklda import TopicCountLDA
+        >>> from sklda.datasets import make_lda_corpus
+        >>> X = make_lda_corpus(100, 30, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
+        >>> lda = TopicCountLDA(2, 6, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).fit(X)
+        >>> draws = lda.sample_posterior(3, random_state=0)
+        >>> [theta.shape[1] for theta in draws.doc_topic] == draws.n_components.tolist()
+        True
         """
         check_is_fitted(self)
         n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)

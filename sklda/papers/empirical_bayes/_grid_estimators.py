@@ -183,6 +183,18 @@ class GridLDA(EmpiricalBayesLDA):
         ------
         ValueError
             If there is no functional of that name, or `level` does not lie between 0 and 1.
+
+        Examples
+        --------
+        >>> from sklda.datasets import make_lda_corpus
+        >>> from sklda.papers.empirical_bayes import FullBayesLDA
+        >>> X = make_lda_corpus(60, 20, 2, topic_word_prior=0.5, doc_topic_prior=0.3, random_state=0).data
+        >>> def largest_share(doc_topic, topic_word):
+        ...     return doc_topic.mean(axis=0).max()
+        >>> lda = FullBayesLDA(2, max_iter=600, functionals={"largest": largest_share}, random_state=0).fit(X)
+        >>> value, low, high = lda.posterior_expectation("largest", 0.3, 0.5)
+        >>> bool(low < value < high)
+        True
         """
         found = self._found()
         if name not in self._functional_names_:

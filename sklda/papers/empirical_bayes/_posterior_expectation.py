@@ -113,6 +113,17 @@ class PosteriorExpectationDisplay(Display):
         ------
         ValueError, TypeError
             If the model is not one that this function takes, or an argument does not fit it.
+
+        Examples
+        --------
+        >>> from sklda.datasets import make_lda_corpus
+        >>> from sklda.papers.empirical_bayes import FullBayesLDA, PosteriorExpectationDisplay
+        >>> X = make_lda_corpus(60, 20, 2, topic_word_prior=0.5, doc_topic_prior=0.3, random_state=0).data
+        >>> def purity(doc_topic, topic_word):
+        ...     return (doc_topic**2).sum(axis=1).mean()
+        >>> lda = FullBayesLDA(2, max_iter=600, functionals={"purity": purity}, random_state=0).fit(X)
+        >>> len(PosteriorExpectationDisplay.from_estimator(lda, "purity").lines_)
+        1
         """
         model, maximum, values = read_curve(estimator, region, n_points)
         axis = PRIORS.index(check_choice(along, "along", PRIORS))
