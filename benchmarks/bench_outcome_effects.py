@@ -7,7 +7,8 @@ linear       documents of 10 to 200 words; outcomes of which the topics explain 
              least squares on `transform` with its usual errors, and on draws of theta.
 covariates   a covariate that goes together with the topics, and has an effect of its own, for GibbsLDA, which does not
              know it, and CovariateLDA, which does.
-logistic     outcomes of 0 and 1, with and without the correction for what the words do not say.
+logistic     outcomes of 0 and 1, for means of theta and for draws of it.
+new          topics of 100 documents, used on 600 others whose lengths differ and whose alpha is another one.
 limits       a wrong number of topics; similar topics, of which fits of random starts miss some, for one chain and the
              topics of several fits; a prior of another form.
 figure       estimates by true effects against length, with topics that are known.
@@ -32,7 +33,7 @@ from sklda import ConsensusTopics, CovariateLDA, GibbsLDA
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import outcome_effects
 
-PARTS = ("linear", "covariates", "logistic", "limits", "figure", "cost")
+PARTS = ("linear", "covariates", "logistic", "new", "limits", "figure", "cost")
 K, V, D = 5, 400, 1000
 ALPHA = np.array([0.8, 0.5, 0.35, 0.25, 0.2])
 B = np.array([0.5, 1.0, -1.0, -0.4, 1.5])
@@ -44,8 +45,12 @@ def draw_corpus(rng, length, n_documents=D, alpha=ALPHA, eta=0.08):
         1, V, K, doc_length=1, topic_word_prior=eta, zipf_exponent=0.9, random_state=int(rng.integers(2**31))
     ).topic_word
     theta = np.array([rng.dirichlet(each) for each in np.broadcast_to(alpha, (n_documents, K))])
-    X = csr_matrix([rng.multinomial(length, p / p.sum()) for p in theta @ topics])
-    return X, topics, theta
+    return words(rng, theta @ topics, np.full(n_documents, length)), topics, theta
+
+
+def words(rng, distributions, lengths):
+    """Counts of documents of these lengths."""
+    return csr_matrix([rng.multinomial(n, p / p.sum()) for n, p in zip(lengths, distributions, strict=True)])
 
 
 def places(lda, topics):
@@ -185,10 +190,10 @@ def covariates(options):
 
 def logistic(options):
     records = Records()
-    for length in (10, 30, 100):
+    for length in (10, 20, 100):
         for seed in range(options.corpora):
             rng = np.random.default_rng([seed, length, 3])
-            X, topics, theta = draw_corpus(rng, length, n_documents=2 * D)
+            X, topics, theta = draw_corpus(rng, length)
             lda = fitted(X, topics, rng)
             place, contrasts = places(lda, topics), others(theta)
             for size in (0.0, 1.0, 3.0):
@@ -200,6 +205,26 @@ def logistic(options):
                 drawn, half = rows["from_draws"].to_numpy(), ((rows["high"] - rows["low"]) / 2).to_numpy()
                 records.add((*key, "on draws"), drawn, drawn - half, drawn + half, size * contrasts @ B)
     records.show(["words", "size of effects", "method"])
+
+
+def new(options):
+    records = Records()
+    for seed in range(options.corpora):
+        rng = np.random.default_rng([seed, 6])
+        X, topics, _ = draw_corpus(rng, 40, n_documents=100)
+        lda = fitted(X, topics, rng)
+        place = places(lda, topics)
+        theta = rng.dirichlet(ALPHA[[0, 1, 4, 3, 2]], 600)
+        lengths = np.maximum(rng.poisson(40 * np.exp(0.5 * rng.standard_normal(600))), 2)
+        X = words(rng, theta @ topics, lengths)
+        signal, contrasts = theta @ B, others(theta)
+        for explained in (0.0, 0.1, 0.5, 0.8):
+            b = B if explained else np.zeros(K)
+            sd = noise_for(signal, explained) if explained else 1.0
+            y = theta @ b + sd * rng.standard_normal(len(theta))
+            rows = outcome_effects(lda, X, y, random_state=0).iloc[:K].iloc[place]
+            records.add((f"{explained:g}",), *(rows[c].to_numpy() for c in ("estimate", "low", "high")), contrasts @ b)
+    records.show(["explained"])
 
 
 def limits(options):
@@ -223,7 +248,7 @@ def limits(options):
         root = np.array([[1, 0, 0, 0, 0], [0.9, 0.5, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, -0.8, 0.6, 0], [0, 0, 0, 0, 1]])
         logits = 1.5 * rng.standard_normal((D, K)) @ root.T + np.log(ALPHA)
         theta = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-        X = csr_matrix([rng.multinomial(30, p / p.sum()) for p in theta @ topics])
+        X = words(rng, theta @ topics, np.full(D, 30))
         signal, contrasts = theta @ B, others(theta)
         y = signal + noise_for(signal, 0.5) * rng.standard_normal(D)
         lda = fitted(X, topics, rng)

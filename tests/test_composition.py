@@ -213,11 +213,11 @@ def test_origins_and_units_of_columns_do_not_matter():
         columns = Columns.of(np.column_stack([ones, given]))
         slope = np.polyfit(x, y, 1)[0]
         np.testing.assert_allclose(columns.least_squares(y)[1] * unit, slope, rtol=1e-6)
-        slopes.append(columns.coefficients(columns.logistic(yes, ones, ones, np.zeros(2)))[1] * unit)
+        slopes.append(columns.coefficients(columns.logistic(yes, ones))[1] * unit)
         assert spans(given[:, None], np.column_stack([ones, 2 * x - 1]))
         assert not spans(given[:, None], np.column_stack([ones, x**2]))
     # At the maximum the residuals have no product with the columns.
-    intercept = columns.coefficients(columns.logistic(yes, ones, ones, np.zeros(2)))[0]
+    intercept = columns.coefficients(columns.logistic(yes, ones))[0]
     rest = yes - expit(intercept + slopes[0] * x)
     np.testing.assert_allclose([rest.sum(), rest @ x], 0, atol=1e-6)
     np.testing.assert_allclose(slopes, slopes[0], rtol=1e-6)
@@ -226,7 +226,7 @@ def test_origins_and_units_of_columns_do_not_matter():
 def test_separation_is_found_with_its_documents():
     x, yes = np.r_[np.ones(5), np.zeros(35)], np.r_[np.ones(5), np.arange(35) % 2]
     columns = Columns.of(np.column_stack([np.ones(40), x, np.sin(np.arange(40))]))
-    assert columns.logistic(yes, np.ones(40), np.ones(40), np.zeros(3)) is None
+    assert columns.logistic(yes, np.ones(40)) is None
     coefficients, apart = columns.separation(yes)
     np.testing.assert_allclose(coefficients / coefficients[1], [0, 1, 0], atol=1e-6)
     np.testing.assert_array_equal(apart, x == 1)

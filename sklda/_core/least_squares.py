@@ -72,14 +72,9 @@ class Columns:
         """Coefficients of the columns by least squares, (n_columns,)."""
         return self.coefficients(self.weighted.T @ outcome)
 
-    def logistic(
-        self, outcome: np.ndarray, weights: np.ndarray, scale: np.ndarray, start: np.ndarray
-    ) -> np.ndarray | None:
-        """Coefficients in the basis of a logistic regression, whose log odds are multiplied by `scale`.
-
-        `outcome` is 0 or 1, and `start` has coefficients in the basis. None: there is no maximum.
-        """
-        columns, found = scale[:, None] * self.basis, start
+    def logistic(self, outcome: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
+        """Coefficients in the basis of a logistic regression of an `outcome` of 0 and 1; None if it has no maximum."""
+        columns, found = self.basis, np.zeros(self.basis.shape[1])
         sign = np.where(outcome > 0.5, 1.0, -1.0)
 
         def likelihood(coefficients):

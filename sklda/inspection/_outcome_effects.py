@@ -32,14 +32,14 @@ from sklda._description.models import Description
 from sklda.inspection._effects import ADVICE, TopicSums, cluster_numbers, used_documents, warn_of_undetermined
 from sklda.inspection._share_moments import share_moments
 
-# Updates of the variance given the words, the change of the log odds at which they end, and log odds that no outcomes
-# have.
-_MOST_UPDATES, _PRECISION, _ENDLESS = 40, 1e-4, 1e6
+# Steps of a logistic regression with unknown shares, the change of the log odds at which they end, and log odds that no
+# outcomes have.
+_MOST_STEPS, _PRECISION, _ENDLESS = 200, 1e-5, 1e6
+# The smallest probability of an outcome: no mean over draws is exact enough to be smaller.
+_SMALLEST = 1e-12
 # Shares that are nearer to the span of other columns, relative to their spread, differ by rounding to single precision.
 _NEAREST_SHARE = 1e-6
 _ADVICE = "Leave out covariates that are labels of the documents as the topics are, and merge topics with merge_topics."
-# The logistic function is nearly the normal distribution function with this scale: (16 sqrt(3) / (15 pi))^2.
-_PROBIT = (16 * np.sqrt(3) / (15 * np.pi)) ** 2
 
 
 def outcome_effects(
@@ -72,15 +72,16 @@ def outcome_effects(
         A fitted topic model with ``components_`` and ``doc_topic_prior_``, a pipeline or search that has one, or
         arrays.
     X : array-like, sparse matrix, or whatever a pipeline takes
-        Documents. If they are those of the fit, theta has the posterior of its chains. Otherwise it is drawn given
-        topics and `doc_topic_prior_`.
+        Documents. If they are those of the fit, theta has the posterior of its chains. With others, the chains go on:
+        theta has the posterior given the words of both, and an alpha that the fit has learnt is learnt from the new
+        ones if they have 1,000 words. If there are no chains, theta is drawn given topics and `doc_topic_prior_`.
     y : array-like of shape (n_documents,)
         The outcome: numbers; with ``model="logistic"`` 0 and 1, or bool.
     covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
         Further explanatory variables, as for `topic_effects`.
     model : {"linear", "logistic"}, default="linear"
         ``"linear"``: least squares. ``"logistic"``: a logistic regression, whose effects are differences of log odds.
-        It corrects for the spread of theta given the words, by an approximation.
+        It knows the spread of theta given the words.
     topics : sequence of int or str, or dict of {str: sequence of int or str}, default=None
         Topics of the table, by number or name. None: all. A dict has a row for several topics together. The model has
         the shares of all topics, whatever the table shows.
@@ -159,9 +160,9 @@ def outcome_effects(
     draws of the chain, and that of a learnt alpha, by the information about it in the documents. Several chains, or
     the fits of a `ConsensusTopics`, each have their estimate, and the result is the mixture of their t-distributions.
 
-    **Logistic regression.** The mean of a logistic function over a normal variable with variance v is nearly that of
-    its mean, divided by ``sqrt(1 + 0.346 v)``. Here v is the variance of the effects given the words of a document. The
-    probabilities have an error of at most 0.02 by this, if theta given the words is nearly normal.
+    **Logistic regression.** The probability of a document is the mean of the logistic function over the distribution of
+    theta given its words, which draws of theta represent. The result is the maximum of the likelihood of these
+    probabilities.
 
     References
     ----------
@@ -324,17 +325,11 @@ def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, 
             )
         scaled, response, factor = columns, outcome, np.ones(len(columns))
     else:
-        coefficients, scale = _logistic(
-            columns, outcome, weights, lambda each: moments.variance_given_words(shares_of_topics(each))
-        )
-        if coefficients is None:
+        found = _logistic(columns, outcome, weights, (moments.deviations() @ groups)[:, :, kept])
+        if found is None:
             raise _no_maximum(columns, outcome, names)
-        # At the maximum, Newton's step is least squares of these with residuals of variance one.
-        mean = expit(scale * (columns @ coefficients))
-        spread = np.sqrt(mean * (1 - mean))
-        factor = spread * scale
-        scaled = factor[:, None] * columns
-        response = scaled @ coefficients + (outcome - mean) / spread
+        coefficients, scaled, factor = found.coefficients, found.scaled, found.factor
+        response = scaled @ coefficients + found.residuals
     models = LinearModels.fit(scaled, [response[:, None]], combinations, clusters, weights)
     forms = Basis.of(scaled, combinations, weights).forms() * factor
     common, common_freedom = moments.common_variance(forms, shares_of_topics(coefficients))
@@ -351,7 +346,7 @@ def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, 
     for theta in moments.theta:
         drawn = np.column_stack([matrix, (theta @ groups)[:, kept]])
         linear = model == "linear"
-        own = Columns.of(drawn, weights).least_squares(outcome) if linear else _logistic(drawn, outcome, weights)[0]
+        own = Columns.of(drawn, weights).least_squares(outcome) if linear else _logistic_known(drawn, outcome, weights)
         # The shares of a draw can tell outcomes apart that the means do not.
         found.append(np.full(len(combinations), np.nan) if own is None else combinations @ own)
     from_draws = mean_of_known(np.array(found))
@@ -371,25 +366,67 @@ def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, 
     return _Fitted(models, np.sqrt(common), from_draws, taken)
 
 
-def _logistic(columns, outcome, weights, variance=None):
-    """Coefficients of a logistic regression, and what its linear predictor is multiplied by, (n_documents,).
+@dataclass(frozen=True, eq=False)
+class _LogisticFit:
+    """A logistic regression at its maximum, as the least squares of Fisher's scoring: residuals have variance one."""
 
-    ``variance(coefficients)`` is the variance of the linear predictor of each document. None: there is none. The
-    coefficients are None if the likelihood has no maximum.
+    coefficients: np.ndarray
+    scaled: np.ndarray  # derivatives of the probabilities by the coefficients, divided by their standard deviations
+    factor: np.ndarray  # the same by the log odds, (n_documents,)
+    residuals: np.ndarray
+
+
+def _logistic(columns, outcome, weights, deviations):
+    """The `_LogisticFit` whose probabilities are means over draws of the last columns; None if there is no maximum.
+
+    `deviations` are those of the draws from these columns, (n_draws, n_documents, n_last).
     """
     solver = Columns.of(columns, weights)
-    weights = np.ones(len(columns)) if weights is None else weights / weights.mean()
-    found, scale = np.zeros(columns.shape[1]), np.ones(len(columns))
-    for _ in range(_MOST_UPDATES):
-        before = found
-        found = solver.logistic(outcome, weights, scale, before)
-        if found is None or np.abs(solver.basis @ found).max() > _ENDLESS:
-            return None, scale
-        coefficients = solver.coefficients(found)
-        if variance is None or np.abs(solver.basis @ (found - before)).max() < _PRECISION:
-            return coefficients, scale
-        scale = 1 / np.sqrt(1 + _PROBIT * variance(coefficients))
-    return None, scale
+    relative = np.ones(len(columns)) if weights is None else weights / weights.mean()
+    found = solver.logistic(outcome, relative)
+    if found is None:
+        return None
+    first = columns.shape[1] - deviations.shape[2]
+    # Of the basis, only the last columns have deviations, because the triangle is one.
+    deviations = deviations @ np.linalg.inv(solver.triangle[first:, first:] * solver.size[first:])
+
+    def probabilities(found):
+        odds = solver.basis @ found + deviations @ found[first:]
+        return np.clip(expit(odds).mean(axis=0), _SMALLEST, 1 - _SMALLEST), odds
+
+    def likelihood(found):
+        mean = probabilities(found)[0]
+        return relative @ np.log(np.where(outcome > 0.5, mean, 1 - mean))
+
+    before = likelihood(found)
+    for _ in range(_MOST_STEPS):
+        mean, odds = probabilities(found)
+        slopes = expit(odds) * expit(-odds)
+        spread = np.sqrt(mean * (1 - mean))
+        factor = slopes.mean(axis=0) / spread
+        scaled = factor[:, None] * solver.basis
+        scaled[:, first:] += np.einsum("sd,sdj->dj", slopes, deviations) / (len(slopes) * spread[:, None])
+        residuals = (outcome - mean) / spread
+        step = Columns.of(scaled, weights).least_squares(residuals)
+        size = np.abs(solver.basis @ step).max()
+        if size < _PRECISION:
+            return _LogisticFit(solver.coefficients(found), scaled @ solver.triangle * solver.size, factor, residuals)
+        after = likelihood(found + step)
+        while after < before - 1e-9 * abs(before) and size > _PRECISION:
+            step, size = step / 2, size / 2
+            after = likelihood(found + step)
+        found, before = found + step, after
+        if np.abs(solver.basis @ found).max() > _ENDLESS:
+            return None
+    return None
+
+
+def _logistic_known(columns, outcome, weights):
+    """Coefficients of a logistic regression on known columns; None if there is no maximum."""
+    solver = Columns.of(columns, weights)
+    relative = np.ones(len(columns)) if weights is None else weights / weights.mean()
+    found = solver.logistic(outcome, relative)
+    return None if found is None else solver.coefficients(found)
 
 
 def _no_maximum(columns, outcome, names):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from pandas import DataFrame, Series
 from scipy.special import digamma
 
 from sklda._core import random
@@ -13,15 +14,20 @@ from sklda._core.priors import SMALLEST
 from sklda._description.models import Description, corpus_and_model, inner_model, topics_with_words
 from sklda._description.view import View, view
 from sklda._likelihood.held_out.proportion_draws import draw_proportions
+from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda._models.base import BaseLDA
 from sklda._models.consensus.estimator import ConsensusTopics
 from sklda._models.empirical_bayes.estimator import EmpiricalBayesLDA
 from sklda._models.merging import MergedTopics
 from sklda._models.results import ChainResults
-from sklda._sampling.draws import FEWEST_EFFECTIVE, at_draws, effective_number
+from sklda._sampling.draws import FEWEST_EFFECTIVE, at_draws, effective_number, posterior_means
+from sklda._sampling.new_documents import draws_with_new_documents
+from sklda._sampling.prior_learning import LEAST_TOKENS
 
-# Draws of the topics for documents that the model was not fitted to, and of theta given each.
+# Draws of the topics of a model without chains, and of theta given each.
 _TOPIC_DRAWS, _DRAWS_EACH = 8, 5
+# Sweeps given the topics, by which the tokens of documents that a chain does not have begin.
+_FIRST_SWEEPS = 30
 # The smallest number of draws of theta, of which variances and estimates are computed.
 _FEWEST_DRAWS = 10
 
@@ -113,6 +119,14 @@ class ShareMoments:
         """Var(b . theta | w) of each document, (n_documents,)."""
         return (self.theta @ b).var(axis=0, ddof=1)
 
+    def deviations(self) -> np.ndarray:
+        """Draws of theta less its mean given the words, (n_theta_draws, n_documents, n_own).
+
+        The mean over the draws is zero and their variance is that of theta, so that few draws are enough.
+        """
+        n = len(self.theta)
+        return (self.theta - self.theta.mean(axis=0)) * np.sqrt(n / (n - 1))
+
     def common_variance(self, forms: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, float]:
         """Variances of linear forms of b . E(theta | w) by errors that documents have in common, (n_forms,).
 
@@ -139,7 +153,7 @@ def share_moments(model: Any, X: Any, used_of: Any, seed: np.random.SeedSequence
     if isinstance(described.estimator, tuple):
         corpus, phi, alpha = corpus_and_model(X, model)
         found = view(replace(described, estimator=(phi, np.ones((corpus.n_documents, len(phi))))))
-        return found, [_of_new(corpus, phi, alpha, None, np.eye(len(phi), dtype=bool), used_of(found), seed)]
+        return found, [_of_topics(corpus, phi, alpha, None, np.eye(len(phi), dtype=bool), used_of(found), seed)]
     found = view(described)
     used = used_of(found)
     inner, X = inner_model(described.estimator, described.X)
@@ -164,59 +178,93 @@ def _of_fit(inner, X, found, collections, used, seed):
     fitted, place = inner, np.arange(len(has_words))
     if isinstance(inner, MergedTopics):
         fitted, place = inner.model, inner._place
-    if found.is_training and isinstance(getattr(fitted, "_results_", None), ChainResults):
-        return _of_chains(fitted, place, inner._has_topics() & has_words, used, seed)
+    if isinstance(getattr(fitted, "_results_", None), ChainResults):
+        new = None
+        if not found.is_training:
+            corpus, _, alpha = corpus_and_model(X, fitted, collections)
+            new = corpus.take(used), alpha[used] if len(alpha) > 1 else alpha
+        return _of_chains(fitted, place, inner._has_topics() & has_words, used, new, seed)
     if isinstance(inner, BaseLDA) and found.is_training:
         corpus, phi, alpha = found.corpus, found.topic_word, np.maximum(found.alpha, SMALLEST)
     else:
         corpus, phi, alpha = corpus_and_model(X, inner, collections)
     topics = inner._draw_topic_word if isinstance(inner, BaseLDA) else None
-    return [_of_new(corpus, phi, alpha, topics, np.diag(has_words), used, seed)]
+    return [_of_topics(corpus, phi, alpha, topics, np.diag(has_words), used, seed)]
 
 
-def _of_chains(fitted, place, known, used, seed):
+def _of_chains(fitted, place, known, used, new, seed):
     """`ShareMoments` of each chain, whose topics are in the order of the kept one.
 
-    `place` is the shown topic of each topic of the fit, and `known` the shown topics of each chain.
+    `place` is the shown topic of each topic of the fit, and `known` the shown topics of each chain. `new` are documents
+    that the fit did not have, and their alpha; None: the documents are those `used` of the fit.
     """
     results, columns = fitted._results_, np.eye(known.shape[1], dtype=bool)[place]
     # How GibbsLDA learnt its priors; EmpiricalBayesLDA always learns them.
     learning = getattr(fitted, "_learning_", None)
     learns_alpha = isinstance(fitted, EmpiricalBayesLDA)
     learns_alpha |= learning is not None and learning.alpha is None
+    learns_alpha &= new is None or (len(new[1]) == 1 and new[0].n_tokens >= LEAST_TOKENS)
     groups = fitted._known_groups()
-    groups = None if groups is None else groups[used]
+    groups = None if groups is None or new is not None else groups[used]
     found = []
     for c, order in enumerate(results.orders):
-        means = results.means[c]
+        corpus, means, rows = results.corpus, results.means[c], used
         draws = results.draws[c].last(len(means.topic_shares))
-        mean = fitted.doc_topic_ if c == results.best else means.doc_topic
-        rng = np.random.default_rng(random.child(seed, c))
-        n_each = -(-_FEWEST_DRAWS // len(draws))
-        given = np.empty((len(draws), len(used), len(order)), np.float32)
-        theta = np.empty((n_each * len(draws), len(used), len(order)), np.float32)
-        for i, chain in enumerate(at_draws(results.corpus, draws, len(draws))):
-            parameters = chain.priors.add_doc(chain.doc_topic_counts())[used][:, order]
-            sizes = parameters.sum(axis=1)
-            given[i] = parameters / sizes[:, None]
-            for own in theta[i * n_each : (i + 1) * n_each]:
-                own[:] = np.exp(random.log_dirichlet(rng, np.maximum(parameters, SMALLEST)))
-        prior = LearntPrior.of(draws.priors.doc[0, order], given, sizes) if learns_alpha else None
-        mean = mean[used][:, order].astype(np.float64)
+        if new is None:
+            mean = fitted.doc_topic_ if c == results.best else means.doc_topic
+        else:
+            alpha, phi = np.empty_like(new[1]), np.empty_like(fitted.topic_word_)
+            alpha[:, order] = new[1]
+            phi[order] = fitted.topic_word_
+            key = random.key(random.child(seed, c, 0))
+            topics = draw_topics(new[0], phi, alpha, n_sweeps=_FIRST_SWEEPS, seed=key)
+            corpus, draws = draws_with_new_documents(
+                corpus, draws, new[0], alpha, topics, learns_alpha=learns_alpha, seed=random.child(seed, c, 1)
+            )
+            mean = posterior_means(corpus, draws, "cgs_p").doc_topic
+            rows = np.arange(corpus.n_documents - len(used), corpus.n_documents)
+        mean = mean[rows][:, order].astype(np.float64)
+        given, theta, sizes = _of_draws(corpus, draws, rows, order, np.random.default_rng(random.child(seed, c)))
+        prior = LearntPrior.of(draws.priors.doc[-1, order], given, sizes) if learns_alpha else None
         found.append(ShareMoments(mean, given, theta, columns & known[c], prior, groups))
     return found
 
 
-def _of_new(corpus, phi, alpha, topics, columns, used, seed):
-    """`ShareMoments` of documents that the chains of the model do not have. `topics` iterates over draws of phi."""
+def _of_draws(corpus, draws, rows, order, rng):
+    """E(theta | z) and theta of draws of z in some documents, and the sums of their Dirichlet parameters."""
+    n_each = -(-_FEWEST_DRAWS // len(draws))
+    given = np.empty((len(draws), len(rows), len(order)), np.float32)
+    theta = np.empty((n_each * len(draws), len(rows), len(order)), np.float32)
+    for i, chain in enumerate(at_draws(corpus, draws, len(draws))):
+        parameters = chain.priors.add_doc(chain.doc_topic_counts())[rows][:, order]
+        sizes = parameters.sum(axis=1)
+        given[i] = parameters / sizes[:, None]
+        for own in theta[i * n_each : (i + 1) * n_each]:
+            own[:] = np.exp(random.log_dirichlet(rng, np.maximum(parameters, SMALLEST)))
+    return given, theta, sizes
+
+
+def _of_topics(corpus, phi, alpha, topics, columns, used, seed):
+    """`ShareMoments` of documents given topics phi. `topics` iterates over draws of phi; None: they are known.
+
+    The means are those given phi, the posterior mean of the topics. The words of a document tell some draws of phi from
+    others, so a mean over draws that do not know them would have too little spread.
+    """
     corpus, alpha = corpus.take(used), alpha[used] if len(alpha) > 1 else alpha
-    drawn = [phi] if topics is None else topics(_TOPIC_DRAWS, random.child(seed, 0))
-    n_each = _TOPIC_DRAWS * _DRAWS_EACH if topics is None else _DRAWS_EACH
-    given, theta = [], []
-    for i, own in enumerate(drawn):
-        draws = np.empty((n_each, corpus.n_documents, len(phi)), np.float32)
-        moments = draw_proportions(corpus, own, alpha, draws, seed=random.key(random.child(seed, 1, i)))
-        given.append(moments.mean().astype(np.float32))
-        theta.append(draws)
-    mean = np.mean(given, axis=0, dtype=np.float64)
-    return ShareMoments(mean, np.array(given), np.concatenate(theta), columns)
+    # Equal documents have one mean, and draws of their own: a common error would not shrink with their number.
+    same = np.arange(corpus.n_documents)
+    if len(alpha) == 1:
+        same = np.unique(corpus.document_keys(0), return_inverse=True)[1]
+    copies = Series(same).groupby(same).cumcount().to_numpy(np.uint64)
+
+    def moments(topic_word, draws, *name):
+        key = random.key(random.child(seed, *name))
+        return draw_proportions(corpus, topic_word, alpha, draws, seed=key, copies=copies).mean()
+
+    theta = np.empty((_TOPIC_DRAWS * _DRAWS_EACH, corpus.n_documents, len(phi)), np.float32)
+    mean = DataFrame(moments(phi, theta, 1)).groupby(same).transform("mean").to_numpy()
+    given = [mean]
+    if topics is not None:
+        drawn, by_topics = topics(_TOPIC_DRAWS, random.child(seed, 0)), np.split(theta, _TOPIC_DRAWS)
+        given = [moments(own, draws, 2, i) for i, (own, draws) in enumerate(zip(drawn, by_topics, strict=True))]
+    return ShareMoments(mean, np.array(given, np.float32), theta, columns)

@@ -4,12 +4,15 @@ import numpy as np
 import pandas
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import binomtest
 from sklearn.linear_model import LinearRegression
 
 from sklda import HDPLDA, CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, merge_topics
 from sklda._core.composition import LinearModels
+from sklda._core.corpus import Corpus
+from sklda._sampling.new_documents import draws_with_new_documents
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import describe, outcome_effects
 from sklda.inspection._share_moments import LearntPrior, ShareMoments
@@ -160,6 +163,64 @@ def test_documents_that_are_not_those_of_the_fit_have_draws_of_their_own():
     assert known["topic_error"][0] == 0
 
 
+def of_other_documents(seed):
+    """The slope of estimates on true effects, for topics of 60 documents used on 400 others with another alpha."""
+    rng = np.random.default_rng(seed)
+    base = 1 / np.arange(1, 101) ** 0.8
+    phi, alpha = rng.dirichlet(30 * base / base.sum(), 3), np.array([0.9, 0.5, 0.3])
+
+    def documents(theta):
+        lengths = np.maximum(rng.poisson(30 * np.exp(0.5 * rng.standard_normal(len(theta)))), 2)
+        return np.array([rng.multinomial(n, p / p.sum()) for n, p in zip(lengths, theta @ phi, strict=True)])
+
+    first, theta = documents(rng.dirichlet(alpha, 60)), rng.dirichlet(alpha[::-1], 400)
+    lda = GibbsLDA(3, max_iter=200, random_state=seed).fit(first)
+    own = [int((np.sqrt(each) @ np.sqrt(lda.topic_word_).T).argmax()) for each in phi]
+    y = theta @ [0, 2.0, -1.0]
+    model = describe(lda, feature_names=[f"w{v}" for v in range(100)])
+    options = {"topics": own[1:], "base": own[0], "random_state": seed}
+    found = outcome_effects(model, documents(theta), y, **options)["estimate"][:2].to_numpy()
+    return found @ [2, -1] / 5
+
+
+def test_topics_of_few_documents_do_not_shrink_the_shares_of_others():
+    """With draws of the topics that do not know the new words, the mean slope is 1.3."""
+    slopes = [of_other_documents(seed) for seed in range(8)]
+    assert abs(np.mean(slopes) - 1) < 0.1
+
+
+def test_documents_of_the_fit_in_another_order_take_part_once():
+    order = np.random.default_rng(0).permutation(D)
+    mixed, own = effects(documents=X[order], y=Y[order]), effects()
+    assert_allclose(mixed["estimate"], own["estimate"], atol=0.3)
+    assert_allclose(mixed["standard_error"], own["standard_error"], rtol=0.3)
+    both, draws = draws_with_new_documents(
+        LDA._results_.corpus,
+        LDA._results_.kept_draws(),
+        Corpus.from_counts(X[:50]),
+        LDA._doc_prior(),
+        np.zeros(X[:50].sum(), np.int32),
+        learns_alpha=False,
+        seed=np.random.SeedSequence(0),
+    )
+    assert both.n_tokens == X.sum()
+    assert_allclose(both.to_counts().toarray()[-50:], X[:50])
+    assert len(draws) > 5
+
+
+def test_equal_documents_have_one_mean_without_a_common_error():
+    """Twenty-one different documents: the same error of each in all its copies would be in the estimate."""
+    rng = np.random.default_rng(0)
+    phi, alpha = np.array([[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]]), np.array([0.7, 0.5])
+    theta = rng.dirichlet(alpha, 4000)
+    documents = np.array([rng.multinomial(5, p) for p in theta @ phi])
+    model = describe((phi, alpha), feature_names=["a", "b", "c"])
+    one, other = (
+        outcome_effects(model, documents, theta[:, 1], topics=[1], random_state=seed)["estimate"][0] for seed in (0, 1)
+    )
+    assert abs(one / other - 1) < 0.02
+
+
 def simulated(seed, means):
     """Estimate and interval with known topics of short documents, for the posterior means or another regressor."""
     rng = np.random.default_rng(seed)
@@ -225,6 +286,27 @@ def test_logistic_effects_know_what_short_documents_hide():
     assert abs(table["estimate"][0] - 6) < 0.08 * 6 + 4 * table["standard_error"][0]
     assert table["low"][0] > 5
     assert table["from_draws"][0] < 0.6 * 6
+
+
+def test_logistic_effects_are_at_the_maximum_of_the_exact_likelihood():
+    """Documents of three words and two topics, in which theta given the words is a sum over a grid."""
+    rng = np.random.default_rng(1)
+    phi, alpha = np.array([[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]]), np.array([0.7, 0.5])
+    theta = rng.dirichlet(alpha, 3000)
+    documents = np.array([rng.multinomial(3, p) for p in theta @ phi])
+    y = rng.random(3000) < expit(5 * theta[:, 1] - 2)
+    grid = (np.arange(2000) + 0.5) / 2000
+    shares = np.column_stack([1 - grid, grid])
+    posterior = np.exp(documents @ np.log(shares @ phi).T) * np.prod(shares ** (alpha - 1), axis=1)
+    posterior /= posterior.sum(axis=1, keepdims=True)
+
+    def loss(b):
+        return -np.log(np.where(y, *(posterior @ expit(side * (b[0] + b[1] * grid)) for side in (1, -1)))).sum()
+
+    exact = minimize(loss, [-2.0, 5.0]).x[1]
+    model = describe((phi, alpha), feature_names=["a", "b", "c"])
+    table = outcome_effects(model, documents, y, model="logistic", topics=[1], random_state=0)
+    assert abs(table["estimate"][0] / exact - 1) < 0.05
 
 
 def test_the_error_of_alpha_is_that_of_other_alphas():

@@ -55,7 +55,7 @@ class ProportionMoments:
         return std_of_proportions((mean - square) / (sizes + 1) + between)
 
 
-def draw_proportions(corpus, topic_word, doc_topic_prior, draws, *, seed, n_jobs=None):
+def draw_proportions(corpus, topic_word, doc_topic_prior, draws, *, seed, n_jobs=None, copies=None):
     """Draw theta of documents from p(theta | w, phi, alpha) by the chain of `fold_in`; `ProportionMoments`.
 
     Parameters
@@ -67,8 +67,13 @@ def draw_proportions(corpus, topic_word, doc_topic_prior, draws, *, seed, n_jobs
         Where theta of every draw is written.
     seed : int
         64 bits. The stream of a document depends only on it and on the words of the document.
+    copies : ndarray of shape (n_documents,), uint64, default=None
+        Streams of equal documents are those of different seeds if they have different numbers here.
     """
     keys = corpus.document_keys(seed)
+    if copies is not None:
+        # Multiples of an odd number are different keys, and those of zero the same.
+        keys = keys + copies * np.uint64(0x9E3779B97F4A7C15)
     rows, word_topic, largest = word_rows(corpus, topic_word)
     scale = largest.astype(np.float32)
     if not len(word_topic):
