@@ -30,6 +30,8 @@ INTERCEPT_SCALE = 2.0
 # Sweeps between two draws of lambda: one for each of these entries of alpha that differ, but at most seven. With half a
 # million entries and ten covariates, a draw takes as long as three sweeps over a million tokens.
 _ENTRIES, _MOST_SWEEPS = 50_000, 7
+# Levels of a category whose sums of alpha change together. More of them take longer than a sweep of a small corpus.
+_SHIFTED_LEVELS = 16
 # log alpha is cut off here, so that alpha stays in the range of the kernels.
 LOWEST, HIGHEST = np.log(SMALLEST), np.log(LARGEST)
 # Draws of a level that the fit did not have. Its moments have errors of about two per cent.
@@ -343,35 +345,53 @@ class CollapsedLikelihood:
     """
 
     def __init__(self, entries, lengths, model, sigma):
-        documents, topics, self.counts = entries
+        documents, self.topics, self.counts = entries
         self.model, self.precision = model, model.prior_precision(sigma)
-        # Where the alpha of each n_dk is.
-        self.places = model.index[documents] * len(model.centre) + topics
+        self.rows_of_counts = model.index[documents]
         # Documents of one row and length have one total.
         width = int(lengths.max(initial=0)) + 1
         pairs, self.n_documents = np.unique(model.index * width + lengths, return_counts=True)
-        self.rows, self.lengths = np.divmod(pairs, width)
+        self.rows_of_totals, self.lengths = np.divmod(pairs, width)
 
-    def of_topics(self, alpha):
-        """log p(z | alpha) for alpha of the distinct rows."""
-        totals = _log_joint.totals(alpha.sum(axis=1)[self.rows], self.lengths, self.n_documents)
-        return _log_joint.cells(self.places, self.counts, alpha.ravel()) - totals
+    def of_rows(self, rows):
+        """A function of alpha of these distinct rows, a mask: log p(z | alpha) of their documents."""
+        own, totals = rows[self.rows_of_counts], rows[self.rows_of_totals]
+        among = rows.cumsum() - 1
+        # Where the alpha of each n_dk is.
+        places = among[self.rows_of_counts[own]] * len(self.model.centre) + self.topics[own]
+        counts, rows_of_totals = self.counts[own], among[self.rows_of_totals[totals]]
+        lengths, n_documents = self.lengths[totals], self.n_documents[totals]
 
-    def shift(self, rng, coefficients, term):
-        """Add one number to the coefficients of a term in all topics, by a slice step.
+        def log_p(alpha):
+            all_totals = _log_joint.totals(alpha.sum(axis=1)[rows_of_totals], lengths, n_documents)
+            return _log_joint.cells(places, counts, alpha.ravel()) - all_totals
 
-        This changes the sum of alpha, but no mean proportion. The auxiliary counts change it slowly if it is large.
+        return log_p
+
+    def shift(self, rng, coefficients, terms):
+        """Add one number for each of some terms to its coefficients in all topics, by slice steps.
+
+        This changes sums of alpha, but no mean proportion. The auxiliary counts change sums slowly if they are large.
         """
-        predictors, column = self.model.terms.predictors(coefficients), self.model.rows[:, term, None]
-        deviations = (coefficients - self.model.first_coefficients())[:, term]
+        coefficients, predictors = coefficients.copy(), self.model.terms.predictors(coefficients)
+        means, is_level = self.model.first_coefficients(), np.append(0, self.model.group_of) > 0
+        for term in terms:
+            # A level needs its own documents only.
+            rows = self.model.rows[:, term] != 0 if is_level[term] else np.ones(len(predictors), bool)
+            step = self._step(rng, predictors[rows], rows, term, coefficients[:, term] - means[:, term])
+            coefficients[:, term] += step
+            predictors += step * self.model.rows[:, term, None]
+        return coefficients
+
+    def _step(self, rng, predictors, rows, term, deviations):
+        """The number for one term, given the deviations of its coefficients from their prior means."""
+        log_p, column = self.of_rows(rows), self.model.rows[rows, term, None]
 
         def density(step):
             alpha = np.exp(np.clip(predictors + step * column, LOWEST, HIGHEST))
-            return self.of_topics(alpha) - self.precision[term] * ((deviations + step) ** 2).sum() / 2
+            return log_p(alpha) - self.precision[term] * ((deviations + step) ** 2).sum() / 2
 
-        moved = coefficients.copy()
-        moved[:, term] += slice_step(rng, density)
-        return moved
+        return slice_step(rng, density)
 
     def stretch(self, rng, coefficients, columns, sigma):
         """Multiply sigma of a category and its levels, which are these columns, by one number; both are returned.
@@ -382,11 +402,12 @@ class CollapsedLikelihood:
         levels = np.zeros_like(coefficients)
         levels[:, columns] = coefficients[:, columns]
         rest, own = (self.model.terms.predictors(each) for each in (coefficients - levels, levels))
+        log_p = self.of_rows(np.ones(len(rest), bool))
 
         def density(step):
             stretched = sigma * np.exp(step)
             alpha = np.exp(np.clip(rest + np.exp(step) * own, LOWEST, HIGHEST))
-            return self.of_topics(alpha) + np.log(stretched) - np.log1p(stretched**2)
+            return log_p(alpha) + np.log(stretched) - np.log1p(stretched**2)
 
         factor = np.exp(slice_step(rng, density))
         return coefficients + (factor - 1) * levels, sigma * factor
@@ -562,9 +583,11 @@ class Coefficients(Step):
         self.sigma, self.auxiliary = self.sigma.copy(), self.auxiliary.copy()
         if chain.n_sweeps % (model.sweeps_between * model.draws_between) == 0:
             collapsed = CollapsedLikelihood(_entries(chain), chain.corpus.lengths, model, self.sigma)
-            # Half of the steps change the sum for all documents alike.
-            term = int(rng.integers(model.rows.shape[1])) if rng.random() < 0.5 else 0
-            self.coefficients = collapsed.shift(rng, self.coefficients, term)
+            # Half of the steps change the sum for all documents alike, and others that of a number.
+            numbers, *levels = model.members
+            first = rng.integers(1 + len(numbers)) if rng.random() < 0.5 else 0
+            terms = [np.append(0, numbers)[[first]], *(rng.permutation(each)[:_SHIFTED_LEVELS] for each in levels)]
+            self.coefficients = collapsed.shift(rng, self.coefficients, np.concatenate(terms))
             for g, columns in enumerate(model.members[1:], 1):
                 if model.sigma is None:
                     self.coefficients, self.sigma[g] = collapsed.stretch(rng, self.coefficients, columns, self.sigma[g])

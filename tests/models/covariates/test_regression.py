@@ -32,12 +32,12 @@ GROUPS = np.array([0, 0, 1, 1, 1])
 COUNTS = np.array([[5, 0], [2, 0], [1, 3], [0, 4], [0, 0]])
 
 
-def make_chain(sigma=SIGMA, seed=0):
+def make_chain(sigma=SIGMA, seed=0, groups=None):
     lengths = COUNTS.sum(axis=1)
     topics = np.concatenate([np.repeat([0, 1], row) for row in COUNTS]).astype(np.int32)
     corpus = Corpus(np.zeros(len(topics), np.int32), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), 1)
     rows = np.array([[1.0, 0.0], [1.0, 1.0]])
-    model = CovariateModel(rows, GROUPS, CENTRE, sigma, every=1)
+    model = CovariateModel(rows, GROUPS, CENTRE, sigma, groups, every=1)
     seed = np.random.SeedSequence(seed)
     stream, step = seed.generate_state(4, np.uint64), Coefficients(model, seed)
     chain = GibbsChain(corpus, Priors.make(1.0, 0.5, 2, 1), ChainState(topics, stream, steps=(step,)))
@@ -81,12 +81,28 @@ def exact_moments():
     return np.array([*means, *squares, *products])
 
 
-def stay(self, rng, coefficients, term):
+def stay(self, rng, coefficients, terms):
     return coefficients
 
 
-def smallest_p(n_draws=800, n_batches=40):
-    chain, drawn = make_chain(), []
+def test_documents_of_some_rows_are_a_part_of_all():
+    chain = make_chain()
+    model, lengths = chain.steps[0].model, chain.corpus.lengths
+    entries = step_module._entries(chain)
+    likelihood = CollapsedLikelihood(entries, lengths, model, np.ones(1))
+    alpha = np.random.default_rng(0).gamma(1, size=(len(model.rows), len(model.centre)))
+    first = model.rows[:, 1] == 1
+    parts = [likelihood.of_rows(each)(np.ascontiguousarray(alpha[each])) for each in (first, ~first)]
+    rising = gammaln(alpha[model.index] + COUNTS) - gammaln(alpha[model.index])
+    sums = alpha.sum(axis=1)[model.index]
+    of_documents = rising.sum(axis=1) - gammaln(sums + lengths) + gammaln(sums)
+    exact = [of_documents[each[model.index]].sum() for each in (first, ~first)]
+    np.testing.assert_allclose(parts, exact)
+    np.testing.assert_allclose(likelihood.of_rows(np.ones(2, bool))(alpha), sum(exact))
+
+
+def smallest_p(n_draws=800, n_batches=40, groups=None):
+    chain, drawn = make_chain(groups=groups), []
     rng = np.random.default_rng(1)
     for _ in range(n_draws):
         chain.steps[0].move(chain, rng)
@@ -98,16 +114,21 @@ def smallest_p(n_draws=800, n_batches=40):
 
 
 @pytest.mark.mutation("test_wrong_counts_and_a_normal_approximation_are_found")
-@pytest.mark.parametrize("shifts", [True, False])
+@pytest.mark.parametrize("shifts", ["number", "level", None])
 def test_coefficients_given_the_topics_have_their_posterior(shifts, monkeypatch):
-    if not shifts:
+    if shifts is None:
         monkeypatch.setattr(CollapsedLikelihood, "shift", stay)
-    assert smallest_p() > ALARM
+    assert smallest_p(groups=np.array([1]) if shifts == "level" else None) > ALARM
 
 
 @pytest.mark.parametrize(
     "wrong",
-    ["lengths", "ratio", *(pytest.param(each, marks=pytest.mark.exhaustive) for each in ("exposures", "tables"))],
+    [
+        "lengths",
+        "documents",
+        "ratio",
+        *(pytest.param(each, marks=pytest.mark.exhaustive) for each in ("exposures", "tables")),
+    ],
 )
 def test_wrong_counts_and_a_normal_approximation_are_found(wrong, monkeypatch):
     if wrong == "lengths":
@@ -116,6 +137,14 @@ def test_wrong_counts_and_a_normal_approximation_are_found(wrong, monkeypatch):
             CollapsedLikelihood, "__init__", lambda self, counts, n, *rest: initialise(self, counts, n + 1, *rest)
         )
         assert smallest_p() < ALARM
+        return
+    if wrong == "documents":
+        # The shifts of a level see those of the other one.
+        of_rows = CollapsedLikelihood.of_rows
+        monkeypatch.setattr(
+            CollapsedLikelihood, "of_rows", lambda self, rows: of_rows(self, rows if rows.all() else ~rows)
+        )
+        assert smallest_p(groups=np.array([1])) < ALARM
         return
     monkeypatch.setattr(CollapsedLikelihood, "shift", stay)
     if wrong == "exposures":
