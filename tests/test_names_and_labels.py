@@ -159,7 +159,16 @@ def call(public, method, argument, value, folder, X=X, **options):
         if key in needed and key not in given and (each.default is each.empty or (public, key) in NEEDED)
     }
     # Fewer draws and sweeps, and the same ones.
-    fast = {"n_temperatures": 2, "n_draws": 10, "n_sweeps": 6, "least_tokens": 1, "group": "a", "random_state": 0}
+    fast = {
+        "n_temperatures": 2,
+        "n_permutations": 3,
+        "n_fits": 1,
+        "n_draws": 10,
+        "n_sweeps": 6,
+        "least_tokens": 1,
+        "group": "a",
+        "random_state": 0,
+    }
     given |= {key: each for key, each in (fast | {"X": X} | options).items() if key in parameters}
     if name == "TopicContrastDisplay" and argument == "collections":
         given.setdefault("groups", SOURCES)
@@ -174,12 +183,20 @@ def call(public, method, argument, value, folder, X=X, **options):
 
 
 # Functions in which a row or a curve may be a sum of topics.
-OF_SUMS = inspection.topic_effects, inspection.TopicEffectsDisplay, inspection.outcome_effects
+OF_SUMS = (
+    inspection.topic_effects,
+    inspection.TopicEffectsDisplay,
+    inspection.outcome_effects,
+    inspection.permutation_test,
+    inspection.effects_over_fits,
+)
 # Functions with an argument that has a default only because X before it may come from `describe`.
 NEEDED = {
     (inspection.group_words, "groups"),
     (inspection.outcome_effects, "y"),
     (inspection.topic_effects, "covariates"),
+    (inspection.permutation_test, "covariates"),
+    (inspection.effects_over_fits, "covariates"),
     (inspection.TopicEffectsDisplay, "covariates"),
     (inspection.topic_check, "groups"),
     (inspection.topics_by_group, "groups"),

@@ -8,6 +8,8 @@ from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
 from sklda.inspection._correlation import TopicCorrelationDisplay, topic_correlation
 from sklda.inspection._describe import describe
 from sklda.inspection._document_topics import DocumentTopicsDisplay
+from sklda.inspection._effect_sentences import effect_sentences
+from sklda.inspection._effects_over_fits import effects_over_fits
 from sklda.inspection._explorer import TopicExplorer
 from sklda.inspection._export import export_results
 from sklda.inspection._group_words import group_words
@@ -15,6 +17,7 @@ from sklda.inspection._label_words import label_words
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay
 from sklda.inspection._name_topics import name_topics
 from sklda.inspection._outcome_effects import outcome_effects
+from sklda.inspection._permutation_test import permutation_test
 from sklda.inspection._pyldavis import to_pyldavis
 from sklda.inspection._report import topic_report
 from sklda.inspection._tables import document_table, similarity_table, top_documents, top_words, topic_table
@@ -47,11 +50,14 @@ __all__ = [
     "contrast_topics",
     "describe",
     "document_table",
+    "effect_sentences",
+    "effects_over_fits",
     "export_results",
     "group_words",
     "label_words",
     "name_topics",
     "outcome_effects",
+    "permutation_test",
     "similarity_table",
     "to_arviz",
     "to_pyldavis",

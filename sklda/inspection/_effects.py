@@ -330,6 +330,25 @@ class Effects:
         found["attenuation"] = np.broadcast_to(shrunk, found["estimate"].shape)
         return found
 
+    def columns(self, topics):
+        """Columns of a table that has a row for each term of each of `TopicSums`. The draws can be used only once."""
+        found = self.summary(np.eye(len(self.design.terms)), topics, self.is_share())
+        found["t"] = found["estimate"] / found["standard_error"]
+        names = "estimate", "standard_error", "low", "high", "t", "p_value", "df", "attenuation"
+        return {name: found[name].T.ravel() for name in names}
+
+    def facts(self):
+        """What a table says of itself, in its ``attrs``."""
+        return {
+            "level": self.level,
+            "n_documents": len(self.frame),
+            "n_clusters": None if self.clusters is None else int(self.clusters.max()) + 1,
+            "has_weights": self.weights is not None,
+            "n_chains": len(self.draws.has_topics),
+            "model": type(self.view.model).__name__,
+            "n_topics": self.view.n_topics,
+        }
+
 
 # What `GroupMeans` has for each group and topic.
 _OF_GROUPS = "estimate", "standard_error", "low", "high", "df"

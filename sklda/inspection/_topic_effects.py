@@ -90,6 +90,8 @@ def topic_effects(
         - ``found_in``: the number of chains or fits that have the topic, or all topics of a sum, whose draws count;
         - ``attenuation``: see the notes.
 
+        ``attrs`` has the level, the numbers of documents, clusters and chains, and the model, for `effect_sentences`.
+
     Raises
     ------
     ValueError
@@ -109,6 +111,9 @@ def topic_effects(
     See Also
     --------
     TopicEffectsDisplay : The same as a plot.
+    effect_sentences : The same in words.
+    permutation_test : p-values by exchanges of covariates.
+    effects_over_fits : The same with other numbers of topics and other seeds.
     sklda.CovariateLDA : A model with covariates in the prior of theta.
 
     Notes
@@ -179,17 +184,18 @@ def topic_effects(
     )
     shown = TopicSums.of(effects.view, topics, n_words)
     terms, bases = effects.design.terms, effects.design.bases
-    found = effects.summary(np.eye(len(terms)), shown, effects.is_share())
-    found["t"] = found["estimate"] / found["standard_error"]
-    columns = "estimate", "standard_error", "low", "high", "t", "p_value", "df"
-    return DataFrame(
+    columns = effects.columns(shown)
+    shrunk = columns.pop("attenuation")
+    table = DataFrame(
         {
             "topic": [number for number in shown.numbers for _ in terms],
             "name": np.repeat(shown.labels, len(terms)),
             "term": terms * len(shown.members),
             "base": bases * len(shown.members),
-            **{name: found[name].T.ravel() for name in columns},
+            **columns,
             "found_in": np.repeat(shown.found_in(effects.draws.has_topics), len(terms)),
-            "attenuation": found["attenuation"].T.ravel(),
+            "attenuation": shrunk,
         }
     )
+    table.attrs = effects.facts()
+    return table

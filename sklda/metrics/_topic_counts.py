@@ -154,7 +154,7 @@ def compare_topic_counts(
     counts = checked_counts(n_components, "n_components")
     check_int(n_words, "n_words", 2)
     model, X = model_and_input(estimator, X)
-    name = _name_of_the_count(model)
+    name = name_of_the_count(model)
     seed = random.seed_sequence(random_state)
     folds, metadata = _folds(cv, X, seed), _checked_metadata(params, X)
     tasks = [
@@ -194,7 +194,7 @@ def model_and_input(estimator, X):
     return estimator, read_sparse(X, "X") if sp.issparse(X) else X
 
 
-def _name_of_the_count(model):
+def name_of_the_count(model):
     """The parameter that is the number of topics."""
     names = [name for name in model.get_params() if name.split("__")[-1] == "n_components"]
     if not names:

@@ -199,7 +199,21 @@ def _tables(draw, session, model, X, refuse, K):
         session.call(inspection.top_documents, described, n_documents=n)
     session.call(inspection.similarity_table, model)
     effects = {"n_draws": draw.pick([1, 3]), "topics": draw.pick([None, [0]])}
-    session.call(inspection.topic_effects, model, X.given, draw.covariates(D), refuse=refuse, **effects)
+    covariates = draw.covariates(D)
+    table = session.call(inspection.topic_effects, model, X.given, covariates, refuse=refuse, **effects)
+    test = session.call(
+        inspection.permutation_test, model, X.given, covariates, refuse=refuse, n_permutations=3, **effects
+    )
+    if test is not None:
+        session.require(test["p_value"].dropna().between(0.25, 1), "p-values are not zero")
+    again = None
+    if draw.chance(0.2):
+        again = session.call(
+            inspection.effects_over_fits, model, X.given, covariates, refuse=refuse, n_fits=1, **effects
+        )
+    if table is not None:
+        said = session.call(inspection.effect_sentences, table, permutations=test, over_fits=again)
+        session.require(said is None or len(said) == 1 + (table["term"] != "intercept").sum(), "every effect is said")
     outcome, kind = draw.rng.integers(0, 2, D), draw.pick(["linear", "logistic"])
     session.call(inspection.outcome_effects, model, X.given, outcome, refuse=refuse, model=kind)
     if draw.chance(0.3):

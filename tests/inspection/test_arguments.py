@@ -55,6 +55,7 @@ PUBLIC = {
 # The first arguments where they are not one model and X, and those after model and X that need no keyword.
 FIRST = {
     "compare_topic_models": ["a", "b", "X"],
+    "effect_sentences": ["effects"],
     "log_evidence": ["X", "n_components"],
     "match_topics": ["a", "b"],
     "predictive_perplexity": ["estimator", "X_seen", "X_hidden"],
@@ -66,6 +67,8 @@ MORE = {
     "group_words": ["groups"],
     "outcome_effects": ["y", "covariates"],
     "topic_effects": ["covariates"],
+    "permutation_test": ["covariates"],
+    "effects_over_fits": ["covariates"],
     "TopicEffectsDisplay.from_estimator": ["covariates"],
     "topics_by_group": ["groups"],
     "topics_over_time": ["dates"],
