@@ -8,14 +8,19 @@ from typing import Any, Self
 import numpy as np
 
 from sklda._core.diagnostics import diagnose, draws_after
+from sklda._core.names import topic_names
 from sklda._core.types import Model, Values
+from sklda._description.models import Description
 from sklda._description.view import fitted
+from sklda._models.results import ChainResults
 from sklda.inspection._axes import MUTED, Display, distinct_colours, legend_below
 
 # The axis has the range of the draws, and beyond it at most this share of it, as far as there are sweeps, and room.
 _BEYOND, _ROOM = 0.3, 0.05
 # The part of the axis of sweeps that a word beside the end of burn-in needs.
 _WORD = 0.15
+# Traces that describe a state as a whole, and are no parameters.
+_LABEL_FREE = {"log_joint", "log_topics", "squared_shares"}
 # Chains above this number have no entry in the legend.
 _LEGEND = 10
 
@@ -169,18 +174,27 @@ class ConvergenceDisplay(Display):
 
 
 def to_arviz(estimator: Model) -> Any:
-    """The traces of a fitted estimator after burn-in, for ArviZ.
+    """The posterior draws and the traces of a fitted estimator, for ArviZ.
 
     Parameters
     ----------
     estimator : estimator
-        Fitted by Gibbs sampling: any of this package.
+        Fitted by Gibbs sampling: any of this package. `describe` adds names of topics.
 
     Returns
     -------
     xarray.DataTree
-        The group ``posterior`` has a variable for each trace, with dimensions ``chain`` and ``draw``; the coordinate of
-        a draw is its sweep, from 1. Draws after the end of the shortest chain are left out.
+        Variables have the dimensions ``chain`` and ``draw``, whose coordinate is the sweep, from 1, and others with
+        names. Draws after the end of the shortest chain are left out. Groups:
+
+        - ``posterior``: the draws that the fit kept, one in ``draw_every`` sweeps. ``topic_share`` (topic): shares of
+          the tokens. `CompoundLDA` and `HDPLDA`: ``collection_topic`` (collection, topic), the mixtures, and the
+          concentrations that are drawn. `CovariateLDA`: ``coef`` (topic, term) and ``intercept`` (topic);
+        - ``sample_stats``: the traces of all sweeps after the burn-in, such as ``log_joint``.
+
+        Topics of all chains are in the order of the kept one, and NaN in a chain that does not have them: the matched
+        one is at a Jensen-Shannon distance above 0.5. A model without draws of this kind, such as `LabeledLDA`, has no
+        ``posterior``.
 
     Raises
     ------
@@ -191,17 +205,23 @@ def to_arviz(estimator: Model) -> Any:
     TypeError
         If the estimator has no chains.
 
+    Notes
+    -----
+    Priors that a fit learns by Gibbs-EM are points and have no draws.
+
     Examples
     --------
     >>> from sklda import GibbsLDA
     >>> from sklda.datasets import make_lda_corpus
     >>> from sklda.inspection import to_arviz
     >>> X = make_lda_corpus(50, 40, 3, random_state=0).data
-    >>> lda = GibbsLDA(3, max_iter=100, n_chains=2, random_state=0).fit(X)
+    >>> lda = GibbsLDA(3, max_iter=100, draw_every=5, n_chains=2, random_state=0).fit(X)
     >>> import arviz_stats  # doctest: +SKIP
     >>> arviz_stats.summary(to_arviz(lda))  # doctest: +SKIP
+    >>> arviz_stats.summary(to_arviz(lda), group="sample_stats")  # doctest: +SKIP
     """
-    _, traces, n_burn_in = _traces(estimator)
+    described = Description.of(estimator)
+    model, traces, n_burn_in = _traces(described.estimator)
     try:
         from arviz_base import from_dict
     except ImportError as error:
@@ -209,7 +229,57 @@ def to_arviz(estimator: Model) -> Any:
     draws = {name: draws_after(n_burn_in, trace) for name, trace in traces.items()}
     n_draws = min(each.shape[1] for each in draws.values())
     sweeps = n_burn_in + 1 + np.arange(n_draws)
-    return from_dict({"posterior": {name: each[:, :n_draws] for name, each in draws.items()}}, coords={"draw": sweeps})
+    stats = {"sample_stats": {name: each[:, :n_draws] for name, each in draws.items()}}
+    tree = from_dict(stats, coords={"draw": sweeps})
+    if isinstance(getattr(model, "_results_", None), ChainResults):
+        posterior, dims, kept = _posterior(model, traces)
+        coords = {"draw": kept, **_coordinates(described, model, dims)}
+        tree["posterior"] = from_dict({"posterior": posterior}, coords=coords, dims=dims)["posterior"]
+    return tree
+
+
+def _posterior(model, traces):
+    """Draws of parameters (n_chains, n_draws, ...) by name, the names of their other dimensions, and their sweeps."""
+    results = model._results_
+    shares = [each.topic_shares[:, order] for each, order in zip(results.means, results.orders, strict=True)]
+    n_draws = min(map(len, shares))
+    sweeps = np.array([draw.sweep for draw in results.draws[results.best].draws[-n_draws:]])
+    unknown = ~results.has_topics(model.topic_word_)
+
+    def in_chains(chains):
+        """The last draws of all chains, with the topics on the last axis."""
+        found = np.array([each[-n_draws:] for each in chains], dtype=np.float64)
+        place = (slice(None), *[None] * (found.ndim - 2), slice(None))
+        return np.where(unknown[place], np.nan, found)
+
+    found, dims = {"topic_share": in_chains(shares)}, {"topic_share": ["topic"]}
+    if "collection_topic_draws_" in results.records[0]:
+        mixtures = results.in_order("collection_topic_draws_", before=(slice(None), slice(None)))
+        found["collection_topic"], dims["collection_topic"] = in_chains(mixtures), ["collection", "topic"]
+    if "coef_draws_" in results.records[0]:
+        for name in ("coef", "intercept"):
+            own = results.in_order(f"{name}_draws_", before=(slice(None),))
+            # There is a draw of the coefficients in each sweep, or in one of several.
+            every = (model.n_iter_ - model.n_burn_in_) / len(own[0])
+            rows = [len(each) - 1 - np.rint((model.n_iter_ - sweeps) / every).astype(int) for each in own]
+            chosen = [np.moveaxis(each[place], 1, -1) for each, place in zip(own, rows, strict=True)]
+            found[name] = np.moveaxis(in_chains(chosen), -1, 2)
+        dims |= {"coef": ["topic", "term"], "intercept": ["topic"]}
+    for name in sorted(traces.keys() - _LABEL_FREE):
+        found[name] = traces[name][:, sweeps - 1]
+    return found, dims, sweeps
+
+
+def _coordinates(described, model, dims):
+    """The names of topics, collections and terms."""
+    n_topics = len(model.components_)
+    names = topic_names(model, n_topics, described.topic_names)
+    known = {
+        "topic": np.arange(n_topics) if names is None else names,
+        "collection": [str(label) for label in getattr(model, "collections_", [])],
+        "term": [str(name) for name in getattr(model, "covariate_names_", [])],
+    }
+    return {name: known[name] for name in {each for own in dims.values() for each in own}}
 
 
 def _traces(estimator):

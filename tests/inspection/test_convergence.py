@@ -5,13 +5,23 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import jensenshannon
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
+from sklda import (
+    HDPLDA,
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    CovariateLDA,
+    EmpiricalBayesLDA,
+    GibbsLDA,
+    LabeledLDA,
+    TopicCountLDA,
+)
 from sklda._core.diagnostics import effective_draws, r_hat
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import ConvergenceDisplay, to_arviz
+from sklda.inspection import ConvergenceDisplay, describe, to_arviz
 from sklda.papers.compound import VariationalCompoundLDA
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -134,18 +144,72 @@ def test_bad_input(fitted, call):
         ConvergenceDisplay.from_estimator(fitted, quantity="theta")
 
 
-def test_arviz_gets_the_draws(fitted):
+def test_arviz_gets_the_traces(fitted):
     pytest.importorskip("arviz_base")
-    posterior = to_arviz(fitted)["posterior"]
-    assert set(posterior.data_vars) == {"log_joint", "squared_shares"}
+    tree = to_arviz(fitted)
+    assert list(tree.children) == ["sample_stats"]
+    stats = tree["sample_stats"]
+    assert set(stats.data_vars) == {"log_joint", "squared_shares"}
     for name, trace in fitted.traces_.items():
-        assert posterior[name].dims == ("chain", "draw")
-        np.testing.assert_array_equal(posterior[name], trace[:, 20:50])
-    np.testing.assert_array_equal(posterior["draw"], np.arange(21, 51))
+        assert stats[name].dims == ("chain", "draw")
+        np.testing.assert_array_equal(stats[name], trace[:, 20:50])
+    np.testing.assert_array_equal(stats["draw"], np.arange(21, 51))
     lda = ESTIMATORS[0].fit(CORPUS)
-    found = to_arviz(lda)["posterior"]["log_joint"]
+    found = to_arviz(lda)["sample_stats"]["log_joint"]
     n_burn_in = getattr(lda, "n_burn_in_", lda.n_iter_ // 2)
     np.testing.assert_array_equal(found, lda.log_joint_trace_[:, n_burn_in:])
+
+
+FEW = {"max_iter": 60, "draw_every": 5, "n_chains": 2, "random_state": 0}
+SIDES = ["north", "south"] * (CORPUS.shape[0] // 2)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_arviz_gets_the_draws_with_names():
+    pytest.importorskip("arviz_base")
+    lda = GibbsLDA(3, **FEW).fit(CORPUS).set_topic_names(["a", "b", "c"])
+    posterior = to_arviz(lda)["posterior"]
+    assert dict(posterior.sizes) == {"chain": 2, "draw": 4, "topic": 3}
+    assert posterior["topic"].values.tolist() == ["a", "b", "c"]
+    assert posterior["draw"].values.tolist() == [45, 50, 55, 60]
+    shares = posterior["topic_share"]
+    np.testing.assert_allclose(shares[lda.best_chain_].mean("draw"), lda.topic_share_)
+    # A chain has NaN for a topic that it does not have, and the other topics at their places.
+    for chain, found in zip(shares, lda.chains_, strict=True):
+        has = ~np.isnan(chain[0].values)
+        own = found.topic_word[found.matched]
+        distances = [jensenshannon(p, q, base=2) for p, q in zip(lda.topic_word_, own, strict=True)]
+        np.testing.assert_array_equal(has, np.array(distances) <= 0.5)
+    named = to_arviz(describe(lda, topic_names=["x", "y", "z"]))
+    assert named["posterior"]["topic"].values.tolist() == ["x", "y", "z"]
+
+    lda = CompoundLDA(2, **FEW).fit(CORPUS, collections=SIDES)
+    mixtures = to_arviz(lda)["posterior"]["collection_topic"]
+    assert mixtures.dims == ("chain", "draw", "collection", "topic")
+    assert mixtures["collection"].values.tolist() == ["north", "south"]
+    own = lda.chains_[lda.best_chain_].collection_topic_draws
+    np.testing.assert_array_equal(mixtures[lda.best_chain_], own[-mixtures.sizes["draw"] :])
+
+    lda = CovariateLDA(2, **FEW).fit(CORPUS, covariates={"side": SIDES, "age": np.arange(len(SIDES)) % 7})
+    posterior = to_arviz(lda)["posterior"]
+    assert posterior["coef"].dims == ("chain", "draw", "topic", "term")
+    assert posterior["term"].values.tolist() == lda.covariate_names_.tolist()
+    # There is a draw of the coefficients for each sweep after the burn-in, and so for each of these.
+    rows = posterior["draw"].values - lda.n_burn_in_ - 1
+    by_chain = lda.coef_draws_.reshape(2, -1, 2, 3)
+    assert by_chain.shape[1] == 60 - lda.n_burn_in_
+    np.testing.assert_array_equal(posterior["coef"], by_chain[:, rows])
+    np.testing.assert_array_equal(posterior["intercept"], lda.intercept_draws_.reshape(2, -1, 2)[:, rows])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        lda = HDPLDA(4, **FEW).fit(CORPUS, collections=SIDES)
+    posterior = to_arviz(lda)["posterior"]
+    sweeps = posterior["draw"].values
+    np.testing.assert_array_equal(posterior["doc_concentration"], lda.traces_["doc_concentration"][:, sweeps - 1])
+
+    lda = LabeledLDA(**FEW | {"draw_every": 10}).fit(CORPUS, SIDES)
+    assert list(to_arviz(lda).children) == ["sample_stats"]
 
 
 def test_without_arviz(fitted, monkeypatch):
