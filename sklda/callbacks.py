@@ -67,8 +67,9 @@ class Checkpoint:
         self.every = float(check_scalar(every, "every", Real, min_val=0))
         if isnan(self.every):
             raise ValueError("every is not a number: give seconds.")
-        self._is_of_copy = self._resumes = False
-        # That of the fit that is resumed.
+        self._is_of_copy = False
+        # The folder and the seed of the fit that is resumed.
+        self._resumed: Any = None
         self._seed: Any = None
 
     def __repr__(self) -> str:

@@ -188,6 +188,13 @@ def begin_fit(folder, facts, value, same_corpus):
     return path
 
 
+def remove_files(paths):
+    """Remove files that are not needed any more. Those that cannot be removed stay: they must not end a fit."""
+    for path in paths:
+        with suppress(OSError):
+            path.unlink()
+
+
 def states(folder):
     """The states of chains of a fit, and their parts."""
     return [file for file in folder.iterdir() if ".chain-" in file.name and file.suffix not in (".new", ".part")]

@@ -51,18 +51,17 @@ class Saver:
 
     def save_result(self, path, result):
         """Save the result of a stage, unless that takes too long for a stage without states of chains."""
-        states = files.states(self.folder)
-        if not (states or self._pace.due()):
-            return
         try:
+            states = files.states(self.folder)
+            if not (states or self._pace.due()):
+                return
             with self._pace:
                 files.write(path, result, self.same_corpus)
         except OSError as error:
             warn_of_full_disk(self.folder, error)
             return
         self.is_new = False
-        for file in states:
-            file.unlink(missing_ok=True)
+        files.remove_files(states)
 
     def finish(self, fitted):
         """Replace the stages, and the fits before, by the fitted attributes, a dict."""
@@ -75,9 +74,9 @@ class Saver:
             warn_of_full_disk(self.folder, error)
             return
         self.is_new = False
-        for path in self.folder.iterdir():
-            if path.name not in ("header", "estimator", "fitted"):
-                path.unlink(missing_ok=True)
+        files.remove_files(
+            [path for path in self.folder.iterdir() if path.name not in ("header", "estimator", "fitted")]
+        )
         for path in files.fits_in(self.folder.parent):
             if path != self.folder:
                 files.remove_fit(path)

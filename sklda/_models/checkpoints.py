@@ -91,7 +91,7 @@ class CheckpointMixin:
             raise ValueError(f"{path} is the checkpoint of another {facts['estimator']}.")
         _check_feature_names(estimator, X, reset=False)
         checkpoint = Checkpoint(path, every=facts["every"])
-        checkpoint._resumes, checkpoint._seed = True, seed
+        checkpoint._resumed, checkpoint._seed = folder, seed
         try:
             estimator.set_callbacks(checkpoint, *callbacks)  # type: ignore[attr-defined]
             if (folder / "fitted").exists():
@@ -103,7 +103,7 @@ class CheckpointMixin:
                 print(f"[{cls.__name__}] continues the fit of {facts['begun']} in {path}", flush=True)
             return estimator.fit(X, **({} if y is None else {"y": y}), **metadata)  # type: ignore[attr-defined, no-any-return]
         finally:
-            checkpoint._resumes, checkpoint._seed = False, None
+            checkpoint._resumed = checkpoint._seed = None
 
 
 def forget(estimator):
@@ -119,7 +119,7 @@ def checkpoints_of(estimator):
 
 def resumed_seed(estimator):
     """The seed of the fit that is resumed, or None."""
-    return next((each._seed for each in checkpoints_of(estimator) if each._resumes), None)
+    return next((each._seed for each in checkpoints_of(estimator) if each._resumed), None)
 
 
 def saver_of(estimator, corpus, seed, y, metadata):
@@ -138,8 +138,14 @@ def saver_of(estimator, corpus, seed, y, metadata):
             "ConsensusTopics fit. A Checkpoint saves a single fit: take it away with set_callbacks(), or give the copy "
             "one of its own."
         )
-    if checkpoint._resumes:
-        return Saver(_last_fit(folder), corpus, checkpoint.every, files.Lock(folder), is_new=False)
+    if checkpoint._resumed:
+        lock = files.Lock(folder)
+        if not (checkpoint._resumed / "header").exists() or (checkpoint._resumed / "fitted").exists():
+            lock.close()
+            raise ValueError(
+                f"another process has ended the fit in {folder} meanwhile: resume it again for its result."
+            )
+        return Saver(checkpoint._resumed, corpus, checkpoint.every, lock, is_new=False)
     folder.mkdir(parents=True, exist_ok=True)
     if (other := files.foreign_file(folder)) is not None:
         raise ValueError(f"{folder} has files of no checkpoint, such as {other.name}: give a new or an empty folder.")

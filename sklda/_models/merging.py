@@ -151,7 +151,8 @@ class MergedTopics(BaseLDA):
             if hasattr(model, name):
                 setattr(self, name, self._sums(getattr(model, name)))
         if hasattr(model, "topic_assignments_"):
-            self.topic_assignments_ = place[model.topic_assignments_].astype(np.int32)
+            # Tokens of documents without topics have the number -1.
+            self.topic_assignments_ = np.append(place, -1)[model.topic_assignments_].astype(np.int32)
         results = vars(model).get("_results_")
         if isinstance(results, ChainResults):
             pairs = zip(results.means, results.orders, strict=True)

@@ -141,6 +141,22 @@ def test_a_file_that_comes_during_the_fit_stays(folder, corpus, after_sweep):
     assert files(folder) == [*ended_fit(1), "thoughts"]
 
 
+def test_a_folder_that_goes_during_the_fit(saves, folder, corpus, whole, same_fit, after_sweep):
+    after_sweep(15, lambda: shutil.rmtree(folder))
+    lda = saved_in(folder)
+    with pytest.warns(UserWarning, match="could not be saved .* The fit continues"):
+        lda.fit(corpus)
+    assert same_fit(lda.set_callbacks(), whole)
+
+
+def test_what_cannot_be_removed_does_not_end_the_fit(folder, corpus, whole, same_fit, after_sweep):
+    """As files that network file systems keep while another process has them open."""
+    after_sweep(15, lambda: (folder / "fit-1" / "stage-1.chain-0.kept").mkdir())
+    lda = saved_in(folder).fit(corpus)
+    assert same_fit(lda.set_callbacks(), whole) and files(folder) == ended_fit(1)
+    assert same_fit(GibbsLDA.resume(folder, corpus).set_callbacks(), pickle.loads(pickle.dumps(whole)))
+
+
 # A new fit in the folder of one that has ended
 
 
@@ -210,6 +226,25 @@ def test_two_threads(interrupted, corpus, tmp_path):
     assert ended[0] == 1 and "is in use: another process or thread" in ended[2]
     held.close()
     GibbsLDA.resume(interrupted, corpus)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_fit_that_another_process_ends_meanwhile(interrupted, corpus, again, monkeypatch):
+    """It ends while X is read, and perhaps another one follows: the fit that was read is not resumed."""
+    fit = GibbsLDA.fit
+
+    def fit_after_another(self, X, y=None):
+        monkeypatch.setattr(GibbsLDA, "fit", fit)
+        GibbsLDA.resume(interrupted, X)
+        if again:
+            saved_in(interrupted, gibbs(max_iter=8)).fit(X)
+        return self.fit(X, y)
+
+    monkeypatch.setattr(GibbsLDA, "fit", fit_after_another)
+    with pytest.raises(ValueError, match=r"another process has ended the fit .* resume it again for its result"):
+        GibbsLDA.resume(interrupted, corpus)
+    assert files(interrupted) == ended_fit(1 + again)
+    assert GibbsLDA.resume(interrupted, corpus).n_iter_ == (8 if again else 40)
 
 
 def test_a_file_in_place_of_the_folder(tmp_path, corpus):

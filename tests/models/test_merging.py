@@ -128,6 +128,14 @@ def test_a_merged_group_can_be_merged_again(model):
 
 
 @pytest.mark.mutation
+def test_documents_without_topics_have_none():
+    labels = [[1, 0, 1], [1, 1, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]] * 6
+    labelled = LabeledLDA(max_iter=5, random_state=0).fit(X, labels)
+    merged = merge_topics(labelled, [[0, 1]])
+    expected = np.array([-1, 0, 0, 1])[labelled.topic_assignments_ + 1]
+    assert (expected == -1).any() and merged.topic_assignments_.tolist() == expected.tolist()
+
+
 def test_theta_has_the_aggregated_dirichlet_distribution():
     """False-alarm rate 1e-5. A merged topic with the alpha of one of its parts is found at the same level."""
     lda = GibbsLDA(5, doc_topic_prior=0.5, topic_word_prior=0.1, max_iter=30, n_draws=1, random_state=0).fit(X)
