@@ -38,12 +38,12 @@ from pathlib import Path
 
 try:
     from sklda._kernels import _tokens as _tokens
-except ImportError as error:
+except ImportError as _error:
     if (_folder := Path(__file__).resolve().parent.parent).joinpath("meson.build").exists():
         raise ImportError(
             f"{_folder} is the source tree of sklda, and its kernels are not compiled for this Python: install it with "
             f"`pip install {_folder}`, and start Python in another folder."
-        ) from error
+        ) from _error
     raise
 
 from sklda import callbacks, datasets, inspection, metrics

@@ -63,8 +63,8 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, every: float = 60.0) -> None:
-        self.path = os.fspath(path)
-        self.every = float(check_scalar(every, "every", Real, min_val=0))
+        self.path: str = os.fspath(path)
+        self.every: float = float(check_scalar(every, "every", Real, min_val=0))
         if isnan(self.every):
             raise ValueError("every is not a number: give seconds.")
         self._is_of_copy = False

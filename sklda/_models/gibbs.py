@@ -470,7 +470,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         if known is not None:
             self.known_topic_word_: np.ndarray = known.topics.topic_word
             if known.names is not None:
-                self.topic_names_ = np.array(known.names, dtype=object)
+                self.topic_names_: np.ndarray = np.array(known.names, dtype=object)
 
     def _set_results(self, chains):
         results = ChainResults(chains)

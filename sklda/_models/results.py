@@ -289,6 +289,8 @@ class ChainAttributes:
 
     topic_word_: np.ndarray
     doc_topic_: np.ndarray
+    topic_share_: np.ndarray
+    topic_share_std_: np.ndarray
     _results_: ChainResults
 
     def _set_chain_results(self, results):
@@ -297,10 +299,10 @@ class ChainAttributes:
         shares = [each.topic_shares[:, order] for each, order in zip(means, results.orders, strict=True)]
         vars(self).update(results.records[best])
         if "prior_trace_" in results.records[best]:
-            self.prior_trace_ = in_rows([each["prior_trace_"] for each in results.records])
+            self.prior_trace_: np.ndarray = in_rows([each["prior_trace_"] for each in results.records])
         self.components_: np.ndarray = means[best].components
         self.doc_topic_ = means[best].doc_topic
-        self.n_draws_ = len(means[best].topic_shares)
+        self.n_draws_: int = len(means[best].topic_shares)
         self.topic_share_, self.topic_share_std_ = shares_with_std(shares[best], shares)
         vars(self).update(results.stability)
         self.topic_assignments_: np.ndarray = results.states[best].topics.astype(np.int32)

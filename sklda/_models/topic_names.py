@@ -56,7 +56,9 @@ class TopicNamesMixin(ClassNamePrefixFeaturesOutMixin):
         else:
             if isinstance(names, Mapping):
                 names = _replaced(self.get_feature_names_out().tolist(), names)
-            self.topic_names_ = np.array(read_topic_names(names, self._n_features_out, "names"), dtype=object)
+            self.topic_names_: np.ndarray = np.array(
+                read_topic_names(names, self._n_features_out, "names"), dtype=object
+            )
         return self
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

@@ -137,7 +137,7 @@ class HeatmapDisplay(Display):
         """
         values = np.array(values, dtype=np.float64)
         np.fill_diagonal(values, np.nan)
-        self.image_ = ax.imshow(values, **colours)
+        self.image_: Any = ax.imshow(values, **colours)
         ax.set_facecolor(_NO_VALUE)
         if len(self.order) <= MOST_NAMES:
             ax.set_yticks(range(len(self.order)), [self.names[k] for k in self.order], fontsize=8)

@@ -282,7 +282,7 @@ class TopicContrastDisplay(Display):
     def _draw(self, ax):
         places = np.arange(len(self.words))
         first, second = (np.asarray(each, dtype=np.float64) for each in (self.first, self.second))
-        self.bars_ = [ax.barh(places, -first, color=BLUE), ax.barh(places, second, color=ORANGE)]
+        self.bars_: list[Any] = [ax.barh(places, -first, color=BLUE), ax.barh(places, second, color=ORANGE)]
         most = max(first.max(initial=0), second.max(initial=0)) * 1.05 or 1.0
         ax.set_xlim(-most, most)
         ax.axvline(0, color="black", lw=0.8)

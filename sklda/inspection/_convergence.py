@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sklda._core.diagnostics import diagnose, draws_after
+from sklda._core.diagnostics import Diagnosis, diagnose, draws_after
 from sklda._core.names import topic_names
 from sklda._core.types import Model, Values
 from sklda._description.models import Description
@@ -122,20 +122,20 @@ class ConvergenceDisplay(Display):
         trace = np.atleast_2d(np.asarray(self.trace, dtype=np.float64))
         scale = self.n_tokens if self.quantity == "log_joint" else None
         trace = trace if scale is None else trace / scale
-        self.diagnosis_ = diagnose({self.quantity: trace}, self.n_burn_in)[self.quantity]
+        self.diagnosis_: Diagnosis = diagnose({self.quantity: trace}, self.n_burn_in)[self.quantity]
         self._draw_traces(ax, trace)
         unit = " (nats per token)" if scale is not None else " (nats)" if self.quantity == "log_joint" else ""
         ax.set(xlabel="sweep", ylabel=self.quantity.replace("_", " ") + unit, title=self._title(trace))
 
     def _draw_traces(self, ax, trace):
         n_chains, n_sweeps = trace.shape
-        self.lines_ = []
+        self.lines_: list[Any] = []
         for c, (values, color) in enumerate(zip(trace, distinct_colours(n_chains), strict=False)):
             best = c == self.best_chain
             label = f"chain {c}" + " (has the topics)" * best if n_chains <= _LEGEND else None
             options = {"color": color, "lw": 1.5 if best else 0.9, "zorder": 2.5 if best else 2}
             self.lines_ += ax.plot(np.arange(1, n_sweeps + 1), values, label=label, **options)
-        self.burn_in_ = None
+        self.burn_in_: Any = None
         if self.n_burn_in:
             self.burn_in_ = ax.axvline(self.n_burn_in + 0.5, color=MUTED, lw=1, ls="--", zorder=1.5)
         if n_chains <= _LEGEND:

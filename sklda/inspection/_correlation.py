@@ -367,7 +367,7 @@ class TopicCorrelationDisplay(HeatmapDisplay):
         strongest = strongest if strongest > 0 else 1
         label = "correlation" if self.neutral is None else "correlation, less that of independent topics"
         self._show(ax, values, label, cmap="RdBu_r", vmin=-strongest, vmax=strongest)
-        self.dots_ = None
+        self.dots_: Any = None
         if self.std is not None and len(order) <= MOST_NAMES:
             self.dots_ = ax.scatter(*np.nonzero(self._clear()[place])[::-1], s=6, color="black")
         marks = "" if self.dots_ is None else "\ndot: more than two standard errors from white"

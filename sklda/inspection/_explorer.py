@@ -88,7 +88,8 @@ class TopicExplorer:
     """
 
     def __init__(self, data: dict[str, Any], title: str = "Topics") -> None:
-        self.data, self.title = data, title
+        self.data: dict[str, Any] = data
+        self.title: str = title
 
     @classmethod
     def from_estimator(

@@ -169,8 +169,10 @@ class MarginalLikelihoodDisplay(Display):
         return 7, 5.5
 
     def _draw(self, ax, kind):
-        self.contours_, self.line_, self.band_ = None, None, None
-        self.ellipses_ = []
+        self.contours_: Any = None
+        self.line_: Any = None
+        self.band_: Any = None
+        self.ellipses_: list[Any] = []
         below = np.asarray(self.log_marginal_likelihood) - np.max(self.log_marginal_likelihood)
         ax.set_xscale("log")
         if kind == "contour":

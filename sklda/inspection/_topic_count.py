@@ -134,7 +134,7 @@ class TopicCountDisplay(PanelsDisplay):
         counts = np.asarray(self.topic_counts)
         self._posterior(axes[0], counts)
         self._evidence(axes[1], counts)
-        self.interval_ = ()
+        self.interval_: tuple[Any, ...] = ()
         if self.interval is not None:
             low, high = self.interval
             self.interval_ = tuple(each.axvspan(low - 0.5, high + 0.5, color=_PALE, lw=0, zorder=0) for each in axes)
@@ -152,7 +152,7 @@ class TopicCountDisplay(PanelsDisplay):
         style = {"color": LINE, "yerr": reach, "ecolor": ACCENT, "capsize": 2} if is_known else {"color": _UNCERTAIN}
         if self.posterior_std is None:
             style = {"color": LINE}
-        self.bars_ = ax.bar(counts, posterior, **style)
+        self.bars_: Any = ax.bar(counts, posterior, **style)
         seen = counts[posterior + (error if is_known else 0) > _VISIBLE]
         ends = [*seen, *(self.interval or ())]
         ax.set(xlim=(min(ends) - 1.5, max(ends) + 1.5), ylim=(0, 1.05 if posterior.max() > 0.8 else None))
@@ -166,8 +166,8 @@ class TopicCountDisplay(PanelsDisplay):
         value = np.asarray(self.log_evidence, dtype=np.float64)
         known = np.isfinite(value)
         counts, below = counts[known], value[known] - value[known].max()
-        (self.line_,) = ax.plot(counts, below, "o-", color=LINE, lw=1.2, ms=3.5)
-        self.errors_ = None
+        self.line_: Any = ax.plot(counts, below, "o-", color=LINE, lw=1.2, ms=3.5)[0]
+        self.errors_: Any = None
         if self.log_evidence_std is not None:
             reach = 2 * np.nan_to_num(np.asarray(self.log_evidence_std, dtype=np.float64))[known]
             self.errors_ = ax.vlines(counts, below - reach, below + reach, color=ACCENT, lw=1.4)

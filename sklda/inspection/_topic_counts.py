@@ -130,7 +130,7 @@ class TopicCountComparisonDisplay(PanelsDisplay):
             ax.spines[["top", "right"]].set_visible(False)
             if name == "found_share":
                 ax.yaxis.set_major_formatter("{x:.0%}")
-        self.legend_ = add_key(axes, key)
+        self.legend_: Any = add_key(axes, key)
 
 
 def _interval(rows, name):

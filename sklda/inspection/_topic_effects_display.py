@@ -437,7 +437,7 @@ class TopicEffectsDisplay(PanelsDisplay):
         return new_rows(n, rows)
 
     def _draw(self, axes):
-        self.bounds_ = DIFFERENCES if self.difference else SHARES
+        self.bounds_: tuple[float, float] = DIFFERENCES if self.difference else SHARES
         names = [plain_text(group) for group in self.groups]
         key = dict(zip(names, map(group_handle, self._colours()), strict=True)) if len(names) > 1 else {}
         if self._is_one_panel():
@@ -453,7 +453,7 @@ class TopicEffectsDisplay(PanelsDisplay):
         note_shrinkage(self.attenuation, key, "effects")
         if self.note and np.isfinite(np.asarray(self.low, dtype=np.float64)).any():
             key[self.note] = interval_handle(horizontal=not self._is_on_axis())
-        self.legend_ = add_key(axes, key)
+        self.legend_: Any = add_key(axes, key)
 
     def _colours(self):
         return [LINE] if len(self.groups) == 1 else distinct_colours(len(self.groups))[: len(self.groups)]

@@ -136,8 +136,8 @@ class TopicMapDisplay(Display):
         sides = box[1] - box[0]
         self._set_limits(ax, places, sides)
         areas = _AREA * sides.prod() * share / (share.sum() or 1)
-        self.circles_ = ax.scatter(*places.T, areas, color=SKY, alpha=0.45, edgecolor=LINE, linewidth=1)
-        self.labels_ = [self._label(ax, k) for k in range(len(places))]
+        self.circles_: Any = ax.scatter(*places.T, areas, color=SKY, alpha=0.45, edgecolor=LINE, linewidth=1)
+        self.labels_: list[Any] = [self._label(ax, k) for k in range(len(places))]
         sizes = np.array([each.get_window_extent().size for each in self.labels_]).reshape(-1, 2) * scale
         centres, radii = ax.transData.transform(places) * scale, np.sqrt(areas / np.pi)
         for k, offset in _offsets(centres, radii, sizes, box):

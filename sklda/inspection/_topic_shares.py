@@ -124,7 +124,7 @@ class TopicSharesDisplay(Display):
         n = len(self.share)
         places = np.arange(n)
         error = None if self.share_std is None else 2 * np.asarray(self.share_std)
-        self.bars_ = ax.barh(places, self.share, color="steelblue", xerr=error, ecolor="black", capsize=2)
+        self.bars_: Any = ax.barh(places, self.share, color="steelblue", xerr=error, ecolor="black", capsize=2)
         ax.set_yticks(places, self.names)
         if self.stability is not None:
             found_in = [""] * n if self.found_in is None else [f", in {each}" for each in self.found_in]

@@ -158,7 +158,7 @@ def make_held_out_scorer(
     return _HeldOutScorer(**options, metric=metric, return_std=return_std, random_state=random_state, n_jobs=n_jobs)
 
 
-neg_ais_perplexity_scorer = make_held_out_scorer()
+neg_ais_perplexity_scorer: Callable[..., Any] = make_held_out_scorer()
 """Negative held-out perplexity by guided annealed importance sampling: `make_held_out_scorer` with its defaults."""
 
 

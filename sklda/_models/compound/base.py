@@ -25,6 +25,7 @@ NEVER_SYMMETRIC = "the prior of a document, gamma pi_j, has a mixture that diffe
 class CollectionsLDA(ChainAttributes, BaseLDA):
     """Base class of models whose documents come in collections, each with a mixture pi_j of the topics."""
 
+    collections_: np.ndarray
     _model_: CompoundModel
 
     @abstractmethod

@@ -278,14 +278,14 @@ class ConsensusTopics(
         share_draws = [own[None] if each is None else each.shares() for own, each in zip(shares, draws, strict=True)]
 
         forget(self)
-        self.estimators_ = estimators
+        self.estimators_: list[Any] = estimators
         self._set_topics(found)
         if halves:
-            self.split_half_agreement_ = found.split_half_agreement
+            self.split_half_agreement_: np.ndarray | None = found.split_half_agreement
         self.doc_topic_: np.ndarray = mean
-        self.doc_topic_std_ = std_of_proportions(within + between)
-        self.topic_share_ = found.share
-        self.topic_share_std_ = share_std(share_draws, found.members)
+        self.doc_topic_std_: np.ndarray = std_of_proportions(within + between)
+        self.topic_share_: np.ndarray = found.share
+        self.topic_share_std_: np.ndarray = share_std(share_draws, found.members)
         self._topic_shares_ = shares
         self._share_draws_ = share_draws
         self._resampled_ = self.resample
@@ -295,12 +295,13 @@ class ConsensusTopics(
 
     def _set_topics(self, found):
         """Set the attributes that say which topics of the fits belong together, from a `Consensus`."""
-        self.components_ = self.topic_word_ = found.topic_word
+        self.components_: np.ndarray = found.topic_word
+        self.topic_word_: np.ndarray = found.topic_word
         self.topic_word_std_: np.ndarray = topic_word_std(found, self.estimators_)
         self.topic_prevalence_: np.ndarray = found.prevalence
         self.topic_stability_: np.ndarray = found.similarity
         self.members_: np.ndarray = found.members
-        self.n_components_ = len(found.topic_word)
+        self.n_components_: int = len(found.topic_word)
 
     def _merged(self, place):
         """A copy whose topics have other numbers, `place`; topics with the same number are one."""

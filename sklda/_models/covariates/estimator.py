@@ -221,6 +221,13 @@ class CovariateLDA(ChainAttributes, BaseLDA):
         *("n_components", "coef_scale", "doc_topic_prior", "topic_word_prior", "learn_priors"),
         *("burn_in", "n_chains"),
     )
+    coef_: np.ndarray
+    coef_std_: np.ndarray
+    coef_draws_: np.ndarray
+    intercept_: np.ndarray
+    intercept_std_: np.ndarray
+    intercept_draws_: np.ndarray
+
     _parameter_constraints = {
         **shared(
             "n_components",
@@ -360,9 +367,9 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             self._columns_ = columns
             self._groups_, self._around_ = groups, around
             self._centre_, self._scale_ = standardised.centre, standardised.scale
-            self.covariate_names_ = np.array(terms, dtype=object)
-            self.covariate_mean_ = standardised.mean
-            self.covariate_std_ = standardised.std
+            self.covariate_names_: np.ndarray = np.array(terms, dtype=object)
+            self.covariate_mean_: np.ndarray = standardised.mean
+            self.covariate_std_: np.ndarray = standardised.std
             if run.former is not None:
                 chains = continued(corpus, priors, model, run.former.states)
             else:

@@ -141,6 +141,10 @@ class DaskGibbsLDA(BaseLDA):
     ((60, 2), (2, 40))
     """
 
+    components_: np.ndarray
+    topic_share_: np.ndarray
+    topic_share_std_: np.ndarray
+
     _parameter_constraints = {
         **shared(
             "n_components",
@@ -278,7 +282,7 @@ class DaskGibbsLDA(BaseLDA):
         self.doc_topic_std_: Any = on_workers(chain.corpus, "doc_topic_std", columns, np.float32)
         self.topic_assignments_: Any = on_workers(chain.corpus, "topics", (), np.int32)
         self.topic_share_, self.topic_share_std_ = shares_with_std(shares, [shares])
-        self.n_draws_ = len(shares)
+        self.n_draws_: int = len(shares)
         vars(self).update(prior_attributes(self, chain.priors, self.learn_priors))
         set_traces(self, RunResults(chains, chain.n_burn_in))
 

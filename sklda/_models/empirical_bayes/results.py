@@ -25,12 +25,12 @@ class MarginalLikelihoodMixin:
     def _set_estimate(self, found: MarginalLikelihoodEstimate) -> None:
         """Set the attributes that come from the estimate of m(h)."""
         self._estimate_ = found
-        self.grid_ = (found.alphas, found.etas)
-        self.occupancy_ = found.occupancy
-        self.r_hat_ = found.r_hat
-        self.n_effective_ = found.n_effective
-        self.mode_log_evidence_ = found.beginning.log_evidence
-        self.mode_log_evidence_std_ = found.beginning.log_evidence_std
+        self.grid_: tuple[np.ndarray, np.ndarray] = (found.alphas, found.etas)
+        self.occupancy_: np.ndarray = found.occupancy
+        self.r_hat_: np.ndarray = found.r_hat
+        self.n_effective_: np.ndarray = found.n_effective
+        self.mode_log_evidence_: np.ndarray = found.beginning.log_evidence
+        self.mode_log_evidence_std_: float = found.beginning.log_evidence_std
 
     def _found(self) -> MarginalLikelihoodEstimate:
         during = "m(h) of the %(name)s is estimated when all of its chains have ended: callbacks see it then."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -328,12 +328,12 @@ class LabeledLDA(LabelClassifier):
 
             run.begin(n_chains=self.n_chains, n_sweeps=self.max_iter)
             self._fold_in_seed_ = run.fold_in_seed
-            self.classes_ = targets.classes
-            self.label_names_ = targets.names
-            self.multilabel_ = targets.is_multilabel
-            self.label_frequency_ = np.bincount(labels.indices, minlength=n_labels) / is_labelled.sum()
-            self.n_unlabeled_ = int((~is_labelled).sum())
-            self.topic_word_prior_ = eta_attribute(self.topic_word_prior)
+            self.classes_: np.ndarray = targets.classes
+            self.label_names_: np.ndarray = targets.names
+            self.multilabel_: bool = targets.is_multilabel
+            self.label_frequency_: np.ndarray = np.bincount(labels.indices, minlength=n_labels) / is_labelled.sum()
+            self.n_unlabeled_: int = int((~is_labelled).sum())
+            self.topic_word_prior_: np.ndarray | float = eta_attribute(self.topic_word_prior)
             self._sparse_labels_ = targets.is_sparse
             self._numbers_of_labels_ = (int(numbers.min()), float(numbers.mean()), int(numbers.max()))
             names = names_of_labels(targets, self.n_shared)
@@ -341,10 +341,10 @@ class LabeledLDA(LabelClassifier):
                 self.topic_names_ = names
             if self.label_prior == "dependency":
                 seed = random.child(run.seed, 2)
-                self.label_topics_ = run.once(lambda: self._topics_of_labels(labels[is_labelled], seed))
+                self.label_topics_: np.ndarray = run.once(lambda: self._topics_of_labels(labels[is_labelled], seed))
                 self._n_label_tokens_ = max(int(np.rint(numbers.mean())), 1)
             if targets.is_multilabel and self._counts_labels_by_regression():
-                self.label_count_regressor_ = self._label_count_regressor(corpus, is_labelled, numbers)
+                self.label_count_regressor_: Any = self._label_count_regressor(corpus, is_labelled, numbers)
             seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
             chains = [LabelChain.initialise(corpus, priors, seed, (sums,)) for seed in seeds]
             chains = run.sweep(chains, self.max_iter, schedule=Schedule(0, burn_in=burn_in), n_jobs=self.n_jobs)
@@ -360,11 +360,11 @@ class LabeledLDA(LabelClassifier):
         counts = opened.pair_matrix(means.pair_counts)
         totals = np.asarray(counts.sum(axis=0)).ravel()
         set_traces(self, traces)
-        self.doc_label_ = means.theta(chain.priors)
-        self.n_draws_ = len(means.shares)
+        self.doc_label_: Any = means.theta(chain.priors)
+        self.n_draws_: int = len(means.shares)
         # The mean of expected counts has less noise than that of the shares of draws.
-        self.topic_share_ = totals / totals.sum()
-        self.topic_share_std_ = shares_with_std(means.shares, [means.shares])[1]
+        self.topic_share_: np.ndarray = totals / totals.sum()
+        self.topic_share_std_: np.ndarray = shares_with_std(means.shares, [means.shares])[1]
         self.topic_assignments_: np.ndarray = chain.token_topics()
         self._word_topic_counts_ = counts
         self._fingerprint_ = chain.corpus.fingerprint
@@ -380,7 +380,7 @@ class LabeledLDA(LabelClassifier):
             prior = label_prior(self.label_frequency_, weights, shared_odds)
         # The part of alpha that does not depend on the document.
         base = np.concatenate([np.full(n_labels, self.even_weight / n_labels), even[n_labels:]])
-        self.doc_topic_prior_ = np.clip(prior, SMALLEST, LARGEST)
+        self.doc_topic_prior_: np.ndarray = np.clip(prior, SMALLEST, LARGEST)
         self._base_prior_ = np.clip(base, SMALLEST, LARGEST)
 
     def _topics_of_labels(self, labels, seed):

@@ -287,14 +287,14 @@ default=None
             chains = posterior.chains(corpus, 1, self.n_jobs, run)
         check = dependence_on_documents(corpus, chains[best_chain(chains)].topics, posterior.mode, run.seed)
         self._warn(posterior, prior, check)
-        self.topic_counts_ = posterior.counts
-        self.topic_count_posterior_ = posterior.probability
-        self.topic_count_posterior_std_ = posterior.std
-        self.topic_count_interval_ = posterior.interval
-        self.n_components_ = posterior.mode
-        self.log_evidence_ = posterior.log_evidence
-        self.log_evidence_std_ = posterior.log_evidence_std
-        self.evidence_trace_ = posterior.estimates
+        self.topic_counts_: np.ndarray = posterior.counts
+        self.topic_count_posterior_: np.ndarray = posterior.probability
+        self.topic_count_posterior_std_: np.ndarray = posterior.std
+        self.topic_count_interval_: tuple[int, int] = posterior.interval
+        self.n_components_: int = posterior.mode
+        self.log_evidence_: np.ndarray = posterior.log_evidence
+        self.log_evidence_std_: np.ndarray = posterior.log_evidence_std
+        self.evidence_trace_: np.ndarray = posterior.estimates
         self.model_check_z_ = check
         self._n_scan_sweeps_ = posterior.n_sweeps
         self._draws_ = posterior.draws
@@ -309,7 +309,7 @@ default=None
         results.records = [prior_attributes(self, priors) for priors in results.priors]
         results.estimate(self.point_estimate, self.n_jobs)
         self._set_chain_results(results)
-        self.n_iter_ = self._n_scan_sweeps_ + sum(len(state.trace) for state in results.states)
+        self.n_iter_: int = self._n_scan_sweeps_ + sum(len(state.trace) for state in results.states)
 
     def _prior_rule(self, corpus):
         rule = PriorRule(self.doc_topic_prior, self.topic_word_prior, corpus.n_features)

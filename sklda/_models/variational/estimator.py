@@ -276,8 +276,8 @@ class CollapsedVariationalLDA(BaseLDA):
     def _set_results(self, model):
         """Set the attributes that come from a `Batch` or from `OnlinePasses`."""
         self.doc_topic_: np.ndarray = proportions(model, self.n_jobs)
-        self.bound_ = perplexity(model.corpus, self.doc_topic_, topics(model))
-        self.perplexity_trace_ = np.array(model.trace)
+        self.bound_: float = perplexity(model.corpus, self.doc_topic_, topics(model))
+        self.perplexity_trace_: np.ndarray = np.array(model.trace)
         self.n_iter_: int = model.n_sweeps
         self._documents_ = model.corpus.fingerprint
         self._used_tokens_ = model.corpus.lengths

@@ -100,6 +100,9 @@ class VariationalCompoundLDA(CollectionsLDA):
     )
     # There are no chains to save.
     _samples = False
+    collection_topic_: np.ndarray
+    collection_topic_std_: np.ndarray
+
     _parameter_constraints = {
         **shared(
             "n_components",
@@ -219,18 +222,18 @@ class VariationalCompoundLDA(CollectionsLDA):
         self._results_ = results
         self._fingerprint_ = results.corpus.fingerprint
         self._used_tokens_ = results.corpus.lengths
-        self.log_joint_trace_ = in_rows([each.trace for each in results.states])
-        self.n_iter_ = self.log_joint_trace_.shape[1]
-        self.best_chain_ = results.best
-        self.components_ = best.topic_word_parameter.copy()
-        self.doc_topic_ = best.doc_topic / best.doc_topic.sum(axis=1, keepdims=True)
-        self.topic_share_ = results.corpus.lengths @ self.doc_topic_ / results.corpus.n_tokens
-        self.topic_word_prior_ = eta_attribute(self._model_.eta) if best.eta is None else best.eta
-        self.doc_concentration_ = best.gamma
+        self.log_joint_trace_: np.ndarray = in_rows([each.trace for each in results.states])
+        self.n_iter_: int = self.log_joint_trace_.shape[1]
+        self.best_chain_: int = results.best
+        self.components_: np.ndarray = best.topic_word_parameter.copy()
+        self.doc_topic_: np.ndarray = best.doc_topic / best.doc_topic.sum(axis=1, keepdims=True)
+        self.topic_share_: np.ndarray = results.corpus.lengths @ self.doc_topic_ / results.corpus.n_tokens
+        self.topic_word_prior_: np.ndarray | float = eta_attribute(self._model_.eta) if best.eta is None else best.eta
+        self.doc_concentration_: float = best.gamma
         self.collection_topic_, self.collection_topic_std_ = results.mixtures[results.best]
-        self.collection_topic_prior_ = best.alpha
+        self.collection_topic_prior_: float = best.alpha
         if best.prior_trace:
-            self.prior_trace_ = in_rows([np.reshape(each.prior_trace, (-1, 2)) for each in results.states])
+            self.prior_trace_: np.ndarray = in_rows([np.reshape(each.prior_trace, (-1, 2)) for each in results.states])
         set_corpus_mixture(self, results.corpus)
 
 

@@ -147,7 +147,7 @@ class GridLDA(EmpiricalBayesLDA):
             pool = GridPool(corpus, priors, settings, seed, n_chains=n_chains, n_jobs=self.n_jobs, run=run)
             found = estimate_on_grid(pool, self._visit, self._every_point)
             self._set_estimate(found)
-            self.acceptance_rate_ = found.acceptance_rate
+            self.acceptance_rate_: float = found.acceptance_rate
             self._functional_names_ = tuple(functionals)
             run.progress.end(pool.chains)
             self._set_results(pool.chains)

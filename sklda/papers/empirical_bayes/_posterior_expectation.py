@@ -138,7 +138,8 @@ class PosteriorExpectationDisplay(Display):
 
     def _draw(self, ax):
         axis = PRIORS.index(check_choice(self.along, "along", PRIORS))
-        self.lines_, self.bands_ = [], []
+        self.lines_: list[Any] = []
+        self.bands_: list[Any] = []
         x = np.asarray(self.priors)
         other = LABELS[PRIORS[1 - axis]].split()[1]
         ax.set_xscale("log")

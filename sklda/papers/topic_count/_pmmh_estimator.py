@@ -196,8 +196,8 @@ class PMMHTopicCountLDA(TopicCountLDA):
                     "runs and of their sweeps.",
                     ConvergenceWarning,
                 )
-            self.topic_count_trace_ = trace.counts
-            self.topic_count_posterior_recycled_ = pmmh.recycled
-            self.acceptance_rate_ = float(trace.accepted.mean()) if n_proposals else np.nan
-            self.longest_stay_ = trace.longest_stay
+            self.topic_count_trace_: np.ndarray = trace.counts
+            self.topic_count_posterior_recycled_: np.ndarray = pmmh.recycled
+            self.acceptance_rate_: float = float(trace.accepted.mean()) if n_proposals else np.nan
+            self.longest_stay_: int = trace.longest_stay
             return self._finish(run, corpus, prior, posterior)
