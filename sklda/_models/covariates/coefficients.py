@@ -274,17 +274,24 @@ def widened(prior, variance):
     """
     if prior.shape[1] == 1:
         return prior
-    rng, found = np.random.default_rng(0), np.empty_like(prior)
-    drawn = rng.standard_normal((_DRAWN // 2, prior.shape[1]))
+    drawn = np.random.default_rng(0).standard_normal((_DRAWN // 2, prior.shape[1]))
     drawn = np.concatenate([drawn, -drawn])
-    for d, (own, spread) in enumerate(zip(prior, np.sqrt(variance), strict=True)):
-        alpha = np.exp(np.clip(np.log(own) + spread * drawn, LOWEST, HIGHEST))
-        total = alpha.sum(axis=1, keepdims=True)
-        mean = (alpha / total).mean(axis=0)
-        squares = (alpha / total * (alpha + 1) / (total + 1)).mean(axis=0)
+    distinct, index = np.unique(np.column_stack([prior, variance]), axis=0, return_inverse=True)
+    found = np.empty_like(distinct[:, :-1])
+    for i, (*own, spread) in enumerate(distinct):
+        alpha = np.exp(np.clip(np.log(own) + np.sqrt(spread) * drawn, LOWEST, HIGHEST))
+        total = alpha.sum(axis=1)
+        theta = alpha / total[:, None]
+        mean = theta.mean(axis=0)
+        # What is left of one is lost in the rounding of the largest: it is the sum of the others.
+        largest = mean.argmax()
+        others, rest = np.delete(theta, largest, axis=1), 1 - theta
+        rest[:, largest] = others.sum(axis=1)
+        between = others.var(axis=0).sum() + others.sum(axis=1).var()
         # Of a Dirichlet distribution with the sum A, the variances sum to (1 - sum of mean^2) / (A + 1).
-        found[d] = mean * max((1 - (mean**2).sum()) / (squares - mean**2).sum() - 1, SMALLEST)
-    return np.clip(found, SMALLEST, LARGEST)
+        products = (theta * rest).sum(axis=1)
+        found[i] = mean * (products * total / (total + 1)).mean() / ((products / (total + 1)).mean() + between)
+    return np.clip(found, SMALLEST, LARGEST)[index.reshape(-1)]
 
 
 def check_memory_of_regressions(model):

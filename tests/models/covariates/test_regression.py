@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.special import gammaln, logsumexp
+from scipy.special import expit, gammaln, logsumexp
 from scipy.stats import norm
 
 from sklda._core.corpus import Corpus
@@ -19,6 +19,7 @@ from sklda._models.covariates.coefficients import (
     CovariateModel,
     PoissonRegressions,
     draw_sigma,
+    widened,
 )
 from sklda._models.covariates.terms import Curvature, Terms
 from sklda._sampling.chain import ChainState
@@ -329,3 +330,19 @@ def test_sigma_has_a_half_cauchy_prior():
     batches = wrong.reshape(40, -1, 3).mean(axis=1)
     z = (batches.mean(axis=0) - [0.25, 0.5, 0.75]) / (batches.std(axis=0, ddof=1) / np.sqrt(40))
     assert (2 * norm.sf(np.abs(z)).min() * 3) < ALARM
+
+
+@pytest.mark.parametrize("prior", [[1e12, 1e-12], [1e3, 1e-12], [1.0, 0.2, 1e-9], [1e12, 1e5, 1e-3], [0.1, 0.1]])
+def test_a_prior_that_hardly_widens_stays_as_it_is(prior):
+    """Also where one topic has all of a document, up to rounding."""
+    np.testing.assert_allclose(widened(np.array([prior]), np.array([1e-14])), [prior], rtol=1e-3)
+
+
+def test_a_prior_that_is_widened_has_a_smaller_sum_and_the_means_of_its_draws():
+    prior, variance = np.array([[1e12, 1e-12], [2.0, 6.0], [1e3, 1e-12]]), np.full(3, 0.25)
+    found = widened(prior, variance)
+    assert (found.sum(axis=1) < prior.sum(axis=1)).all() and (found[[0, 2], 0] > 100).all()
+    share = norm.expect(lambda e: expit(e - np.log(3)), scale=np.sqrt(0.5))
+    np.testing.assert_allclose(found[1, 0] / found[1].sum(), share, atol=0.02)
+    # Rows have the order of the documents.
+    np.testing.assert_array_equal(widened(prior[::-1], variance), found[::-1])
