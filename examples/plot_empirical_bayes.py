@@ -55,8 +55,8 @@ plt.show()
 # ----------------------------
 #
 # :func:`~sklda.papers.held_out.leave_one_out_score` is the mean
-# log-likelihood of a document given all others, in nats. A difference of
-# one is a factor of 2.7 for every document.
+# log-likelihood of a document given all others, in :term:`nats <nat>`. A
+# difference of one is a factor of 2.7 for every document.
 
 settings = {
     "estimated": estimates,

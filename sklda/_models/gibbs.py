@@ -240,6 +240,11 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         p(z = k \\mid \\text{rest}) \\propto
         (n_{dk} + \\alpha_k) \\frac{m_{kv} + \\eta_{kv}}{m_k + \\sum_v \\eta_{kv}}.
 
+    **What known topics assume.** The distribution that is given is exact, so errors that it has from its own corpus
+    count as change. In the new corpus the topic varies around it with one weight: its words change independently of
+    each other. How frequent it was says nothing about its share, which may be zero. New topics have the
+    prior of any topic, and may be parts of a known one that has changed.
+
     References
     ----------
     Griffiths & Steyvers (2004). Finding scientific topics. PNAS 101.

@@ -101,7 +101,8 @@ def read_texts(
     ------
     ValueError
         If there is no such folder, the pattern is an absolute path, no file fits it, a name is not UTF-8, a file is not
-        a text in this encoding, or `split` is no regular expression, or one that no line fits.
+        a text in this encoding, `split` is not a regular expression, or no line begins with
+        it.
     TypeError
         If `chunk` is not an integer, or `split` not a str.
 
@@ -204,7 +205,7 @@ def _expression(split: str) -> re.Pattern[str]:
         found = re.compile(split, re.MULTILINE)
     except re.error as error:
         raise ValueError(
-            f"split = {split!r} is no regular expression ({error}): put a backslash before each of ( ) [ ] * + ? . "
+            f"split = {split!r} is not a regular expression ({error}): put a backslash before each of ( ) [ ] * + ? . "
             "that stands for itself."
         ) from None
     if found.match(""):

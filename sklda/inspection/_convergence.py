@@ -19,7 +19,7 @@ from sklda.inspection._axes import MUTED, Display, distinct_colours, legend_belo
 _BEYOND, _ROOM = 0.3, 0.05
 # The part of the axis of sweeps that a word beside the end of burn-in needs.
 _WORD = 0.15
-# Traces that describe a state as a whole, and are no parameters.
+# Traces that describe a state as a whole and are not parameters.
 _LABEL_FREE = {"log_joint", "log_topics", "squared_shares"}
 # Chains above this number have no entry in the legend.
 _LEGEND = 10

@@ -49,8 +49,8 @@ def effect_sentences(
 
     Notes
     -----
-    A draft is no conclusion. The sentences say nothing about causes, and nothing about tests of other topics that were
-    looked at and left out.
+    The sentences are a draft: they say nothing about causes, and nothing about other topics that were looked at and
+    left out.
 
     Examples
     --------
@@ -149,7 +149,8 @@ def _method(effects, over_fits):
         said += f" The prior of the proportions shrinks effects: by simulation, {parts} of them are left."
     if facts["n_chains"] > 1:
         fewest = int(effects["found_in"].min())
-        said += f" Each topic was found by at least {fewest} of {facts['n_chains']} chains or fits."
+        by = f"all {fewest}" if fewest == facts["n_chains"] else f"at least {fewest} of {facts['n_chains']}"
+        said += f" Each of these topics was found by {by} chains or fits."
     return said
 
 

@@ -86,7 +86,7 @@ def effects_over_fits(
 
         - ``topic``, ``name``, ``term`` and ``base``: those of the model;
         - ``fit``, ``n_components`` and ``seed``: the number of the fit, its number of topics, and its ``random_state``,
-          NA if that is no int, with which it can be repeated;
+          which repeats it; NA if that is not an int;
         - ``matched`` and ``distance``: the nearest topic of the fit, and its Jensen-Shannon distance; for a sum of
           topics the tuple of these, and the largest distance;
         - ``found``: whether this distance is at most 0.5, which is the same topic;
@@ -114,7 +114,8 @@ def effects_over_fits(
     Notes
     -----
     With more topics, a topic may be split: then a part of it takes its place, and the effect is that on the part.
-    ``distance`` grows with it. Fits are no sample of anything, so the spread of estimates is no standard error.
+    ``distance`` grows with it. Fits are not a sample of anything, so do not take the spread of their estimates for
+    a standard error.
 
     **Cost.** That of the fits, one after the other; each takes the ``n_jobs`` of the model.
 

@@ -44,8 +44,8 @@ def permutation_test(
     """Test effects of covariates on topic proportions by exchanging the covariates between documents.
 
     The effect of a term is compared with its effects after the values of covariates have been exchanged at random. In
-    an experiment that assigned them at random, the p-value is exact, for any number of documents and any distribution
-    of proportions: the hypothesis is that each document would have had the same words with any other value.
+    an experiment that assigned them at random, the p-value is exact for any number of documents. The hypothesis is that
+    each document would have had the same words with any other value.
 
     Parameters
     ----------
@@ -112,8 +112,8 @@ def permutation_test(
     The model is fitted once: its fit did not know the covariates, so no fit would differ if they had been exchanged.
     That of a `CovariateLDA` did, which is refused.
 
-    The topics, and the proportions given the words, are taken as they are. That another fit would find other topics is
-    no part of this test, but of the intervals of `topic_effects`.
+    The topics, and the proportions given the words, are taken as they are. The test does not contain that another fit
+    would find other topics; the intervals of `topic_effects` over several chains do.
 
     The p-value is ``(1 + b) / (1 + n_permutations)``, where b exchanges have an effect at least as far from zero
     (Phipson & Smyth 2010). Where other covariates stay, and go together with the permuted ones, nobody has assigned

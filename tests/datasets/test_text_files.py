@@ -233,7 +233,7 @@ def test_texts_without_headings(tmp_path):
 
 def test_expressions_that_are_refused(tmp_path):
     write(tmp_path, {"a.txt": "one"})
-    with pytest.raises(ValueError, match=r"split = '\* \*' is no regular expression \(nothing to repeat.*backslash"):
+    with pytest.raises(ValueError, match=r"split = '\* \*' is not a regular expression \(nothing to repeat.*backslash"):
         read_texts(tmp_path, split="* *")
     with pytest.raises(ValueError, match=r"split = '.*' fits every line: give the words with which a heading begins"):
         read_texts(tmp_path, split=".*")

@@ -100,7 +100,8 @@ def test_sentences():
     )
     assert "GibbsLDA with 20 topics (sklda " in method and "1,234 documents" in method
     assert "CR2 errors for 20 clusters. The prior of the proportions shrinks effects: by simulation, 91% of" in method
-    assert method.endswith("Each topic was found by at least 3 of 4 chains or fits.")
+    assert method.endswith("Each of these topics was found by at least 3 of 4 chains or fits.")
+    assert effect_sentences(of_row(found_in=4))[1].endswith("was found by all 4 chains or fits.")
     first, _ = effect_sentences(
         of_row(term="year", base="", estimate=0.00052, low=-1.0, high=1, p_value=0.4, name="x: y")
     )

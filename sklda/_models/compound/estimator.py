@@ -167,6 +167,14 @@ class CompoundLDA(CollectionsLDA):
         If a fit has no collections, if more than 10 collections are fractional numbers, or if most of more than 10 have
         a single document.
 
+    Notes
+    -----
+    **What the model assumes.** A topic has the same words in all collections, and only its share differs. Each document
+    belongs to one collection, and the proportions of documents vary around its mixture as much as in any other: there
+    is one gamma. Given the mixtures, documents are independent, so the deviations of `collection_topic_std_` are too
+    small if documents of one author or source are alike. Collections have no order: years do not know their neighbours.
+    The mixtures of small collections are pulled towards equal shares of all topics, by alpha.
+
     References
     ----------
     George, Xia & Michailidis (2019). Analyses of multi-collection corpora via compound topic modeling.
