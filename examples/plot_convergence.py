@@ -35,10 +35,10 @@ with warnings.catch_warnings():
 # Traces
 # ------
 #
-# The left plot has the log joint, in :term:`nats <nat>` per token; the right
-# one the sum of the squared shares of the topics, which is high if a few
-# topics have most tokens. Draws come from the sweeps after the dashed line.
-# Priors are learnt before it.
+# The left plot has the log joint, in :term:`nats <nat>` per token; the
+# right one the sum of the squared shares of the topics, which is high if a
+# few topics have most tokens. Draws come from the sweeps after the dashed
+# line. Priors are learnt before it.
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
 for ax, quantity in zip(axes, ("log_joint", "squared_shares"), strict=True):

@@ -34,9 +34,9 @@ X, others = corpus.data[:150], corpus.data[150:]
 # The posterior
 # -------------
 #
-# The bars are probabilities with two Monte Carlo standard errors. The right
-# panel has the log evidence, in :term:`nats <nat>` below the best. Its scale
-# is linear for the upper ten nats and logarithmic below.
+# The bars are probabilities with two Monte Carlo standard errors. The
+# right panel has the log evidence, in :term:`nats <nat>` below the best.
+# Its scale is linear for the upper ten nats and logarithmic below.
 
 lda = TopicCountLDA(random_state=0).fit(X)
 low, high = lda.topic_count_interval_
