@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from sklda._core.dask_arrays import is_dask
 from sklda._core.names import read_topic_names, topic_names
 from sklda._core.types import Counts, Model
 from sklda._description.models import up_to_topics
@@ -152,7 +153,10 @@ class MergedTopics(BaseLDA):
                 setattr(self, name, self._sums(getattr(model, name)))
         if hasattr(model, "topic_assignments_"):
             # Tokens of documents without topics have the number -1.
-            self.topic_assignments_ = np.append(place, -1)[model.topic_assignments_].astype(np.int32)
+            number, topics = np.append(place, -1).astype(np.int32), model.topic_assignments_
+            # Blocks of a Dask array stay on their workers.
+            is_lazy = is_dask(topics)
+            self.topic_assignments_ = topics.map_blocks(number.take, dtype=np.int32) if is_lazy else number[topics]
         results = vars(model).get("_results_")
         if isinstance(results, ChainResults):
             pairs = zip(results.means, results.orders, strict=True)

@@ -3,6 +3,8 @@
 import sys
 from importlib.metadata import version
 
+from sklda._core.dask_arrays import is_dask
+
 # The form of saved states. Raise it when fitted attributes change so that earlier states cannot answer.
 _FORMAT = 1
 # Types of other packages in fitted estimators, which skops does not trust by itself. None of them runs code of a file.
@@ -43,7 +45,9 @@ class SavedMixin:
     """Estimators whose saved states name their version, so that a version that cannot load one says so."""
 
     def __getstate__(self):
-        return super().__getstate__() | {"_saved_by": [_FORMAT, version("sklda")]}
+        # The values of Dask arrays are on the workers of a cluster, and end with it.
+        state = {name: value for name, value in super().__getstate__().items() if not is_dask(value)}
+        return state | {"_saved_by": [_FORMAT, version("sklda")]}
 
     def __setstate__(self, state):
         saved, name = dict(state), type(self).__name__

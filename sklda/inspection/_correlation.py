@@ -199,11 +199,13 @@ def _corrected(sums, squares, sizes, variance, prior, stated):
     """
     # If documents have only one possible correlation, as with two topics, there is nothing to correct.
     constant = 1 - np.abs(sums.sum(axis=0) / sizes.sum()) <= rounding(1.0)
+    # It may be zero in the draws that have one: then there is little information.
+    variance = np.maximum(variance, rounding(1.0) ** 2)
 
     def moments(sums, squares, n):
         mean = sums / n
         between = np.maximum(squares - n * mean**2, 0) / (n - 1)
-        return mean, np.where(constant, 1, 1 - between / np.where(constant, 1, variance))
+        return mean, np.where(constant, 1, 1 - between / variance)
 
     mean, information = moments(sums.sum(axis=0), squares.sum(axis=0), sizes.sum())
     parts = moments(sums.sum(axis=0) - sums, squares.sum(axis=0) - squares, sizes.sum() - sizes)

@@ -20,6 +20,7 @@ from sklda import (
     EmpiricalBayesLDA,
     GibbsLDA,
     LabeledLDA,
+    merge_topics,
 )
 from sklda._models.dask.cluster_corpus import ClusterCorpus
 from sklda._models.dask.estimator import present_client
@@ -142,9 +143,18 @@ def test_blocks_of_columns(counts, processes):
 
 
 def test_a_saved_estimator_has_no_arrays_of_the_cluster(fitted, counts):
-    loaded = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(loaded.transform(counts), fitted.transform(counts))
-    assert not hasattr(loaded, "doc_topic_")
+    for lda in (fitted, merge_topics(fitted, [[0, 2]])):
+        loaded = pickle.loads(pickle.dumps(lda))
+        np.testing.assert_array_equal(loaded.transform(counts), lda.transform(counts))
+        assert hasattr(lda, "doc_topic_") and not hasattr(loaded, "doc_topic_")
+
+
+def test_merged_topics_stay_on_the_workers(fitted):
+    merged = merge_topics(fitted, [[0, 2]])
+    expected = np.array([0, 1, 0, 2])[fitted.topic_assignments_.compute()]
+    assert merged.topic_assignments_.chunks == fitted.topic_assignments_.chunks
+    np.testing.assert_array_equal(merged.topic_assignments_.compute(), expected)
+    np.testing.assert_allclose(merged.doc_topic_[:, 0].compute(), fitted.doc_topic_[:, [0, 2]].sum(axis=1).compute())
 
 
 @pytest.mark.parametrize("sampler", ["collapsed", "grouped"])

@@ -18,7 +18,7 @@ from sklda import (
     merge_topics,
 )
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import TopicCorrelationDisplay, describe, topic_correlation
+from sklda.inspection import TopicCorrelationDisplay, _correlation, describe, topic_correlation
 from sklda.inspection._correlation import _prior_correlation
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -258,3 +258,13 @@ def test_rounding_is_no_variation():
     assert np.isfinite(found.correlation[:3, :3]).all()
     two = TopicCorrelationDisplay.from_estimator(arrays(rng.dirichlet([1, 1], 50)))
     assert len(two.dots_.get_offsets()) == 0
+
+
+def test_draws_without_a_variance_of_documents():
+    """As if one document alone had a topic in the draws whose variance is known, and in others not."""
+    draws = np.random.default_rng(0).uniform(0.8, 1, (_correlation._BLOCKS, 5, 2, 2))
+    draws[..., [0, 1], [0, 1]] = 1
+    sizes, one = np.full((_correlation._BLOCKS, 1, 1), 5.0), np.eye(2)
+    found = _correlation._corrected(draws.sum(axis=1), (draws**2).sum(axis=1), sizes, np.zeros((2, 2)), one, one)
+    assert all(np.isfinite(each).all() for each in found.values())
+    assert found["information"][0, 1] == _correlation._LEAST_INFORMATION

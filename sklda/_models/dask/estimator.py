@@ -286,10 +286,6 @@ class DaskGibbsLDA(BaseLDA):
         vars(self).update(prior_attributes(self, chain.priors, self.learn_priors))
         set_traces(self, RunResults(chains, chain.n_burn_in))
 
-    def __getstate__(self):
-        # The workers have the values of Dask arrays.
-        return {name: value for name, value in super().__getstate__().items() if not is_dask(value)}
-
     def _sample_posterior(self, n_samples, seed):
         raise ValueError(
             f"the draws of a {type(self).__name__} are on the workers of its cluster, and end with it: fit a part of "
