@@ -181,6 +181,7 @@ class FormulaDesign:
             self.terms = _with_intercept(self.terms)
         self.bases = [base for entry in spec.structure for base in _bases(spec, entry)][self.first :]
         if not intercept:
+            self._check_contrasts(spec)
             columns = np.asarray(found, dtype=np.float64)[:, self.first :]
             self.groups, self.around, self.takes_new_levels = _levels_of_terms(spec, columns)
         widest = max(spec.structure, key=lambda entry: len(entry.columns))
@@ -199,6 +200,18 @@ class FormulaDesign:
             f"{n_terms} terms of the covariates of {n_documents} documents need at least",
             "Give fewer covariates, or categories with fewer levels.",
         )
+
+    def _check_contrasts(self, spec):
+        """Refuse contrasts that columns of all levels do not have, because formulaic leaves them out."""
+        from formulaic.transforms.contrasts import DiffContrasts, HelmertContrasts, PolyContrasts
+
+        for factor, (_, state) in spec.encoder_state.items():
+            contrasts = getattr(state.get("contrasts"), "contrasts", None)
+            if isinstance(contrasts, (DiffContrasts, HelmertContrasts, PolyContrasts)):
+                raise ValueError(
+                    f"formula = {self.formula!r} has the contrasts {factor!r}, but the model has an effect of each "
+                    "level: write C(name) without contrasts, or poly(name, 2) for a trend."
+                )
 
     def _parsed(self):
         """The formula as formulaic reads it, after a check of its Python code."""
@@ -240,6 +253,9 @@ class FormulaDesign:
         with warnings.catch_warnings():
             # A number that is a category, and that the fit did not have, would have the columns of the base.
             warnings.simplefilter("ignore" if self.takes_new_levels else "error", DataMismatchWarning)
+            if self.takes_new_levels:
+                # A new number of C(name) is none of the levels, as intended.
+                warnings.filterwarnings("ignore", "Constructing a Categorical")
             try:
                 found = source.get_model_matrix(frame.reset_index(drop=True), **options)
             # formulaic runs the code of the formula, which can raise anything.
@@ -363,10 +379,11 @@ def _levels_of_terms(spec, columns):
         numbers = [factor for factor, n in zip(own, n_levels, strict=True) if not n]
         if len(numbers) == len(own):
             continue
-        if len(numbers) > 1 or frozenset(numbers) not in places:
+        centres = places.get(frozenset(numbers), ())
+        # The order of the columns is known for one set of columns of numbers.
+        if not len(centres) or (len(numbers) > 1 and len(centres) > 1):
             takes_new_levels = False
             continue
-        centres = places[frozenset(numbers)]
         # In a product, the columns of the first factor change first.
         before = int(np.prod(n_levels[: own.index(numbers[0])])) if numbers else 1
         of_columns = centres[np.arange(len(place)) // before % len(centres)]

@@ -578,3 +578,28 @@ def test_combinations_of_levels_that_no_document_has_are_new():
     with pytest.warns(UserWarning, match="1 of 2 documents, of which document 1 is the first"):
         prior = lda.document_prior({"source": ["press", "press"], "group": ["a", "b"]})
     assert np.isfinite(prior).all()
+
+
+def test_levels_of_products_with_several_numbers_vary_around_their_product():
+    data = Z | {"length": np.arange(D) % 7}
+    with warnings.catch_warnings():
+        # No term is a combination of others that are numbers.
+        warnings.simplefilter("error", UserWarning)
+        lda = make(formula="year * length * source", max_iter=5).fit(X, covariates=data)
+    press, radio = (lda.covariate_names_.tolist().index(f"year:length:source[{each}]") for each in ("press", "radio"))
+    assert_allclose(lda.coef_[:, press], -lda.coef_[:, radio], atol=1e-12)
+    with pytest.warns(UserWarning, match="no document of the fit had"):
+        lda.document_prior({"year": [2005.0], "length": [3], "source": ["film"]})
+
+
+def test_numbers_as_levels_that_are_new_have_one_warning():
+    lda = make(formula="C(year)", max_iter=5).fit(X, covariates={"year": YEAR})
+    with pytest.warns(UserWarning) as said:
+        lda.document_prior({"year": [1900.0]})
+    assert len(said) == 1 and "no document of the fit had" in str(said[0].message)
+
+
+@pytest.mark.parametrize("contrasts", ["poly", "helmert", "diff"])
+def test_contrasts_that_levels_do_not_have_are_refused(contrasts):
+    with pytest.raises(ValueError, match="the model has an effect of each level"):
+        make(formula=f"C(source, contr.{contrasts})", max_iter=5).fit(X, covariates=Z)
