@@ -262,8 +262,9 @@
 
   // The map of topics: circles whose area is the share, or that of the tokens of a word, each with its number.
   const FILLED = 0.16;  // the part of the map that circles fill
-  const CROWDED = 0.4;  // the part that circles and numbers may take; with more topics the map is higher
-  const NUMBER = 11, SMALLEST = 3;  // pixels: the height of a number, and the radius of the smallest circle
+  const CROWDED = 0.5;  // the part that circles and numbers may take; with more topics the map is higher
+  // Pixels: the heights of a number and of a name of two lines, and the radius of the smallest circle.
+  const NUMBER = 11, NAME = 30, SMALLEST = 3;
   const ruler = document.createElement("canvas").getContext("2d");
   let circles = [];
   // Half the size of the number of a topic.
@@ -293,7 +294,7 @@
   let arrangement = {width: 0};
   function arrange(width) {
     if (arrangement.width === width) return;
-    let height = Math.round(width * (width < 360 ? 1 : 0.8));
+    let height = Math.round(width * (width < 360 ? 0.9 : 0.7));
     const area = FILLED * width * height / Math.PI, points = similarity.points;
     const radii = topics.share.map((share) => Math.max(Math.sqrt(area * share), SMALLEST));
     // What a circle keeps free of others: itself and its number.
@@ -301,12 +302,16 @@
     height = Math.max(height, Math.round(bodies.reduce((sum, r) => sum + Math.PI * r * r, 0) / (CROWDED * width)));
     const margin = Math.max(...bodies) + 3;
     const [low, high] = [Math.min, Math.max].map((end) => [0, 1].map((axis) => end(...points.map((p) => p[axis]))));
-    const room = [width - 2 * margin, height - 2 * margin - 16];
+    const room = [width - 2 * margin, height - 2 * margin];
     const scale = Math.min(...[0, 1].map((axis) => room[axis] / (high[axis] - low[axis] || 1e-9)), 1e6);
     const centre = [0, 1].map((axis) => (low[axis] + high[axis]) / 2);
-    const middles = points.map(([x, y]) => [width / 2 + scale * (x - centre[0]), (height - 16) / 2 - scale * (y - centre[1])]);
-    moveApart(middles, bodies, width, height - 16);
-    arrangement = {width, height, middles, area, largest: Math.max(...radii)};
+    const middles = points.map(([x, y]) => [width / 2 + scale * (x - centre[0]), height / 2 - scale * (y - centre[1])]);
+    moveApart(middles, bodies, width, height);
+    // Room above and below circles is for names.
+    const top = Math.min(...middles.map(([, y], i) => y - bodies[i])) - NAME;
+    const bottom = Math.max(...middles.map(([, y], i) => y + bodies[i])) + NAME;
+    for (const middle of middles) middle[1] -= top;
+    arrangement = {width, height: Math.round(bottom - top), middles, area, largest: Math.max(...radii)};
   }
   // Moves circles that overlap until none does, at most `MOVES` times all pairs.
   const MOVES = 1000;
