@@ -405,7 +405,8 @@
       draw("title", {}, name), draw("circle", {cx: x.toFixed(1), cy: y.toFixed(1), r: radius.toFixed(1)}));
     });
     // Above all circles, so that none is on a number.
-    const numbers = circles.filter(({size}) => state.word === null || size).map(({topic, x, y}) => draw("text", {class: "number",
+    const numbered = circles.filter(({size}) => state.word === null || size);
+    const numbers = numbered.map(({topic, x, y}) => draw("text", {class: `number${topic === state.topic ? " current" : ""}`,
       "data-number": topics.id[topic], x: x.toFixed(1), y: (y + 4).toFixed(1)}, String(topics.id[topic])));
     const texts = labels(width, height).map(({topic, text, x, top}) =>
       draw("text", {class: topic === state.topic ? "chosen" : null, "data-label": topics.id[topic]},
