@@ -75,8 +75,8 @@ class Corpus(Aligned):
         offsets[1:][filled] = np.add.reduceat(counts, X.indptr[:-1][filled]) if len(counts) else 0
         np.cumsum(offsets, out=offsets)
         if offsets[-1] > LARGEST_COUNT:
-            _check_largest("document", np.diff(offsets), first_row)
-            _check_largest("word", np.bincount(X.indices, weights=counts))
+            check_largest("document", np.diff(offsets), first_row)
+            check_largest("word", np.bincount(X.indices, weights=counts))
         words = np.repeat(X.indices.astype(np.int32, copy=False), counts)
         return cls(words, offsets, X.shape[1])
 
@@ -164,7 +164,7 @@ class Corpus(Aligned):
         offsets = np.cumsum(np.concatenate([[0], *(part.lengths for part in parts)]))
         joined = cls(words, offsets, parts[0].n_features)
         if joined.n_tokens > LARGEST_COUNT:
-            _check_largest("word", joined.word_frequencies)
+            check_largest("word", joined.word_frequencies)
         return joined
 
     def take(self, documents):
@@ -197,7 +197,7 @@ class Corpus(Aligned):
         return list(itertools.pairwise(edges.tolist()))
 
 
-def _check_largest(kind, n_tokens, first=0):
+def check_largest(kind, n_tokens, first=0):
     """Refuse a word or a document with too many tokens."""
     if n_tokens.max(initial=0) > LARGEST_COUNT:
         raise ValueError(

@@ -22,6 +22,7 @@ from sklda import (
     LabeledLDA,
     merge_topics,
 )
+from sklda._core import corpus
 from sklda._models.dask.cluster_corpus import ClusterCorpus
 from sklda._models.dask.estimator import present_client
 from sklda.callbacks import Checkpoint
@@ -198,6 +199,16 @@ def test_bad_counts_name_their_block(counts, blocks, processes, make):
         other = da.from_delayed(dask.delayed(sp.csr_matrix(np.ones((3, 5), int))), said, int)
         with pytest.raises(ValueError, match=f"block 0 of X has {message}"):
             make().fit(other)
+
+
+def test_words_with_too_many_tokens_on_all_workers_together(counts, blocks, processes, monkeypatch):
+    """Counts have 32 bits. The workers, in other processes, have the true limit."""
+    most = int(counts.sum(axis=0).max())
+    monkeypatch.setattr(corpus, "LARGEST_COUNT", most)
+    assert gibbs().fit(blocks(counts, 4)).n_iter_ == 20
+    monkeypatch.setattr(corpus, "LARGEST_COUNT", most - 1)
+    with pytest.raises(ValueError, match=f"X has {most} tokens of word .*, more than {most - 1}"):
+        gibbs().fit(blocks(counts, 4))
 
 
 def test_a_block_that_ends_its_workers_ends_the_fit(counts):

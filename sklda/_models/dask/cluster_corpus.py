@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sklda._core.corpus import Corpus, distinct
+from sklda._core.corpus import Corpus, check_largest, distinct
 from sklda._core.dask_arrays import blocks_of
 from sklda._core.parallel import aligned
 from sklda._models.dask.shard import Shard
@@ -64,6 +64,8 @@ class ClusterCorpus:
             except WorkerLost:
                 self.make_actors()
         self.progress()
+        # Those of each worker are checked there, but counts are those of all.
+        check_largest("word", frequencies)
         self.word_frequencies = frequencies
         self.length_histogram = lengths
         self.length_histogram[0] = 0
