@@ -196,7 +196,10 @@ def _tables(draw, session, model, X, refuse, K):
     if described is not None:
         table = session.call(inspection.document_table, described)
         session.require(table is None or given is None or len(table) == D, "every document has a row")
-        session.call(inspection.top_documents, described, n_documents=n)
+        texts = draw.mostly([None, ["w0 w1, w2. " * d for d in range(D)]], [["w0"], "w0", [1] * D], 0.2)
+        length = draw.mostly([1, 50], [0, 1.5])
+        table = session.call(inspection.top_documents, described, documents=texts, n_documents=n, passage_length=length)
+        session.require(table is None or ("passages" in table) == (texts is not None), "passages are those of texts")
     session.call(inspection.similarity_table, model)
     effects = {"n_draws": draw.pick([1, 3]), "topics": draw.pick([None, [0]])}
     covariates = draw.covariates(D)

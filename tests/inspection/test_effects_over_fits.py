@@ -17,11 +17,15 @@ CORPUS = make_lda_corpus(D, 40, 3, doc_length=80, topic_word_prior=0.05, random_
 X = CORPUS.data
 FRAME = pd.DataFrame({"year": np.arange(D) / 10, "side": ["north", "south"] * (D // 2)})
 LDA = GibbsLDA(3, max_iter=60, random_state=0).fit(X).set_topic_names(["a", "b", "c"])
-TABLE = effects_over_fits(LDA, X, FRAME, n_components=[2, 3], n_fits=2, random_state=0)
 
 
-def test_fit_zero_is_the_model_itself():
-    own = TABLE[TABLE["fit"] == 0].reset_index(drop=True)
+@pytest.fixture(scope="module")
+def over_fits():
+    return effects_over_fits(LDA, X, FRAME, n_components=[2, 3], n_fits=2, random_state=0)
+
+
+def test_fit_zero_is_the_model_itself(over_fits):
+    own = over_fits[over_fits["fit"] == 0].reset_index(drop=True)
     expected = topic_effects(LDA, X, FRAME, random_state=0)
     columns = [name for name in expected if name in own]
     pd.testing.assert_frame_equal(own[columns], expected[columns], check_dtype=False)
@@ -29,10 +33,10 @@ def test_fit_zero_is_the_model_itself():
     assert (own["seed"] == 0).all()
 
 
-def test_fits_can_be_repeated():
-    assert TABLE.groupby(["topic", "term"])["fit"].apply(list).tolist() == [[0, 1, 2, 3, 4]] * 9
-    assert TABLE["n_components"].tolist() == [3, 2, 2, 3, 3] * 9
-    row = TABLE[(TABLE["topic"] == 1) & (TABLE["term"] == "year") & (TABLE["fit"] == 4)].iloc[0]
+def test_fits_can_be_repeated(over_fits):
+    assert over_fits.groupby(["topic", "term"])["fit"].apply(list).tolist() == [[0, 1, 2, 3, 4]] * 9
+    assert over_fits["n_components"].tolist() == [3, 2, 2, 3, 3] * 9
+    row = over_fits[(over_fits["topic"] == 1) & (over_fits["term"] == "year") & (over_fits["fit"] == 4)].iloc[0]
     again = clone(LDA).set_params(n_components=3, random_state=int(row["seed"])).fit(X)
     found = match_topics(LDA, again)
     assert row["matched"] == found.nearest_in_b[1] and row["distance"] == found.distance_in_b[1]
@@ -114,21 +118,21 @@ def test_sentences():
     assert len(effect_sentences(of_row(term="intercept"))) == 1
 
 
-def test_sentences_have_the_checks():
+def test_sentences_have_the_checks(over_fits):
     effects = topic_effects(LDA, X, FRAME, topics=[1], random_state=0)
     test = permutation_test(LDA, X, FRAME, topics=[0, 1], n_permutations=19, random_state=0)
-    said = effect_sentences(effects[effects["term"] == "year"], permutations=test, over_fits=TABLE)
+    said = effect_sentences(effects[effects["term"] == "year"], permutations=test, over_fits=over_fits)
     p = test[(test["topic"] == 1) & (test["term"] == "year")]["p_value"].item()
     shown = f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
     assert f"A permutation test (19 exchanges between 80 documents) has p = {shown}." in said[0]
     assert "Of 4 further fits with 2 or 3 topics, " in said[0] and len(said) == 2
     # Tables of other effects add nothing.
-    assert effect_sentences(effects, permutations=test[:0], over_fits=TABLE[:0]) == effect_sentences(effects)
+    assert effect_sentences(effects, permutations=test[:0], over_fits=over_fits[:0]) == effect_sentences(effects)
 
 
-def test_tables_without_what_was_done_are_refused(tmp_path):
+def test_tables_without_what_was_done_are_refused(over_fits, tmp_path):
     effects = topic_effects(LDA, X, FRAME, topics=[1], random_state=0)
     effects.to_csv(tmp_path / "effects.csv")
-    for wrong in (pd.read_csv(tmp_path / "effects.csv"), TABLE):
+    for wrong in (pd.read_csv(tmp_path / "effects.csv"), over_fits):
         with pytest.raises(ValueError, match="effects must be a table of topic_effects, as it was returned"):
             effect_sentences(wrong)
