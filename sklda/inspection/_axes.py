@@ -1,23 +1,97 @@
-"""Axes, colours and labels of plots. matplotlib is an optional dependency, imported by the first plot."""
+"""Axes, colours, marks and labels of plots. matplotlib is an optional dependency, imported by the first plot."""
 
+import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
+
+# --- Colours and marks -------------------------------------------------------------------------------------------
 
 # Okabe & Ito (2008): colours that colour-blind readers distinguish.
 ORANGE, SKY, GREEN, PURPLE = "#e69f00", "#56b4e9", "#009e73", "#cc79a7"
 BLUE, VERMILION, YELLOW = "#0072b2", "#d55e00", "#f0e442"
 # Of single topics, the first for that which is to be seen first.
 TOPIC_COLOURS = ORANGE, SKY, GREEN, PURPLE, BLUE, VERMILION, YELLOW
-# Of lines that are to be told apart.
-LINES = BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY
-# Lines and bars of estimates, what is to be seen first, and what is not.
-LINE, ACCENT, MUTED = "#1f5a91", "#c1440e", "#444444"
-# A field of a heatmap without a value.
-_NO_VALUE = "#dddddd"
-# Topics of a heatmap that has names.
-MOST_NAMES = 60
+# Of groups and lines that are to be told apart, also without colours. Triangles mark intervals that are cut.
+MARKERS = "o", "s", "D", "P", "X", "*", "p"
+
+
+@dataclass(frozen=True)
+class Colours:
+    """Colours that are seen on a background."""
+
+    ink: str  # marks on bars
+    muted: str  # captions, and lines that are not to be seen first
+    rule: str  # lines that lead the eye
+    line: str  # estimates
+    accent: str  # what is to be seen first
+    fill: str  # bars
+    uncertain: str  # bars of estimates that are not known well
+    pale: str  # the area of an interval, behind bars
+    no_value: str  # a field of a heatmap without a value
+    series: tuple[str, ...]  # groups and lines that are to be told apart
+    shades: tuple[float, float]  # of the colour map "Blues": of the smallest and of the largest value
+
+
+_LIGHT = Colours(
+    ink="#000000",
+    muted="#444444",
+    rule="#dddddd",
+    line="#1f5a91",
+    accent="#c1440e",
+    fill="#4682b4",
+    uncertain="#a9bfd3",
+    pale="#f3d3c6",
+    no_value="#dddddd",
+    series=(BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY),
+    # A pale one keeps the marks on top visible.
+    shades=(0.0, 0.6),
+)
+_DARK = Colours(
+    ink="#ffffff",
+    muted="#bbbbbb",
+    rule="#444444",
+    line="#7fb8ea",
+    accent="#ff9466",
+    fill="#5089bd",
+    uncertain="#35536d",
+    pale="#5a3324",
+    no_value="#555555",
+    series=(SKY, ORANGE, "#4fd1a5", "#e8a5c9", YELLOW, "#ff8a5c"),
+    shades=(1.0, 0.55),
+)
+
+
+def colours_of(ax):
+    """The colours for the background of `ax`."""
+    from matplotlib.colors import to_rgb, to_rgba
+
+    *own, opacity = to_rgba(ax.get_facecolor())
+    *behind, opacity_behind = to_rgba(ax.figure.get_facecolor())
+    # Behind a transparent figure is a page on which its texts can be read.
+    page = 0.0 if np.mean(to_rgb(pyplot().rcParams["text.color"])) > 0.5 else 1.0
+    brightness = opacity * np.mean(own) + (1 - opacity) * (
+        opacity_behind * np.mean(behind) + (1 - opacity_behind) * page
+    )
+    return _LIGHT if brightness > 0.5 else _DARK
+
+
+def series_styles(ax, n):
+    """A colour and a marker for each of n groups or lines. They can be told apart in greyscale by their markers."""
+    series = colours_of(ax).series
+    return [(series[i % len(series)], MARKERS[i % len(MARKERS)]) for i in range(n)]
+
+
+def marks_along(i, n, n_points):
+    """At which points of a line its markers are: a few, at other places than those of the n - 1 other lines."""
+    step = max(n_points // 6, 1)
+    return i * step // n, step
+
+
+# --- Displays ----------------------------------------------------------------------------------------------------
 
 
 def pyplot():
@@ -64,6 +138,7 @@ class Display:
         if ax is None:
             ax = plt.subplots(figsize=self._figsize(), layout="constrained")[1]
         self._draw(ax, **options)
+        fit_texts([ax])
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -116,41 +191,212 @@ class PanelsDisplay:
         if len(axes) != n_panels:
             raise ValueError(f"ax must hold {wanted}; got {len(axes)}.")
         self._draw(axes)
+        fit_texts(axes)
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
 
 
+# Topics of a heatmap that has names, and inches of a field: the smallest number that can be read has five points.
+_MOST_NAMES, _SMALLEST_FIELD, _LARGEST_FIELD = 60, 0.085, 0.27
+# Inches of the sides of a heatmap.
+_SIDE, _LONGEST_SIDE = 6.5, 12.0
+
+
 class HeatmapDisplay(Display):
-    """Topics by topics, in the order of `order`, with `names` on the left and numbers below."""
+    """Topics by topics, in the order of `order`, with `names` on the left and numbers below.
+
+    More than sixty topics have numbers on both sides.
+    """
 
     order: Sequence[int]
     names: Sequence[str]
 
     def _figsize(self):
-        side = 0.27 * min(max(len(self.order), 8), 24)
-        return side + 3.8, side + 0.9
+        side = min(self._field() * max(len(self.order), 8), _LONGEST_SIDE)
+        width, _ = names_size(self.names) if self._has_names() else (0.3, 1)
+        return side + width + 1.2, side + 0.9
 
-    def _show(self, ax, values, label, extend="neither", **colours):
+    def _has_names(self):
+        return len(self.order) <= _MOST_NAMES
+
+    def _field(self):
+        """Inches of the side of a field."""
+        return float(np.clip(_SIDE / len(self.order), _SMALLEST_FIELD, _LARGEST_FIELD))
+
+    def _show(self, ax, values, label, **colours):
         """Draw a matrix (n_topics, n_topics) as `image_`, with a bar of its colours. `values` are in `order`.
 
         The diagonal, where each topic meets itself, has no colour of its own.
         """
         values = np.array(values, dtype=np.float64)
         np.fill_diagonal(values, np.nan)
-        self.image_: Any = ax.imshow(values, **colours)
-        ax.set_facecolor(_NO_VALUE)
-        if len(self.order) <= MOST_NAMES:
-            ax.set_yticks(range(len(self.order)), [self.names[k] for k in self.order], fontsize=8)
-            ax.set_xticks(range(len(self.order)), self.order, fontsize=8, rotation=90)
+        # About square by the size of the figure: a layout that keeps them so cuts names at its left.
+        self.image_: Any = ax.imshow(values, aspect="auto", **colours)
+        ax.set_facecolor(colours_of(ax).no_value)
+        places, size = range(len(self.order)), min(8.0, 0.8 * 72 * self._field())
+        if self._has_names():
+            most_lines = 2 if self._field() == _LARGEST_FIELD else 1
+            names = [wrapped(self.names[k], NAME_WIDTH, size, most_lines) for k in self.order]
+            ax.set_yticks(places, names, fontsize=size, linespacing=1)
+        else:
+            ax.set_yticks(places, self.order, fontsize=size)
+        ax.set_xticks(places, self.order, fontsize=size, rotation=90)
         ax.tick_params(length=0)
-        ax.figure.colorbar(self.image_, ax=ax, label=label, extend=extend, shrink=0.8)
+        bar = ax.figure.colorbar(self.image_, ax=ax, shrink=0.8)
+        # Before the layout, the axes are about as high as after it.
+        height = 0.7 * size_in_points(ax)[1]
+        bar.set_label(wrapped(label, height, 9, most_lines=3), fontsize=9)
 
 
-def distinct_colours(n):
-    """A colour for each of n lines."""
-    if n <= len(LINES):
-        return list(LINES[:n])
-    return list(pyplot().get_cmap("tab10" if n <= 10 else "turbo")(np.linspace(0, 1, max(n, 10)))[:n])
+# --- Texts -------------------------------------------------------------------------------------------------------
+
+# Points of the widest names of rows.
+NAME_WIDTH = 190
+# Screens round the widths of characters.
+_ROUNDING = 1.04
+# The smallest labels of ticks, in points.
+_SMALLEST = 5.0
+
+
+def text_width(text, size):
+    """The width of a text without formulas, in points, in the font of labels."""
+    rc = pyplot().rcParams
+    fonts = tuple(rc["font.family"]), tuple(rc["font.sans-serif"])
+    return _ROUNDING * size * sum(_character_width(c, fonts) for c in text.replace(r"\$", "$"))
+
+
+@lru_cache(maxsize=10_000)
+def _character_width(character, fonts):
+    """In units of the size of the font; `fonts` are those that it is looked for in."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    with warnings.catch_warnings():
+        # Fonts that lack the character have a box in its place; matplotlib says so when it draws.
+        warnings.simplefilter("ignore")
+        return text_to_path.get_text_width_height_descent(character, FontProperties(size=10), False)[0] / 10
+
+
+def wrapped(text, width, size, most_lines=2):
+    """A text in lines that are at most so many points wide. What is left after the last line is an ellipsis.
+
+    A line ends at a space, if it has one, and otherwise between two characters, as in Chinese. Dollar signs stay
+    escaped, as `plain_text` leaves them.
+    """
+    rest, lines = text.replace(r"\$", "$").strip(), []
+    while rest:
+        n = _that_fit(rest, width, size)
+        if n == len(rest):
+            lines.append(rest)
+            break
+        if len(lines) == most_lines - 1:
+            n = _that_fit(rest, width - text_width("…", size), size)
+            lines.append(rest[:n].rstrip() + "…")
+            break
+        space = rest.rfind(" ", 0, n + 1)
+        # A word that is longer than a line is broken in any case.
+        word = rest[space + 1 :].partition(" ")[0]
+        cut = space if space > 0 and text_width(word, size) <= width else n
+        lines.append(rest[:cut])
+        rest = rest[cut:].lstrip()
+    return "\n".join(lines).replace("$", r"\$")
+
+
+def _that_fit(text, width, size):
+    """How many of the first characters are at most so wide together, but at least one."""
+    widths = np.cumsum([text_width(c, size) for c in text])
+    return max(int(np.searchsorted(widths, width, side="right")), 1)
+
+
+def names_size(names, size=10):
+    """Inches that names beside rows need, and the number of lines that the longest has there, one or two."""
+    widest = max((text_width(name, size) for name in names), default=0)
+    return min(widest, NAME_WIDTH) / 72 + 0.15, 1 if widest <= NAME_WIDTH else 2
+
+
+def fit_texts(axes):
+    """Break titles and labels that are longer than their axes, and keep labels of ticks from lying on each other."""
+    lay_out(axes)
+    is_broken = False
+    for ax in axes:
+        width, height = size_in_points(ax)
+        for text in (*_titles(ax), ax.xaxis.label):
+            is_broken |= _break_lines(text, width)
+        is_broken |= _break_lines(ax.yaxis.label, height)
+    if is_broken:
+        # More lines leave less room.
+        _draw(axes)
+    for ax in axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            _keep_apart(axis)
+
+
+def lay_out(axes):
+    """Let the layout say how large axes are. Titles that are not broken yet would move them."""
+    titles = [title for ax in axes for title in _titles(ax)]
+    for each in titles:
+        each.set_visible(False)
+    _draw(axes)
+    for each in titles:
+        each.set_visible(True)
+
+
+def _draw(axes):
+    with warnings.catch_warnings():
+        # What matplotlib has to say of fonts and sizes it says when the figure is shown or saved.
+        warnings.simplefilter("ignore")
+        axes[0].figure.canvas.figure.draw_without_rendering()
+
+
+def size_in_points(ax):
+    """Width and height of axes."""
+    return ax.get_window_extent().size * 72 / ax.figure.dpi
+
+
+def _titles(ax):
+    from matplotlib.text import Text
+
+    return [each for each in ax.get_children() if isinstance(each, Text) and each not in ax.texts]
+
+
+def _break_lines(text, length):
+    """Break the lines of a text that are longer than so many points; whether there are any. Formulas stay."""
+    shown, size = text.get_text(), text.get_fontsize()
+    if "$" in shown.replace(r"\$", "") or all(text_width(line, size) <= length for line in shown.split("\n")):
+        return False
+    text.set_text("\n".join(wrapped(line, length, size, most_lines=3) for line in shown.split("\n")))
+    return True
+
+
+def _keep_apart(axis):
+    """Make labels that were written at ticks smaller, until they have room; the smallest are at every nth tick."""
+    from matplotlib.ticker import FixedLocator
+
+    if not isinstance(axis.get_major_locator(), FixedLocator):
+        return
+    labels = [each for each in axis.get_ticklabels() if each.get_text() and each.get_visible()]
+    if len(labels) < 2:
+        return
+    boxes = np.array([each.get_window_extent().get_points() for each in labels])[..., int(axis.axis_name == "y")]
+    boxes = boxes[np.argsort(boxes[:, 0])]
+    middles, sizes = boxes.mean(axis=1), np.ptp(boxes, axis=1)
+    excess = ((sizes[1:] + sizes[:-1]) / 2 / np.maximum(np.diff(middles), 1e-9)).max()
+    if excess <= 1:
+        return
+    size = labels[0].get_fontsize()
+    smaller = max(size / excess, min(_SMALLEST, size))
+    every = int(np.ceil(excess * smaller / size - 1e-9))
+    texts = [each.get_text() for each in axis.get_ticklabels()]
+    axis.set_ticks(axis.get_majorticklocs(), [t if i % every == 0 else "" for i, t in enumerate(texts)])
+    axis.set_tick_params(labelsize=smaller)
+
+
+def largest_of(n_shown, n_topics):
+    """Says that not all topics are shown; empty if all are."""
+    return "" if n_shown >= n_topics else f"the {n_shown} largest of {n_topics} topics"
+
+
+# --- Parts of axes -----------------------------------------------------------------------------------------------
 
 
 def style_bars(ax):
@@ -162,8 +408,9 @@ def style_bars(ax):
 
 
 def legend_below(ax, ncols=2):
-    """Add a legend below the axes, where it covers no part of the plot."""
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=4, ncols=ncols, frameon=False)
+    """Add a legend below the axes and the label of x, where it covers no part of the plot."""
+    distance = 2.8 + 1.2 * (1 + ax.get_xlabel().count("\n"))
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=distance, ncols=ncols, frameon=False)
 
 
 def percent_axis(axis):

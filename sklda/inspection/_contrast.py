@@ -16,7 +16,7 @@ from sklda._core.largest import largest
 from sklda._core.names import plain_text
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.view import view
-from sklda.inspection._axes import BLUE, ORANGE, Display
+from sklda.inspection._axes import Display, colours_of, lay_out, size_in_points, wrapped
 from sklda.inspection._group_words import GroupSample
 
 
@@ -277,31 +277,37 @@ class TopicContrastDisplay(Display):
         ).plot(ax=ax)
 
     def _figsize(self):
-        return 7, 1.4 + 0.22 * len(self.words)
+        return 7 if self.ratios is None else 8.5, 1.5 + 0.22 * len(self.words)
 
     def _draw(self, ax):
-        places = np.arange(len(self.words))
+        places, colours = np.arange(len(self.words)), colours_of(ax)
         first, second = (np.asarray(each, dtype=np.float64) for each in (self.first, self.second))
-        self.bars_: list[Any] = [ax.barh(places, -first, color=BLUE), ax.barh(places, second, color=ORANGE)]
+        left, right = colours.series[0], colours.series[4]
+        self.bars_: list[Any] = [ax.barh(places, -first, color=left), ax.barh(places, second, color=right)]
         most = max(first.max(initial=0), second.max(initial=0)) * 1.05 or 1.0
         ax.set_xlim(-most, most)
-        ax.axvline(0, color="black", lw=0.8)
+        ax.axvline(0, color=colours.ink, lw=0.8)
         ax.set_yticks(places, [plain_text(word, 24) for word in self.words])
         ax.invert_yaxis()
         ax.tick_params(axis="y", length=0)
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.xaxis.set_major_formatter(lambda x, _: f"{abs(x):.2g}")
-        where = {"transform": ax.transAxes, "va": "bottom", "fontsize": 9}
-        for x, align, name, colour in ((0.49, "right", self.names[0], BLUE), (0.51, "left", self.names[1], "#9a6700")):
-            ax.text(x, 1.01, plain_text(name, 44), ha=align, color=colour, **where)
-        ax.set_xlabel("share of the word in the topic")
-        if self.title:
-            ax.set_title(plain_text(self.title, 60), fontsize=10, pad=20)
-        if self.ratios is not None:
+        ratios = [] if self.ratios is None else np.asarray(self.ratios)
+        for place, each in zip(places, ratios, strict=False):
             # Beside the axes, where no bar is.
             where = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 8, "annotation_clip": False}
-            for place, each in zip(places, np.asarray(self.ratios), strict=True):
-                ax.annotate("{} times ({} to {})".format(*map(_times, each)), (1.02, place), **where)
+            ax.annotate("{} times ({} to {})".format(*map(_times, each)), (1.02, place), **where)
+        # Half of the axes for the name of each side, above its bars.
+        lay_out([ax])
+        half = size_in_points(ax)[0] / 2 - 8
+        names = [wrapped(plain_text(name, 60), half, 9) for name in self.names]
+        where = {"transform": ax.transAxes, "va": "bottom", "fontsize": 9}
+        for x, align, name in zip((0.49, 0.51), ("right", "left"), names, strict=True):
+            ax.text(x, 1.01, name, ha=align, color=colours.ink, **where)
+        most_lines = max(name.count("\n") + 1 for name in names)
+        ax.set_xlabel("share of the word in the topic")
+        if self.title:
+            ax.set_title(plain_text(self.title, 60), fontsize=10, pad=8 + 12 * most_lines)
 
 
 def _sides(labels, group):

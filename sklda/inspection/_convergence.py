@@ -13,7 +13,7 @@ from sklda._core.types import Model, Values
 from sklda._description.models import Description
 from sklda._description.view import fitted
 from sklda._models.results import ChainResults
-from sklda.inspection._axes import MUTED, Display, distinct_colours, legend_below
+from sklda.inspection._axes import Display, colours_of, legend_below, marks_along, series_styles
 
 # The axis has the range of the draws, and beyond it at most this share of it, as far as there are sweeps, and room.
 _BEYOND, _ROOM = 0.3, 0.05
@@ -21,7 +21,7 @@ _BEYOND, _ROOM = 0.3, 0.05
 _WORD = 0.15
 # Traces that describe a state as a whole and are not parameters.
 _LABEL_FREE = {"log_joint", "log_topics", "squared_shares"}
-# Chains above this number have no entry in the legend.
+# More chains than this have one colour, except the one that the topics come from.
 _LEGEND = 10
 
 
@@ -123,23 +123,28 @@ class ConvergenceDisplay(Display):
         scale = self.n_tokens if self.quantity == "log_joint" else None
         trace = trace if scale is None else trace / scale
         self.diagnosis_: Diagnosis = diagnose({self.quantity: trace}, self.n_burn_in)[self.quantity]
-        self._draw_traces(ax, trace)
+        first = self._draw_traces(ax, trace)
         unit = " (nats per token)" if scale is not None else " (nats)" if self.quantity == "log_joint" else ""
-        ax.set(xlabel="sweep", ylabel=self.quantity.replace("_", " ") + unit, title=self._title(trace))
+        outside = f"\nsweeps 1 to {first} lie outside" if first else ""
+        label = self.quantity.replace("_", " ") + unit
+        ax.set(xlabel="sweep" + outside, ylabel=label, title=self._title(trace))
+        legend_below(ax, ncols=3 if 4 < len(trace) <= _LEGEND else 2)
 
     def _draw_traces(self, ax, trace):
+        """Draw the traces; the result is the number of first sweeps that are not in sight."""
         n_chains, n_sweeps = trace.shape
         self.lines_: list[Any] = []
-        for c, (values, color) in enumerate(zip(trace, distinct_colours(n_chains), strict=False)):
+        for c, values in enumerate(trace):
             best = c == self.best_chain
-            label = f"chain {c}" + " (has the topics)" * best if n_chains <= _LEGEND else None
-            options = {"color": color, "lw": 1.5 if best else 0.9, "zorder": 2.5 if best else 2}
-            self.lines_ += ax.plot(np.arange(1, n_sweeps + 1), values, label=label, **options)
+            options = {
+                "lw": 1.5 if best else 0.9,
+                "zorder": 2.5 if best else 2,
+                **self._style(ax, c, n_chains, n_sweeps),
+            }
+            self.lines_ += ax.plot(np.arange(1, n_sweeps + 1), values, **options)
         self.burn_in_: Any = None
         if self.n_burn_in:
-            self.burn_in_ = ax.axvline(self.n_burn_in + 0.5, color=MUTED, lw=1, ls="--", zorder=1.5)
-        if n_chains <= _LEGEND:
-            legend_below(ax, ncols=2 if n_chains <= 4 else 3)
+            self.burn_in_ = ax.axvline(self.n_burn_in + 0.5, color=colours_of(ax).muted, lw=1, ls="--", zorder=1.5)
         low, high = (f(trace[:, self.n_burn_in :], initial=-s * np.inf) for f, s in ((np.nanmin, -1), (np.nanmax, 1)))
         first = 0
         if low < high:
@@ -150,16 +155,33 @@ class ConvergenceDisplay(Display):
             first = ((trace >= bottom) & (trace <= top)).any(axis=0).argmax()
         ax.set_xlim(first + 1 - 0.02 * n_sweeps, 1.02 * n_sweeps)
         self._name_parts(ax, n_sweeps, first)
+        return int(first)
+
+    def _style(self, ax, c, n_chains, n_sweeps):
+        """Colour, markers and the entry in the legend of a chain."""
+        best = " (has the topics)" * (c == self.best_chain)
+        if n_chains <= _LEGEND:
+            colour, marker = series_styles(ax, n_chains)[c]
+            marks = {"marker": marker, "markersize": 6, "markevery": marks_along(c, n_chains, n_sweeps)}
+            marks = marks if n_chains > 1 else {}
+            return {"color": colour, "label": f"chain {c}{best}", **marks}
+        if best:
+            return {"color": colours_of(ax).accent, "label": f"chain {c}{best}"}
+        # One entry for all of them.
+        n_others = n_chains - (self.best_chain is not None)
+        is_first = c == int(self.best_chain == 0)
+        label = f"{n_others} {'chains' if self.best_chain is None else 'other chains'}" if is_first else None
+        return {"color": colours_of(ax).muted, "alpha": 0.5, "label": label}
 
     def _name_parts(self, ax, n_sweeps, first):
         """The words burn-in and draws on the two sides of its end, where they have room."""
-        if self.burn_in_ is None:
+        if self.burn_in_ is None or self.n_burn_in >= n_sweeps:
             return
         end, sides = self.n_burn_in, (("burn-in", "right", -4), ("draws", "left", 4))
         for (word, side, shift), n in zip(sides, (end - first, n_sweeps - end), strict=True):
             if n > _WORD * (n_sweeps - first):
                 place = {"xycoords": ("data", "axes fraction"), "xytext": (shift, 3), "textcoords": "offset points"}
-                ax.annotate(word, (end + 0.5, 0), ha=side, va="bottom", color=MUTED, fontsize=9, **place)
+                ax.annotate(word, (end + 0.5, 0), ha=side, va="bottom", color=colours_of(ax).muted, fontsize=9, **place)
 
     def _figsize(self):
         return 8, 4.5

@@ -15,7 +15,7 @@ from sklda._core.rounding import rounding
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.view import view
 from sklda._sampling.draws import draw_doc_topic
-from sklda.inspection._axes import MOST_NAMES, HeatmapDisplay
+from sklda.inspection._axes import HeatmapDisplay
 from sklda.inspection._leaf_order import leaf_order
 
 
@@ -119,6 +119,8 @@ def topic_correlation(
 
 # Draws by default: of a chain that goes on, and of other models.
 _CHAIN_DRAWS, _DRAWS, _FEWEST_DRAWS = 400, 20, 20
+# Topics of a display whose fields are large enough for dots.
+_MOST_DOTS = 150
 # Parts of a chain, for the jackknife. The variance over documents, which is slow, is that of each tenth draw.
 _BLOCKS, _VARIANCE_EVERY = 10, 10
 # The variance between draws is known no better than this: it depends on the corpus, too.
@@ -286,7 +288,8 @@ class TopicCorrelationDisplay(HeatmapDisplay):
     names : sequence of n_topics str
         Names of the topics, by number.
     std : array-like of shape (n_topics, n_topics), default=None
-        Standard errors. Correlations that differ from `neutral` by more than two of these have a dot.
+        Standard errors. Correlations that are above `neutral` by more than two of these have a dot, and those that are
+        below it a ring. Displays of more than 150 topics have none.
     neutral : array-like of shape (n_topics, n_topics), default=None
         Correlations of topics that do not depend on each other. None: 0.
 
@@ -370,9 +373,13 @@ class TopicCorrelationDisplay(HeatmapDisplay):
         label = "correlation" if self.neutral is None else "correlation, less that of independent topics"
         self._show(ax, values, label, cmap="RdBu_r", vmin=-strongest, vmax=strongest)
         self.dots_: Any = None
-        if self.std is not None and len(order) <= MOST_NAMES:
-            self.dots_ = ax.scatter(*np.nonzero(self._clear()[place])[::-1], s=6, color="black")
-        marks = "" if self.dots_ is None else "\ndot: more than two standard errors from white"
+        if self.std is not None and len(order) <= _MOST_DOTS:
+            rows, columns = np.nonzero(self._clear()[place])
+            # Also in greyscale, where the two ends of the colours are alike.
+            inside = np.where(values[rows, columns] > 0, "black", "none")
+            size = min(6.0, (0.35 * 72 * self._field()) ** 2)
+            self.dots_ = ax.scatter(columns, rows, s=size, color=inside, edgecolor="black", lw=0.5)
+        marks = "" if self.dots_ is None else "\ndot: more than two standard errors above white; ring: below"
         ax.set_xlabel("topic" + marks, fontsize=9)
 
     def _clear(self):

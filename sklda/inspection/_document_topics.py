@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -15,17 +16,19 @@ from sklda._core.largest import largest
 from sklda._core.names import plain_text
 from sklda._core.types import Data, Model
 from sklda._description.view import view
-from sklda.inspection._axes import TOPIC_COLOURS, Display
+from sklda.inspection._axes import TOPIC_COLOURS, Display, pyplot
 from sklda.inspection._texts import Texts
 
-# Characters of a line. In points: the font, the distance of characters, which is larger than their width because
+# Columns of a line. In points: the font, the distance of characters, which is larger than their width because
 # screens round it up, and the distance of lines.
 _WIDTH, _FONT, _ADVANCE, _LINE = 80, 9, 9 * 0.64, 15
+# Of the topics that have colours, for greyscale, and their size in points.
+_LETTERS, _SMALL = "abcdefg", 6
 
 
 @dataclass(eq=False, repr=False)
 class DocumentTopicsDisplay(Display):
-    """A passage of a document, whose words have the colours of their topics.
+    """A passage of a document, whose words have the colours and the letters of their topics.
 
     Without a text, the words of the document by topic. `from_estimator` makes one from a fitted model; the constructor
     takes the values to plot.
@@ -137,10 +140,17 @@ class DocumentTopicsDisplay(Display):
         shown = shown[weights[shown] > 0]
         place = {int(k): i for i, k in enumerate(shown)}
         parts = [(piece, place.get(int(k), -1)) for piece, k in parts]
-        return cls(parts, found.labels(shown, n_words), f"document {found.document_names[document]}").plot(ax=ax)
+        display = cls(parts, found.labels(shown, n_words), f"document {found.document_names[document]}")
+        n_found = int((weights > 0).sum())
+        if len(shown) < n_found:
+            display._selection = f"the {len(shown)} topics with the most words here, of {n_found}:"
+        return display.plot(ax=ax)
+
+    # Says that not all topics of the passage have a colour.
+    _selection = ""
 
     def _figsize(self):
-        n_lines = len(_lines(self.parts)) + len(self.topics)
+        n_lines = len(_lines(self.parts)) + len(self.topics) + bool(self._selection)
         return (_WIDTH + 4) * _ADVANCE / 72, (n_lines * _LINE + 45) / 72
 
     def _draw(self, ax):
@@ -152,21 +162,36 @@ class DocumentTopicsDisplay(Display):
             for piece, topic in line:
                 # Word by word, so that widths that are rounded do not add up.
                 for word in re.finditer(r"\S+", piece):
-                    self._write(ax, begin + word.start(), i, word.group(), topic)
-                begin += len(piece)
+                    self._write(ax, begin + _columns(piece[: word.start()]), i, word.group(), topic)
+                begin += _columns(piece)
+        below = len(lines) + 0.7
+        if self._selection:
+            self._write(ax, 0, below, self._selection, -1)
+            below += 1
         for i, name in enumerate(self.topics):
-            self._write(ax, 0, len(lines) + 0.7 + i, "  ", i)
-            self._write(ax, 3, len(lines) + 0.7 + i, name.replace(r"\$", "$"), -1)
+            self._write(ax, 0, below + i, "  ", i)
+            self._write(ax, 4, below + i, name.replace(r"\$", "$"), -1)
 
     def _write(self, ax, column, line, text, topic):
-        """Write at a place that does not depend on the size of the axes."""
+        """Write at a place that does not depend on the size of the axes; the letter of a topic is behind its words."""
         box = None if topic < 0 else {"facecolor": TOPIC_COLOURS[topic], "alpha": 0.45, "edgecolor": "none", "pad": 1}
         where = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "baseline", "annotation_clip": False}
-        font = {"family": ["DejaVu Sans Mono", "DejaVu Sans"], "fontsize": _FONT, "parse_math": False}
+        family = pyplot().rcParams["font.family"]
+        font = {"family": ["DejaVu Sans Mono", "DejaVu Sans", *family], "parse_math": False}
         shown = "".join(c if c.isprintable() else "?" for c in text)
-        written = ax.annotate(shown, (0, 1), (column * _ADVANCE, -(line + 0.8) * _LINE), bbox=box, **where, **font)
-        # The layout would make room for it at the cost of the axes.
-        written.set_in_layout(False)
+        place = np.array([column * _ADVANCE, -(line + 0.8) * _LINE])
+        written = [ax.annotate(shown, (0, 1), tuple(place), bbox=box, fontsize=_FONT, **where, **font)]
+        if topic >= 0:
+            behind = place + np.array([_columns(text) * _ADVANCE, 0.4 * _FONT])
+            written.append(ax.annotate(_LETTERS[topic], (0, 1), tuple(behind), fontsize=_SMALL, **where, **font))
+        for each in written:
+            # The layout would make room for it at the cost of the axes.
+            each.set_in_layout(False)
+
+
+def _columns(text):
+    """The number of columns that a text has: Chinese, Japanese and Korean characters have two."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _repeated(word, n):
@@ -191,9 +216,11 @@ def _lines(parts):
     """The pieces of every line. A line is broken at a space, or within a word that is longer than a line."""
     text = "".join(piece for piece, _ in parts).rstrip()
     numbers = np.repeat(np.arange(len(parts)), [len(piece) for piece, _ in parts])
+    ends = np.cumsum([_columns(c) for c in text])
     lines, begin = [], 0
     while begin < len(text):
-        end = begin + _WIDTH
+        before = ends[begin - 1] if begin else 0
+        end = begin + max(int(np.searchsorted(ends[begin:] - before, _WIDTH, side="right")), 1)
         if end < len(text):
             space = text.rfind(" ", begin + 1, end + 1)
             end = end if space < 0 else space

@@ -5,11 +5,20 @@ argument `key` is a dict from the meaning of a mark to an artist, which fills wh
 shows it.
 """
 
-from textwrap import wrap
-
 import numpy as np
 
-from sklda.inspection._axes import LINE, MUTED, percent_axis, pyplot
+from sklda.inspection._axes import (
+    NAME_WIDTH,
+    colours_of,
+    lay_out,
+    marks_along,
+    names_size,
+    percent_axis,
+    pyplot,
+    size_in_points,
+    text_width,
+    wrapped,
+)
 
 UNKNOWN, CUT, DOCUMENTS = "error unknown", "the interval goes on", "documents"
 # Proportions, and their differences.
@@ -20,114 +29,141 @@ _SHRUNK = 0.9
 _GAP, _LONGEST = 0.02, 0.05
 # Rows of a category that are in one column of panels.
 _ROWS = 24
-# Characters for each inch of a title, and of a key.
-_CHARACTERS, _KEY_CHARACTERS = 12, 14
+# Inches of a row: at most, at least, and of all rows of a panel as long as this allows.
+_ROW, _SMALLEST_ROW, _ALL_ROWS = 0.23, 0.1, 11.0
+# Points of the texts of a key, and of the mark and the gaps beside each.
+_KEY_SIZE, _KEY_GAP = 9, 45
+# Points: the smallest label of a row, and the longest label of a column that is written upwards.
+_SMALLEST_LABEL, _COLUMN_NAME = 5.5, 110
 
 
 # --- Marks -------------------------------------------------------------------------------------------------------
 
 
-def draw_points(ax, places, estimate, low, high, *, colour, bounds, key, horizontal=False, size=5.5):
+def draw_points(ax, places, estimate, low, high, *, colour, bounds, key, marker="o", horizontal=False, size=5.5):
     """Points with intervals at `places`. A point without an interval is open, and an arrow is where one is cut."""
     places, drawn = np.asarray(places), np.clip(estimate, *bounds)
     known, seen = np.isfinite(low) & np.isfinite(high), np.isfinite(drawn)
     ends = np.clip(low, *bounds), np.clip(high, *bounds)
     lines = ax.hlines if horizontal else ax.vlines
-    lines(places[known], ends[0][known], ends[1][known], color=colour, lw=1.8)
+    if known.any():
+        lines(places[known], ends[0][known], ends[1][known], color=colour, lw=1.8)
+    is_open = {"markerfacecolor": ax.get_facecolor(), "markeredgewidth": 1.4}
 
     def points(chosen, values, marker, **style):
         x, y = (values, places[chosen]) if horizontal else (places[chosen], values)
         return ax.plot(x, y, marker, color=colour, clip_on=False, zorder=3, **style)[0]
 
-    points(known & seen, drawn[known & seen], "o", markersize=size)
+    points(known & seen, drawn[known & seen], marker, markersize=size)
     if (seen & ~known).any():
         unknown = seen & ~known
-        points(unknown, drawn[unknown], "o", markersize=size + 0.5, markerfacecolor="white", markeredgewidth=1.4)
-        key[UNKNOWN] = _handle("o", markersize=6, markerfacecolor="white", markeredgewidth=1.4)
+        points(unknown, drawn[unknown], marker, markersize=size + 0.5, **is_open)
+        key[UNKNOWN] = _handle(ax, "o", markersize=6, **is_open)
     with np.errstate(invalid="ignore"):
         cut = low < bounds[0], high > bounds[1]
-    for chosen, bound, marker in zip(cut, bounds, "<>" if horizontal else "v^", strict=True):
+    for chosen, bound, arrow in zip(cut, bounds, "<>" if horizontal else "v^", strict=True):
         if chosen.any():
-            points(chosen, np.full(chosen.sum(), bound), marker, markersize=6)
-            key[CUT] = _handle(marker, markersize=6)
+            points(chosen, np.full(chosen.sum(), bound), arrow, markersize=6)
+            key[CUT] = _handle(ax, arrow, markersize=6)
 
 
-def draw_curve(ax, x, estimate, low, high, *, colour, bounds, key):
-    """A curve with its band. It is dashed where its error is unknown, and dotted along a bound where it is cut."""
+def draw_curve(ax, x, estimate, low, high, *, colour, bounds, key, marker=None, place=(0, 1)):
+    """A curve with its band. It is dashed where its error is unknown, and dotted along a bound where it is cut.
+
+    With a `marker`, the curve is the first of `place`, the number of a curve and that of all, and has a few of these.
+    """
     known = np.isfinite(low) & np.isfinite(high)
     ax.fill_between(x, np.clip(low, *bounds), np.clip(high, *bounds), where=known, color=colour, alpha=0.18, lw=0)
     drawn = np.clip(estimate, *bounds)
-    ax.plot(x, np.where(known, drawn, np.nan), color=colour, lw=1.8)
+    marks = {"marker": marker, "markersize": 5, "markevery": marks_along(*place, len(x))}
+    ax.plot(x, np.where(known, drawn, np.nan), color=colour, lw=1.8, **marks)
     if (np.isfinite(drawn) & ~known).any():
-        ax.plot(x, np.where(known, np.nan, drawn), "--", color=colour, lw=1.4)
-        key[UNKNOWN] = _handle("--")
+        ax.plot(x, np.where(known, np.nan, drawn), "--", color=colour, lw=1.4, **marks)
+        key[UNKNOWN] = _handle(ax, "--")
     with np.errstate(invalid="ignore"):
         cut = low < bounds[0], high > bounds[1]
     for chosen, bound in zip(cut, bounds, strict=True):
         if chosen.any():
             ax.plot(x, np.where(chosen, bound, np.nan), ":", color=colour, lw=2.5, clip_on=False, zorder=3)
-            key[CUT] = _handle(":", lw=2.5)
+            key[CUT] = _handle(ax, ":", lw=2.5)
 
 
-def draw_rug(ax, groups, colours, key):
-    """Lines below the axis at the values of documents, the longer the more documents; a row for each of `groups`."""
-    groups = [values for values in groups if len(values)]
-    for place, (values, colour) in enumerate(zip(groups, colours, strict=False)):
+def draw_rug(ax, groups, styles, key):
+    """Lines below the axis at the values of documents, the longer the more documents; a row for each of `groups`.
+
+    Each row begins with the marker of its group.
+    """
+    groups = [(values, style) for values, style in zip(groups, styles, strict=False) if len(values)]
+    across = ax.get_xaxis_transform()
+    for place, (values, (colour, marker)) in enumerate(groups):
         distinct, counts = np.unique(values, return_counts=True)
         top = -_GAP - place * (_LONGEST + _GAP / 2)
         lengths = _LONGEST * (0.4 + 0.6 * counts / counts.max())
-        ax.vlines(distinct, top - lengths, top, color=colour, lw=0.7, clip_on=False, transform=ax.get_xaxis_transform())
-        key[DOCUMENTS] = _handle("|", markersize=7)
+        ax.vlines(distinct, top - lengths, top, color=colour, lw=0.7, clip_on=False, transform=across)
+        if len(groups) > 1:
+            where = {"transform": ax.transAxes, "clip_on": False}
+            ax.plot(-0.015, top - _LONGEST / 2, marker, color=colour, markersize=3.5, **where)
+        key[DOCUMENTS] = _handle(ax, "|", markersize=7)
     if groups:
-        height = ax.get_window_extent().height * 72 / ax.figure.dpi
+        height = size_in_points(ax)[1]
         ax.tick_params(axis="x", length=0, pad=3 + height * (_GAP + len(groups) * (_LONGEST + _GAP / 2)))
 
 
-def _handle(style, **options):
+def _handle(ax, style, **options):
     from matplotlib.lines import Line2D
 
     is_line = style in ("--", ":", "-")
     shape = {"linestyle": style} if is_line else {"linestyle": "", "marker": style}
-    return Line2D([], [], color=MUTED, **shape, **options)
+    return Line2D([], [], **{"color": colours_of(ax).muted, **shape, **options})
 
 
-def group_handle(colour):
+def group_handle(ax, colour, marker):
     """The entry of a group in a key."""
-    handle = _handle("-", lw=2.5)
-    handle.set_color(colour)
-    return handle
+    return _handle(ax, "-", lw=2.5, color=colour, marker=marker, markersize=6)
 
 
-def interval_handle(horizontal):
+def interval_handle(ax, horizontal):
     """The entry of intervals in a key."""
-    handle = _handle("_" if horizontal else "|", markersize=10, markeredgewidth=1.8)
-    handle.set_color(LINE)
-    return handle
+    return _handle(ax, "_" if horizontal else "|", markersize=10, markeredgewidth=1.8, color=colours_of(ax).line)
 
 
-def note_shrinkage(attenuation, key, what):
+def note(ax, text, key):
+    """Add a sentence to a key."""
+    key[text] = _handle(ax, "")
+
+
+def note_shrinkage(ax, attenuation, key, what):
     """Add a note to a key if short documents shrink effects by much."""
     least, most = np.min(attenuation, initial=1), np.max(attenuation, initial=0)
     if least < _SHRUNK:
         parts = " to ".join(dict.fromkeys([f"{least:.0%}", f"{most:.0%}"]))
-        key[f"short documents: {parts} of the {what} are left"] = _handle("")
+        note(ax, f"short documents: {parts} of the {what} are left", key)
 
 
 # --- Panels ------------------------------------------------------------------------------------------------------
 
 
-def new_scales(n):
-    """Axes of a new figure for curves or points of n topics, which share both axes."""
+def new_scales(n, labels=()):
+    """Axes of a new figure for curves or points of n topics, which share both axes; `labels` are names below them."""
     if n == 1:
         return new_panels(1, 1, 6.5, 3.4)
     columns = 2 if n in (2, 4) else 3
-    return new_panels(n, columns, 8.4 / columns, 2.2 if n > columns else 2.7, sharex=True, sharey=True)
+    longest = max((text_width(label, 9) for label in labels), default=0)
+    below = min(longest, _COLUMN_NAME) / 72 / -(-n // columns)
+    return new_panels(n, columns, 8.4 / columns, below + (2.2 if n > columns else 2.7), sharex=True, sharey=True)
 
 
-def new_rows(n, rows):
-    """Axes of a new figure for n topics with so many rows each, below each other if there are few rows."""
-    columns = 1 if n * rows <= _ROWS else min(n, 3)
-    return new_panels(n, columns, 7.4 if columns == 1 else 2.8, 0.4 + 0.23 * rows, sharex=True, sharey=n > 1)
+def new_rows(n, labels, rows_each=1):
+    """Axes of a new figure for n topics with rows for each label, below each other if there are few rows."""
+    rows = len(labels) * rows_each
+    width, lines = names_size(labels)
+    columns = 1 if n * rows <= _ROWS else n if rows > _ROWS and n <= 6 else min(n, 3)
+    height = np.clip(
+        _ALL_ROWS / max(rows, 1), _SMALLEST_ROW, _ROW if lines <= rows_each or rows > _ROWS else 1.5 * _ROW
+    )
+    # The names are on the left of the first column.
+    each = width / columns + (4.8 if columns == 1 else 2.0 if columns <= 3 else 1.5)
+    return new_panels(n, columns, each, 0.4 + height * rows, sharex=True, sharey=n > 1)
 
 
 def new_panels(n, columns, width, height, **shared):
@@ -138,13 +174,6 @@ def new_panels(n, columns, width, height, **shared):
     for ax in axes[n:]:
         ax.remove()
     return axes[:n]
-
-
-def title_panel(ax, title):
-    """The title of a panel at its left, in two lines if it is long."""
-    width = ax.get_window_extent().width / ax.figure.dpi
-    lines = wrap(title, max(int(_CHARACTERS * width), 12))
-    ax.set_title("\n".join(lines[:2]) + ("…" if len(lines) > 2 else ""), loc="left", fontsize=10)
 
 
 def label_panels(axes, xlabel, ylabel):
@@ -171,10 +200,13 @@ def add_key(axes, key):
     """A legend with what the marks of panels mean: below them, if the figure makes room, and else in the last panel."""
     if not key:
         return None
-    figure, style = axes[0].figure, {"frameon": False, "fontsize": 9}
+    figure, style = axes[0].figure, {"frameon": False, "fontsize": _KEY_SIZE}
     handles, labels = list(key.values()), list(key)
     if figure.get_constrained_layout():
-        columns = int(figure.get_figwidth() * _KEY_CHARACTERS // (6 + max(map(len, labels))))
+        width = 72 * figure.get_figwidth() - 10
+        labels = [wrapped(label, width - _KEY_GAP, _KEY_SIZE, most_lines=3) for label in labels]
+        widest = max(text_width(line, _KEY_SIZE) for label in labels for line in label.split("\n"))
+        columns = int(width // (widest + _KEY_GAP))
         return figure.legend(handles, labels, loc="outside lower right", ncols=max(columns, 1), **style)
     return axes[-1].legend(handles, labels, **style)
 
@@ -192,21 +224,50 @@ def _signed(value):
     return "0" if text[1:] == "0" else text
 
 
-def style_rows(ax, labels, bounds):
-    """Rows from top to bottom with their labels, and lines that lead the eye to them."""
-    ax.set_yticks(range(len(labels)), labels)
-    ax.set_ylim(len(labels) - 0.5, -0.5)
+def style_rows(ax, n_rows, bounds):
+    """Rows from top to bottom, and lines that lead the eye to their labels."""
+    ax.set_ylim(n_rows - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
-    ax.grid(axis="y", color="#dddddd", lw=0.8)
+    ax.grid(axis="y", color=colours_of(ax).rule, lw=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right", "left"]].set_visible(False)
     bounds_axis(ax.xaxis, bounds)
+
+
+def name_rows(axes, labels):
+    """The labels of the rows of panels, in two lines if there is room for them, and small ones if there is little."""
+    places = range(len(labels))
+    for ax in axes:
+        ax.set_yticks(places, [wrapped(label, NAME_WIDTH, 10, 1) for label in labels], fontsize=8)
+    lay_out(axes)
+    width, height = size_in_points(axes[0])
+    # The titles of the panels, of ten points, are above the rows.
+    titles = max(wrapped(ax.get_title("left"), width, 10, 3).count("\n") + 1 for ax in axes)
+    height = (height - 13 * titles - 6) / len(labels)
+    size = float(np.clip(0.75 * height, _SMALLEST_LABEL, 10))
+    names = [wrapped(label, NAME_WIDTH, size, 2 if height > 2.3 * size else 1) for label in labels]
+    for ax in axes:
+        ax.set_yticks(places, names, fontsize=size)
+
+
+def name_columns(ax, labels):
+    """Labels below the axis in their order: in lines if there is room, and else upwards, as many as have room."""
+    room, places = size_in_points(ax)[0] / len(labels), range(len(labels))
+    words = [word for label in labels for word in label.split()]
+    if all(text_width(word, 9) <= room - 6 for word in words):
+        ax.set_xticks(places, [wrapped(label, room - 6, 9, 3) for label in labels], fontsize=9)
+    else:
+        size = float(np.clip(0.75 * room, 6, 9))
+        every = int(np.ceil(1.3 * size / room))
+        names = ["" if i % every else wrapped(label, _COLUMN_NAME, size, 1) for i, label in enumerate(labels)]
+        ax.set_xticks(places, names, rotation=90, fontsize=size)
+    ax.set_xlim(-0.5, len(labels) - 0.5)
 
 
 def date_axis(ax):
     """Few ticks at dates, with no more of each date than tells them apart."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-    locator = AutoDateLocator(minticks=3, maxticks=6)
+    locator = AutoDateLocator(minticks=3, maxticks=7)
     ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))

@@ -11,15 +11,13 @@ from numpy.typing import ArrayLike
 
 from sklda._core.arguments import check_choice
 from sklda._core.types import Model, Values
-from sklda.inspection._axes import ACCENT, LINE, MUTED, Display, legend_below, pyplot
+from sklda.inspection._axes import Display, colours_of, legend_below, pyplot
 from sklda.inspection._prior_axes import LABELS, PRIORS, log_axis, read_curve
 
 # Levels of the contours, in nats below the maximum.
 _DROPS = np.array([0.0, 0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100])
 # Area, in square points, of the grid point with the median share of visits.
 _DOT = 10
-# Darkest shade of the contours; a pale one keeps the marks on top visible.
-_DEEPEST = 0.6
 # Names and lines of the kinds of confidence regions, by what their error comes from.
 _NAMES = {"statistical": "finite corpus", "monte_carlo": "Monte Carlo", "total": "both"}
 _STYLES = {"statistical": "-", "monte_carlo": ":", "total": "--"}
@@ -181,11 +179,11 @@ class MarginalLikelihoodDisplay(Display):
             self._slice(ax, below, kind)
 
     def _contours(self, ax, below):
-        alpha, eta = np.asarray(self.doc_topic_priors), np.asarray(self.topic_word_priors)
+        alpha, eta, found = np.asarray(self.doc_topic_priors), np.asarray(self.topic_word_priors), colours_of(ax)
         ax.set_yscale("log")
         drops = _DROPS[: np.searchsorted(_DROPS, -below.min()) + 1]
         levels = -drops[::-1] if len(drops) > 1 else [-1e-9, 0]
-        colors = pyplot().get_cmap("Blues")(np.linspace(0, _DEEPEST, len(levels)))
+        colors = pyplot().get_cmap("Blues")(np.linspace(*found.shades, len(levels)))
         self.contours_ = ax.contourf(alpha, eta, below.T, levels, colors=colors, extend="min")
         ax.figure.colorbar(self.contours_, ax=ax, label="nats below the maximum")
         if self.grid is not None:
@@ -193,8 +191,8 @@ class MarginalLikelihoodDisplay(Display):
         for ellipse in self.ellipses:
             style = _STYLES[ellipse.kind]
             label = f"{ellipse.level:.0%} region: {_NAMES[ellipse.kind]}"
-            self.ellipses_ += ax.plot(*ellipse.boundary().T, style, color=ACCENT, lw=1.8, label=label)
-        ax.plot(*self.maximum, "+", color=ACCENT, ms=11, mew=2, label="maximum")
+            self.ellipses_ += ax.plot(*ellipse.boundary().T, style, color=found.accent, lw=1.8, label=label)
+        ax.plot(*self.maximum, "+", color=found.accent, ms=11, mew=2, label="maximum")
         ax.set(xlim=(alpha[0], alpha[-1]), ylim=(eta[0], eta[-1]), xlabel=LABELS[PRIORS[0]], ylabel=LABELS[PRIORS[1]])
         ax.set_title("log marginal likelihood")
         for axis in (ax.xaxis, ax.yaxis):
@@ -204,29 +202,31 @@ class MarginalLikelihoodDisplay(Display):
     def _grid(self, ax):
         alpha, eta = (part.ravel() for part in np.meshgrid(*self.grid, indexing="ij"))
         share = np.full(eta.shape, 1 / len(eta)) if self.occupancy is None else np.ravel(self.occupancy)
-        seen = share > 0
+        seen, muted = share > 0, colours_of(ax).muted
         # Areas are relative to a typical share and limited, so that dots do not overlap and small shares are visible.
         ascending = np.sort(share)
         typical = ascending[np.searchsorted(np.cumsum(ascending), 0.5 * share.sum())]
         size = np.minimum(_DOT * share[seen] / typical, 2 * _DOT)
         label = "grid" if self.occupancy is None else "visits of the chains (area)"
-        ax.scatter(alpha[seen], eta[seen], size, color=MUTED, lw=0, label=label)
+        ax.scatter(alpha[seen], eta[seen], size, color=muted, lw=0, label=label)
         if not seen.all():
-            ax.scatter(alpha[~seen], eta[~seen], 18, color=MUTED, marker="x", lw=1, label="no visit")
+            ax.scatter(alpha[~seen], eta[~seen], 18, color=muted, marker="x", lw=1, label="no visit")
 
     def _slice(self, ax, below, along):
         axis = PRIORS.index(along)
         priors = [np.asarray(self.doc_topic_priors), np.asarray(self.topic_word_priors)]
         fixed = int(np.argmin(np.abs(np.log(priors[1 - axis] / self.maximum[1 - axis]))))
+        found = colours_of(ax)
         x, y = priors[axis], np.take(below, fixed, axis=1 - axis)
         if self.std is not None:
             std = np.take(np.asarray(self.std), fixed, axis=1 - axis)
             known = np.isfinite(std)
             reach = 2 * np.where(known, std, 0)
             label = "two Monte Carlo errors"
-            self.band_ = ax.fill_between(x, y - reach, y + reach, where=known, color=LINE, alpha=0.2, lw=0, label=label)
-        (self.line_,) = ax.plot(x, y, color=LINE, lw=1.8)
-        ax.axvline(self.maximum[axis], color=ACCENT, lw=1.2, label="maximum")
+            options = {"color": found.line, "alpha": 0.2, "lw": 0, "label": label}
+            self.band_ = ax.fill_between(x, y - reach, y + reach, where=known, **options)
+        (self.line_,) = ax.plot(x, y, color=found.line, lw=1.8)
+        ax.axvline(self.maximum[axis], color=found.accent, ls="--", lw=1.2, label="maximum")
         other = LABELS[PRIORS[1 - axis]].split()[1]
         ax.set(xlim=(x[0], x[-1]), xlabel=LABELS[along], ylabel="nats below the maximum")
         ax.set_title(f"log marginal likelihood at {other} = {priors[1 - axis][fixed]:.3g}")

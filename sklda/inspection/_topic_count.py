@@ -9,9 +9,8 @@ import numpy as np
 
 from sklda._core.types import Model, Values
 from sklda._description.view import fitted
-from sklda.inspection._axes import ACCENT, LINE, PanelsDisplay, pyplot
+from sklda.inspection._axes import PanelsDisplay, colours_of, pyplot
 
-_PALE, _UNCERTAIN = "#f3d3c6", "#a9bfd3"
 # Probabilities with a larger error, two standard errors, do not tell numbers of topics apart.
 _UNKNOWN = 0.25
 # The scale of the evidence is linear for this many nats below the best, and logarithmic below that.
@@ -137,40 +136,45 @@ class TopicCountDisplay(PanelsDisplay):
         self.interval_: tuple[Any, ...] = ()
         if self.interval is not None:
             low, high = self.interval
-            self.interval_ = tuple(each.axvspan(low - 0.5, high + 0.5, color=_PALE, lw=0, zorder=0) for each in axes)
+            area = {"color": colours_of(axes[0]).pale, "lw": 0, "zorder": 0}
+            self.interval_ = tuple(each.axvspan(low - 0.5, high + 0.5, **area) for each in axes)
             topics = f"{low} topics" if low == high else f"{low} to {high} topics"
-            axes[0].set_title(f"95% interval: {topics}", color=ACCENT, loc="left", fontsize=11)
+            axes[0].set_title(f"95% interval: {topics}", color=colours_of(axes[0]).accent, loc="left", fontsize=11)
 
     def _posterior(self, ax, counts):
         from matplotlib.ticker import MaxNLocator
 
-        posterior = np.asarray(self.posterior, dtype=np.float64)
+        posterior, found = np.asarray(self.posterior, dtype=np.float64), colours_of(ax)
         error = np.zeros(len(posterior)) if self.posterior_std is None else 2 * np.asarray(self.posterior_std)
         is_known = error.max() <= _UNKNOWN
         # Error bars end at probabilities 0 and 1.
         reach = np.minimum(error, [posterior, np.maximum(1 - posterior, 0)])
-        style = {"color": LINE, "yerr": reach, "ecolor": ACCENT, "capsize": 2} if is_known else {"color": _UNCERTAIN}
+        style = {"color": found.fill, "yerr": reach, "ecolor": found.ink, "capsize": 2}
+        if not is_known:
+            style = {"color": found.uncertain}
         if self.posterior_std is None:
-            style = {"color": LINE}
+            style = {"color": found.fill}
         self.bars_: Any = ax.bar(counts, posterior, **style)
         seen = counts[posterior + (error if is_known else 0) > _VISIBLE]
         ends = [*seen, *(self.interval or ())]
         ax.set(xlim=(min(ends) - 1.5, max(ends) + 1.5), ylim=(0, 1.05 if posterior.max() > 0.8 else None))
         what = "posterior probability p(T | w)" + ("" if is_known else f",\nuncertain by up to ±{error.max():.2f}")
-        ax.set(xlabel="number of topics T", ylabel=what)
+        outside = counts[(counts < min(ends)) | (counts > max(ends))]
+        others = f"\nother numbers up to {counts.max()}: below {_VISIBLE:.1%}" if len(outside) else ""
+        ax.set(xlabel="number of topics T" + others, ylabel=what)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
     def _evidence(self, ax, counts):
         from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
         value = np.asarray(self.log_evidence, dtype=np.float64)
-        known = np.isfinite(value)
+        known, found = np.isfinite(value), colours_of(ax)
         counts, below = counts[known], value[known] - value[known].max()
-        self.line_: Any = ax.plot(counts, below, "o-", color=LINE, lw=1.2, ms=3.5)[0]
+        self.line_: Any = ax.plot(counts, below, "o-", color=found.line, lw=1.2, ms=3.5)[0]
         self.errors_: Any = None
         if self.log_evidence_std is not None:
             reach = 2 * np.nan_to_num(np.asarray(self.log_evidence_std, dtype=np.float64))[known]
-            self.errors_ = ax.vlines(counts, below - reach, below + reach, color=ACCENT, lw=1.4)
+            self.errors_ = ax.vlines(counts, below - reach, below + reach, color=found.ink, lw=1.4)
         ax.set_yscale("symlog", linthresh=_LINEAR, linscale=1.0)
         ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         ax.set(xlabel="number of topics T", ylabel="log evidence below the best (nats)")

@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from sklda._core.composition import share_interval
 from sklda._core.types import Data, Model, Seed
-from sklda.inspection._axes import LINE, PanelsDisplay, pyplot
+from sklda.inspection._axes import PanelsDisplay, colours_of, pyplot
 from sklda.inspection._intervals import add_key, draw_points
 from sklda.metrics._topic_counts import compare_topic_counts
 
@@ -119,9 +119,9 @@ class TopicCountComparisonDisplay(PanelsDisplay):
         counts = rows["n_components"].to_numpy()
         key = {}
         for ax, name in zip(axes, names, strict=True):
-            values, (low, high) = rows[name].to_numpy(), _interval(rows, name)
-            ax.plot(counts, values, color=LINE, lw=1, alpha=0.6)
-            draw_points(ax, counts, values, low, high, colour=LINE, bounds=(-np.inf, np.inf), key=key, size=4)
+            values, (low, high), colour = rows[name].to_numpy(), _interval(rows, name), colours_of(ax).line
+            ax.plot(counts, values, color=colour, lw=1, alpha=0.6)
+            draw_points(ax, counts, values, low, high, colour=colour, bounds=(-np.inf, np.inf), key=key, size=4)
             ax.set_xscale("log")
             ax.set_xticks(counts, counts)
             ax.minorticks_off()

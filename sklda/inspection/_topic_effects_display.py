@@ -15,7 +15,7 @@ from sklda._core.covariates import levels_of
 from sklda._core.names import plain_text
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.view import lacks, view
-from sklda.inspection._axes import LINE, MUTED, PanelsDisplay, distinct_colours
+from sklda.inspection._axes import PanelsDisplay, colours_of, largest_of, series_styles, size_in_points
 from sklda.inspection._effects import Effects, TopicSums
 from sklda.inspection._groups import group_shares
 from sklda.inspection._intervals import (
@@ -30,11 +30,13 @@ from sklda.inspection._intervals import (
     group_handle,
     interval_handle,
     label_panels,
+    name_columns,
+    name_rows,
     new_rows,
     new_scales,
+    note,
     note_shrinkage,
     style_rows,
-    title_panel,
 )
 from sklda.inspection._periods import dates_of_labels
 from sklda.inspection._topics_over_time import by_period
@@ -128,6 +130,9 @@ class TopicEffectsDisplay(PanelsDisplay):
     documents: Sequence[np.ndarray] = ()
     joined: bool = False
     note: str = ""
+
+    # Says that not all topics are shown.
+    _selection = ""
 
     @classmethod
     def from_estimator(
@@ -243,7 +248,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             each = each[:, shown].reshape(len(rows), len(values), len(shown))
             return each.transpose(1, 2, 0).reshape(len(values), -1)
 
-        return cls(
+        display = cls(
             name=name,
             values=values,
             estimate=curves(summary["estimate"]),
@@ -254,7 +259,10 @@ class TopicEffectsDisplay(PanelsDisplay):
             attenuation=curves(summary["attenuation"])[0],
             difference="" if difference is None else f"{by}: {_minus(difference)}",
             documents=documents if _is_scale(values) else (),
-        ).plot(ax)
+        )
+        if topics is None:
+            display._selection = largest_of(len(shown), found.n_topics)
+        return display.plot(ax)
 
     @classmethod
     def from_dates(
@@ -321,7 +329,7 @@ class TopicEffectsDisplay(PanelsDisplay):
         """
         found = by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state)
         shown = found.view.chosen(topics, 6)
-        return cls(
+        display = cls(
             name="",
             values=found.starts + (found.ends - found.starts) // 2,
             estimate=found.means.estimate[:, shown],
@@ -331,7 +339,10 @@ class TopicEffectsDisplay(PanelsDisplay):
             attenuation=found.means.attenuation[shown],
             documents=[found.days],
             joined=True,
-        ).plot(ax)
+        )
+        if topics is None:
+            display._selection = largest_of(len(shown), found.view.n_topics)
+        return display.plot(ax)
 
     @classmethod
     def from_groups(
@@ -406,7 +417,7 @@ class TopicEffectsDisplay(PanelsDisplay):
         values = _of_labels(shares.labels, ordered)
         joined = ordered if isinstance(values, list) else True
         order = slice(None) if isinstance(values, list) else np.argsort(values, kind="stable")
-        return cls(
+        display = cls(
             name="",
             values=values if isinstance(values, list) else values[order],
             estimate=shares.mean[order][:, shown],
@@ -415,7 +426,10 @@ class TopicEffectsDisplay(PanelsDisplay):
             topics=found.labels(shown, n_words),
             joined=bool(joined),
             note="95% intervals" + (" within one chain" if shares.kind == "mixture" and found.n_chains == 1 else ""),
-        ).plot(ax)
+        )
+        if topics is None:
+            display._selection = largest_of(len(shown), found.n_topics)
+        return display.plot(ax)
 
     def _panels(self):
         if self._is_one_panel():
@@ -432,17 +446,21 @@ class TopicEffectsDisplay(PanelsDisplay):
     def _new_axes(self):
         n = self._panels()[0]
         if self._is_on_axis():
-            return new_scales(n)
-        rows = len(self.topics) if self._is_one_panel() else len(self.values) * len(self.groups)
-        return new_rows(n, rows)
+            return new_scales(n, () if _is_scale(self.values) else [plain_text(value) for value in self.values])
+        if self._is_one_panel():
+            return new_rows(1, self.topics)
+        return new_rows(n, list(map(self._label, self.values)), len(self.groups))
 
     def _draw(self, axes):
         self.bounds_: tuple[float, float] = DIFFERENCES if self.difference else SHARES
-        names = [plain_text(group) for group in self.groups]
-        key = dict(zip(names, map(group_handle, self._colours()), strict=True)) if len(names) > 1 else {}
+        key = {}
+        if len(self.groups) > 1:
+            for group, style in zip(self.groups, self._styles(axes[0]), strict=True):
+                key[plain_text(group, 60)] = group_handle(axes[0], *style)
         if self._is_one_panel():
             rows = [np.ravel(each).astype(np.float64) for each in (self.estimate, self.low, self.high)]
-            self._draw_rows(axes[0], [rows], self.topics, key)
+            self._draw_rows(axes[0], [rows], len(self.topics), key)
+            name_rows(axes, self.topics)
             axes[0].set_xlabel(
                 f"difference of the mean proportions in percentage points\n{plain_text(self.difference)}"
             )
@@ -450,13 +468,16 @@ class TopicEffectsDisplay(PanelsDisplay):
             self._draw_scale(axes, key)
         else:
             self._draw_levels(axes, key)
-        note_shrinkage(self.attenuation, key, "effects")
+        note_shrinkage(axes[0], self.attenuation, key, "effects")
         if self.note and np.isfinite(np.asarray(self.low, dtype=np.float64)).any():
-            key[self.note] = interval_handle(horizontal=not self._is_on_axis())
+            key[self.note] = interval_handle(axes[0], horizontal=not self._is_on_axis())
+        if self._selection:
+            note(axes[0], self._selection, key)
         self.legend_: Any = add_key(axes, key)
 
-    def _colours(self):
-        return [LINE] if len(self.groups) == 1 else distinct_colours(len(self.groups))[: len(self.groups)]
+    def _styles(self, ax):
+        """The colour and the marker of each group."""
+        return [(colours_of(ax).line, "o")] if len(self.groups) == 1 else series_styles(ax, len(self.groups))
 
     def _curves(self, topic):
         """Estimates, lower and upper ends of the groups of one topic, each of shape (n_groups, n_values)."""
@@ -473,16 +494,19 @@ class TopicEffectsDisplay(PanelsDisplay):
         x = values if is_date else np.arange(len(values)) if is_label else values.astype(np.float64)
         shown = self._range(self._has_many(x) if is_date else self._near(x), every=not is_curve)
         for k, ax in enumerate(axes):
-            for colour, estimate, low, high in zip(self._colours(), *self._curves(k), strict=True):
+            for g, (estimate, low, high) in enumerate(zip(*self._curves(k), strict=True)):
+                colour, marker = self._styles(ax)[g]
                 if self.joined:
                     ax.plot(x, estimate, color=colour, lw=1, alpha=0.6)
+                options = {"colour": colour, "bounds": shown, "key": key}
                 if is_curve:
-                    draw_curve(ax, x, estimate, low, high, colour=colour, bounds=shown, key=key)
+                    options |= {"marker": marker, "place": (g, len(self.groups))} if len(self.groups) > 1 else {}
+                    draw_curve(ax, x, estimate, low, high, **options)
                 else:
                     size = 5.5 if len(x) <= _MANY else 3.5
-                    draw_points(ax, x, estimate, low, high, colour=colour, bounds=shown, key=key, size=size)
-            draw_rug(ax, self.documents, self._colours(), key)
-            title_panel(ax, self.topics[k])
+                    draw_points(ax, x, estimate, low, high, marker=marker, size=size, **options)
+            draw_rug(ax, self.documents, self._styles(ax), key)
+            ax.set_title(self.topics[k], loc="left", fontsize=10)
             bounds_axis(ax.yaxis, self.bounds_)
             ax.spines[["top", "right"]].set_visible(False)
             ax.set_ylim(shown)
@@ -494,9 +518,9 @@ class TopicEffectsDisplay(PanelsDisplay):
                 if self.joined:
                     ax.xaxis.set_major_locator(MaxNLocator(6, integer=bool((x == np.floor(x)).all())))
             if is_label:
-                ax.set_xticks(x, [plain_text(label) for label in values], rotation=30, ha="right")
+                name_columns(ax, [plain_text(label) for label in values])
             if self.difference:
-                ax.axhline(0, color=MUTED, lw=0.8, zorder=1)
+                ax.axhline(0, color=colours_of(ax).muted, lw=0.8, zorder=1)
         what = f"difference (points)\n{plain_text(self.difference)}" if self.difference else "mean proportion"
         label_panels(axes, plain_text(self.name), what)
 
@@ -533,28 +557,31 @@ class TopicEffectsDisplay(PanelsDisplay):
 
     def _draw_levels(self, axes, key):
         for k, ax in enumerate(axes):
-            self._draw_rows(ax, zip(*self._curves(k), strict=True), list(map(self._label, self.values)), key)
-            title_panel(ax, self.topics[k])
+            self._draw_rows(ax, zip(*self._curves(k), strict=True), len(self.values), key)
+            ax.set_title(self.topics[k], loc="left", fontsize=10)
         name = plain_text(self.name, 20)
         of = f"difference by {name} in percentage points\n{plain_text(self.difference)}"
         by = f" by {name}" if name else ""
         label_panels(axes, of if self.difference else f"mean topic proportion{by}", "")
+        name_rows(axes, list(map(self._label, self.values)))
 
-    def _draw_rows(self, ax, groups, labels, key):
-        """A row for each label, with a point for each of `groups`, which are estimates and intervals."""
-        n_groups, places = len(self.groups), np.arange(len(labels))
-        for g, (colour, points) in enumerate(zip(self._colours(), groups, strict=True)):
+    def _draw_rows(self, ax, groups, n_rows, key):
+        """Rows with a point for each of `groups`, which are estimates and intervals."""
+        n_groups, places = len(self.groups), np.arange(n_rows)
+        height = size_in_points(ax)[1] / (n_rows * n_groups)
+        options = {"bounds": self.bounds_, "key": key, "horizontal": True, "size": min(5.5, 0.4 * height)}
+        for g, ((colour, marker), points) in enumerate(zip(self._styles(ax), groups, strict=True)):
             # A shift for each group keeps the intervals apart.
             own = places + 0.7 * ((g + 0.5) / n_groups - 0.5)
-            draw_points(ax, own, *points, colour=colour, bounds=self.bounds_, key=key, horizontal=True)
-        style_rows(ax, labels, self.bounds_)
+            draw_points(ax, own, *points, colour=colour, marker=marker, **options)
+        style_rows(ax, n_rows, self.bounds_)
         ax.set_xlim(self._range())
         if self.difference:
-            ax.axvline(0, color=MUTED, lw=0.8, zorder=1)
+            ax.axvline(0, color=colours_of(ax).muted, lw=0.8, zorder=1)
 
     def _label(self, value):
         """A text says what it is; a number needs the name of the covariate."""
-        return plain_text(f"{self.name} = {value:g}" if isinstance(value, Real) else value)
+        return plain_text(f"{self.name} = {value:g}" if isinstance(value, Real) else value, 60)
 
 
 def _is_scale(values):

@@ -12,15 +12,17 @@ import numpy as np
 from sklda._core.distances import jensen_shannon
 from sklda._core.types import Data, Model, Values
 from sklda._description.view import view
-from sklda.inspection._axes import LINE, MUTED, SKY, Display
+from sklda.inspection._axes import SKY, Display, colours_of, fit_texts, wrapped
 from sklda.inspection._scaling import least_stress, point_distances
 
 # Parts of the area of the axes that the circles have together, and of its sides that their centres are in.
 _AREA, _SIDE = 0.08, 0.8
-# Topics with names, the largest; the others have their numbers only. More than so many topics have small labels.
-_NAMED, _LARGE = 40, 20
+# Topics with names, at most, and the lines and points of a name. More than so many topics have small labels.
+_NAMED, _NAME_LINES, _NAME_WIDTH, _LARGE = 40, 2, 105, 20
+# Points between a circle and its name, at most: without a free place that is so near, a topic has its number only.
+_NEAR = 60
 # A label is at its circle, or at one of these distances from it in points, in one of these directions.
-_DISTANCES = np.arange(0, 300, 5)
+_DISTANCES = np.arange(0, 300, 4)
 _DIRECTIONS = [(0, -1), (0, 1), (1, 0), (-1, 0), *product((1, -1), (1, -1))]
 # Points between labels, and the distance from which a line joins a label and its circle.
 _GAP, _LINE_FROM = 2.0, 12.0
@@ -33,8 +35,8 @@ class TopicMapDisplay(Display):
     The places are those of multidimensional scaling of the Jensen-Shannon distances between topics: distances on the
     map are as near to these as two dimensions allow. Topics of a corpus differ in more than two ways, so the map is a
     first view. Its note has the correlation between both distances, and `similarity_table` has all of them.
-    Labels do not lie on each other; of more than forty topics, the small ones have numbers only. `from_estimator` plots
-    a fitted model; the constructor takes the values to plot.
+    Labels do not lie on each other. At most forty topics have names, the largest that have room for them; the note says
+    how many. The others have numbers. `from_estimator` plots a fitted model; the constructor takes the values to plot.
 
     Parameters
     ----------
@@ -121,31 +123,48 @@ class TopicMapDisplay(Display):
         ).plot(ax)
 
     def _figsize(self):
-        return 8, 5.6
+        return (8, 5.6) if len(self.names) <= _LARGE else (10, 7.5)
 
     def _draw(self, ax):
         places, share = np.asarray(self.places, dtype=np.float64), np.asarray(self.share, dtype=np.float64)
+        colours = colours_of(ax)
         ax.set(xticks=[], yticks=[])
-        ax.spines[:].set_color("#cccccc")
-        note = "" if self.agreement is None else f"; correlation of the distances: {self.agreement:.2f}"
-        ax.set_xlabel(f"near: similar words; area: share of the tokens{note}", fontsize=9, color=MUTED)
+        ax.spines[:].set_color(colours.rule)
+        self._write_note(ax, 0)
         # Places of labels depend on the size that the layout gives to the axes.
-        ax.figure.draw_without_rendering()
+        fit_texts([ax])
         scale = 72 / ax.figure.dpi
         box = ax.get_window_extent().get_points() * scale
         sides = box[1] - box[0]
         self._set_limits(ax, places, sides)
         areas = _AREA * sides.prod() * share / (share.sum() or 1)
-        self.circles_: Any = ax.scatter(*places.T, areas, color=SKY, alpha=0.45, edgecolor=LINE, linewidth=1)
-        self.labels_: list[Any] = [self._label(ax, k) for k in range(len(places))]
-        sizes = np.array([each.get_window_extent().size for each in self.labels_]).reshape(-1, 2) * scale
+        self.circles_: Any = ax.scatter(*places.T, areas, color=SKY, alpha=0.45, edgecolor=colours.line, linewidth=1)
         centres, radii = ax.transData.transform(places) * scale, np.sqrt(areas / np.pi)
-        for k, offset in _offsets(centres, radii, sizes, box):
+        names, numbers = self._texts()
+        self.labels_: list[Any] = [self._label(ax, place) for place in places]
+        widest, smallest = (
+            np.array([_size(label, text) for label, text in zip(self.labels_, texts, strict=True)]) * scale
+            for texts in (names, numbers)
+        )
+        n_named = 0
+        for k, is_name, offset in _offsets(centres, radii, widest, smallest, box):
+            n_named += is_name
+            self.labels_[k].set_text(names[k] if is_name else numbers[k])
             self.labels_[k].set_position(tuple(offset))
-            if np.hypot(*offset) > radii[k] + sizes[k].max() / 2 + _LINE_FROM:
-                line = {"arrowstyle": "-", "color": MUTED, "lw": 0.6, "shrinkA": 0, "shrinkB": 0}
+            reach = (widest if is_name else smallest)[k].max() / 2
+            if np.hypot(*offset) > radii[k] + reach + _LINE_FROM:
+                line = {"arrowstyle": "-", "color": colours.muted, "lw": 0.6, "shrinkA": 0, "shrinkB": 0}
                 line = ax.annotate("", places[k], tuple(offset), textcoords="offset points", arrowprops=line, zorder=3)
                 line.set_in_layout(False)
+        self._write_note(ax, n_named)
+
+    def _write_note(self, ax, n_named):
+        """What the map shows, in lines whose number does not depend on how many topics have names."""
+        agreement = "" if self.agreement is None else f"; correlation of the distances: {self.agreement:.2f}"
+        n = len(self.names)
+        few = "" if n <= _LARGE else "\n" if n_named == n else f"\n{n_named} of {n} topics have their names"
+        note = f"near: similar words; area: share of the tokens{agreement}{few}"
+        ax.set_xlabel(note, fontsize=9, color=colours_of(ax).muted)
 
     def _set_limits(self, ax, places, sides):
         """Limits for sides in points, so that both directions have the same scale."""
@@ -154,14 +173,25 @@ class TopicMapDisplay(Display):
         low, high = middle - unit * sides / 2, middle + unit * sides / 2
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
 
-    def _label(self, ax, k):
-        """The name of a topic, or the number at its start, in the middle of its circle."""
-        largest = np.argsort(-np.asarray(self.share), kind="stable")[:_NAMED]
-        name = self.names[k] if k in largest else self.names[k].partition(":")[0]
-        style = {"ha": "center", "va": "center", "fontsize": 9 if len(self.names) <= _LARGE else 7.5, "zorder": 4}
-        label = ax.annotate(name, self.places[k], (0, 0), textcoords="offset points", **style)
+    def _texts(self):
+        """The name and the number at its start, of each topic."""
+        names = [wrapped(name, _NAME_WIDTH, self._size_of_font(), _NAME_LINES) for name in self.names]
+        return names, [name.partition(":")[0] for name in self.names]
+
+    def _size_of_font(self):
+        return 9 if len(self.names) <= _LARGE else 7.5
+
+    def _label(self, ax, place):
+        style = {"ha": "center", "va": "center", "fontsize": self._size_of_font(), "zorder": 4, "linespacing": 1}
+        label = ax.annotate("", place, (0, 0), textcoords="offset points", **style)
         label.set_in_layout(False)
         return label
+
+
+def _size(label, text):
+    """Width and height of a label with this text, in pixels."""
+    label.set_text(text)
+    return label.get_window_extent().size
 
 
 def _agreement(places, distances):
@@ -173,22 +203,39 @@ def _agreement(places, distances):
     return float(np.corrcoef(shown, true)[0, 1])
 
 
-def _offsets(centres, radii, sizes, edges):
-    """The label of each topic with its offset, the largest topics first, so that no two labels meet.
+def _offsets(centres, radii, names, numbers, edges):
+    """The label of each topic: whether it is the name, and its offset. The largest topics come first, and no two meet.
 
-    The first free place from near to far is taken, of those inside the edges; if none is, the farthest. All in points.
+    The name has the nearest place that is free, first of those without the middle of another circle. If none of them is
+    near, or there are enough names, the number has the nearest place that is free, or else the farthest. `names` and
+    `numbers` are their sizes; all is in points.
     """
     taken = np.empty((0, 4))
-    for k in np.argsort(-radii, kind="stable"):
-        half = sizes[k] / 2 + _GAP
-        # On the circle, then around it.
-        tried = [np.zeros(2)] + [
-            np.array(direction) * (radii[k] + distance + half) for distance in _DISTANCES for direction in _DIRECTIONS
-        ]
-        for offset in tried:
-            low, high = centres[k] + offset - half, centres[k] + offset + half
-            meets = (low < taken[:, 2:]).all(axis=1) & (high > taken[:, :2]).all(axis=1)
-            if not meets.any() and (low >= edges[0]).all() and (high <= edges[1]).all():
-                break
-        taken = np.vstack([taken, np.concatenate([low, high])])
-        yield k, offset
+    for rank, k in enumerate(np.argsort(-radii, kind="stable")):
+        found = None
+        if rank < _NAMED:
+            tried, free, clear = _places(k, centres, radii, names[k], taken, edges)
+            near = np.abs(tried).max(axis=1) <= radii[k] + names[k].max() + _NEAR
+            found = next((np.flatnonzero(each)[0] for each in (free & near & clear, free & near) if each.any()), None)
+        is_name = found is not None
+        if not is_name:
+            tried, free, _ = _places(k, centres, radii, numbers[k], taken, edges)
+            found = np.flatnonzero(free)[0] if free.any() else -1
+        half = (names if is_name else numbers)[k] / 2 + _GAP
+        middle = centres[k] + tried[found]
+        taken = np.vstack([taken, np.concatenate([middle - half, middle + half])])
+        yield k, is_name, tried[found]
+
+
+def _places(k, centres, radii, size, taken, edges):
+    """Offsets of a label from near to far, which of them are inside and meet no label, which cover no other centre."""
+    half = size / 2 + _GAP
+    # On the circle, then around it.
+    around = radii[k] + _DISTANCES[:, None, None] + half
+    tried = np.vstack([np.zeros((1, 2)), (np.array(_DIRECTIONS) * around).reshape(-1, 2)])
+    low, high = centres[k] + tried - half, centres[k] + tried + half
+    meets = (low[:, None] < taken[:, 2:]).all(axis=2) & (high[:, None] > taken[:, :2]).all(axis=2)
+    others = np.delete(centres, k, axis=0)
+    covers = (low[:, None] < others).all(axis=2) & (high[:, None] > others).all(axis=2)
+    inside = (low >= edges[0]).all(axis=1) & (high <= edges[1]).all(axis=1)
+    return tried, inside & ~meets.any(axis=1), ~covers.any(axis=1)

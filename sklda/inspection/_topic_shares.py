@@ -11,7 +11,19 @@ import numpy as np
 from sklda._core.arguments import check_int
 from sklda._core.types import Data, Model, Values
 from sklda._description.view import NO_TOPIC, view
-from sklda.inspection._axes import Display, style_bars
+from sklda.inspection._axes import (
+    NAME_WIDTH,
+    Display,
+    colours_of,
+    largest_of,
+    names_size,
+    style_bars,
+    text_width,
+    wrapped,
+)
+
+# Points of the texts at the right of the bars.
+_NOTE_SIZE = 8
 
 
 @dataclass(eq=False, repr=False)
@@ -108,30 +120,45 @@ class TopicSharesDisplay(Display):
         found = view(estimator, X)
         order = found.chosen(None, n_topics)
         std, stability, found_in = found.share_std, found.stability, found.found_in
-        return cls(
+        display = cls(
             found.share[order],
             found.labels(order, n_words),
             None if std is None else np.asarray(std)[order],
             None if stability is None else np.asarray(stability)[order],
             found.deviations,
             None if found_in is None else [found_in[k] for k in order],
-        ).plot(ax=ax)
+        )
+        display._selection = largest_of(len(order), found.n_topics)
+        return display.plot(ax=ax)
+
+    # Says that not all topics are shown.
+    _selection = ""
 
     def _figsize(self):
-        return 7, 1 + 0.24 * len(self.share)
+        width, lines = names_size(self.names)
+        notes = max((text_width(each, _NOTE_SIZE) for each in self._notes()), default=0) / 72
+        return width + 4.2 + notes, 1 + (0.24 if lines == 1 else 0.36) * len(self.share)
+
+    def _notes(self):
+        """What stands at the right of each bar: the stability of the topic."""
+        if self.stability is None:
+            return []
+        found_in = [""] * len(self.share) if self.found_in is None else [f", in {each}" for each in self.found_in]
+        return [
+            NO_TOPIC if np.isnan(value) else f"stability {value:.2f}{rest}"
+            for value, rest in zip(self.stability, found_in, strict=True)
+        ]
 
     def _draw(self, ax):
-        n = len(self.share)
-        places = np.arange(n)
+        places, colours = np.arange(len(self.share)), colours_of(ax)
         error = None if self.share_std is None else 2 * np.asarray(self.share_std)
-        self.bars_: Any = ax.barh(places, self.share, color="steelblue", xerr=error, ecolor="black", capsize=2)
-        ax.set_yticks(places, self.names)
-        if self.stability is not None:
-            found_in = [""] * n if self.found_in is None else [f", in {each}" for each in self.found_in]
-            for place, value, rest in zip(places, self.stability, found_in, strict=True):
-                # Beside the axes, where no bar is.
-                where = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "center", "fontsize": 8}
-                ax.annotate(NO_TOPIC if np.isnan(value) else f"stability {value:.2f}{rest}", (1.01, place), **where)
-        ax.set_xlabel("share of the tokens" + ("" if error is None else f", ± {self.deviations}"))
+        self.bars_: Any = ax.barh(places, self.share, color=colours.fill, xerr=error, ecolor=colours.ink, capsize=2)
+        ax.set_yticks(places, [wrapped(name, NAME_WIDTH, 10) for name in self.names], fontsize=10)
+        for place, note in zip(places, self._notes(), strict=False):
+            # Beside the axes, where no bar is.
+            where = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "center", "fontsize": _NOTE_SIZE}
+            ax.annotate(note, (1.01, place), **where)
+        label = "share of the tokens" + ("" if error is None else f", ± {self.deviations}")
+        ax.set_xlabel(f"{label}\n{self._selection}".strip())
         ax.set_xlim(left=0)
         style_bars(ax)

@@ -12,7 +12,7 @@ from sklda._core.arguments import check_int
 from sklda._core.names import plain_text
 from sklda._core.types import Data, Model, Values
 from sklda._description.view import view
-from sklda.inspection._axes import PanelsDisplay, pyplot, style_bars
+from sklda.inspection._axes import PanelsDisplay, colours_of, largest_of, pyplot, style_bars, text_width
 from sklda.inspection._ranking import Ranking
 
 # Characters of a word that are shown.
@@ -104,43 +104,53 @@ class TopicWordsDisplay(PanelsDisplay):
         n_words = check_int(n_words, "n_words", 1)
         found = view(estimator, X)
         ranking = Ranking(found, by, weight)
-        topics = found.chosen(topics, 12)
-        top = [ranking.top(k, n_words) for k in topics]
-        return cls(
+        shown = found.chosen(topics, 12)
+        top = [ranking.top(k, n_words) for k in shown]
+        display = cls(
             [np.array([found.words[v] for v in row]) for row in top],
-            [found.topic_word[k, row] for k, row in zip(topics, top, strict=True)],
-            [f"topic {k}" if found.names is None else plain_text(f"{k}: {found.names[k]}") for k in topics],
+            [found.topic_word[k, row] for k, row in zip(shown, top, strict=True)],
+            [f"topic {k}" if found.names is None else plain_text(f"{k}: {found.names[k]}", 60) for k in shown],
             None if found.counts is None else [found.word_share[row] for row in top],
             "" if found.has_names else "column of X",
-        ).plot(ax)
+        )
+        if topics is None:
+            display._selection = largest_of(len(shown), found.n_topics)
+        return display.plot(ax)
+
+    # Says that not all topics are shown.
+    _selection = ""
 
     def _panels(self):
         return len(self.words), f"one Axes for each of the {len(self.words)} topics"
 
     def _draw(self, axes):
         for i, ax in enumerate(axes):
-            words, name = self.words[i], self.names[i]
+            words, colours = self.words[i], colours_of(ax)
             places = np.arange(len(words))
-            ax.barh(places, self.probabilities[i], color="steelblue")
+            ax.barh(places, self.probabilities[i], color=colours.fill)
             if self.word_shares is not None:
-                ax.vlines(self.word_shares[i], places - 0.4, places + 0.4, color="black")
+                ax.vlines(self.word_shares[i], places - 0.4, places + 0.4, color=colours.ink)
             ax.set_yticks(places, [plain_text(word, _LONGEST) for word in words])
-            ax.set_title(name, fontsize=10, loc="left")
+            ax.set_title(self.names[i], fontsize=10, loc="left")
             style_bars(ax)
             ax.locator_params(axis="x", nbins=3)
         figure = axes[0].figure
         figure.supylabel(self.label, fontsize=10)
-        marks = "" if self.word_shares is None else "; black: its share in the corpus"
-        figure.supxlabel("probability of the word in the topic" + marks, fontsize=10)
+        marks = "" if self.word_shares is None else "; line: its share in the corpus"
+        label = f"probability of the word in the topic{marks}\n{self._selection}".strip()
+        figure.supxlabel(label, fontsize=10)
 
     def _new_axes(self):
         """Axes of a new figure, one for each topic, at most four in a row."""
         n = len(self.words)
-        columns = min(n, 4)
+        longest = max((text_width(plain_text(word, _LONGEST), 10) for words in self.words for word in words), default=0)
+        titles = max((text_width(name, 10) for name in self.names), default=0)
+        # A long title has three lines above the bars.
+        bars = 1.3 if titles < 85 else 2.0
+        columns = min(n, 4 if bars == 1.3 else 3)
         rows = -(-n // columns)
-        height = rows * (0.75 + 0.19 * max(map(len, self.words)))
-        longest = max((len(plain_text(word, _LONGEST)) for words in self.words for word in words), default=0)
-        figure = pyplot().figure(figsize=((1.3 + 0.08 * longest) * columns, height), layout="constrained")
+        height = rows * (0.75 + 0.19 * max(map(len, self.words)) + (0 if bars == 1.3 else 0.3))
+        figure = pyplot().figure(figsize=((bars + longest / 72) * columns, height), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
         for ax in axes[n:]:
             ax.remove()

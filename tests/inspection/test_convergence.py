@@ -57,7 +57,7 @@ def test_traces_are_drawn(fitted):
     assert display.diagnosis_.r_hat == pytest.approx(r_hat(draws))
     assert display.diagnosis_.n_effective == pytest.approx(effective_draws(draws))
     assert ax.get_title() == f"R-hat {r_hat(draws):.2f}, {effective_draws(draws):.0f} effective of 90 draws"
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("sweep", "log joint (nats per token)")
+    assert ax.get_ylabel() == "log joint (nats per token)"
     # The last sweep of burn-in is number 20.
     assert set(display.burn_in_.get_xdata()) == {20.5}
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
@@ -75,6 +75,7 @@ def test_traces_are_drawn(fitted):
     # The axis of sweeps begins where the first trace comes into sight.
     inside = (fitted.log_joint_trace_ / 40 > low).any(axis=0)
     assert 0 < inside.argmax() + 1 - ax.get_xlim()[0] <= 1.2 and ax.get_xlim()[1] > 60
+    assert ax.get_xlabel() == f"sweep\nsweeps 1 to {inside.argmax()} lie outside"
 
 
 def test_other_quantities_have_their_own_unit(fitted):
@@ -90,9 +91,13 @@ def test_plain_arrays_and_many_chains():
     trace = np.random.default_rng(0).standard_normal((12, 30))
     display = ConvergenceDisplay(trace=trace.tolist(), n_burn_in=10)
     assert display.plot() is display and len(display.lines_) == 12
-    assert len({tuple(line.get_color()) for line in display.lines_}) == 12
-    assert display.ax_.get_ylabel() == "log joint (nats)"
-    assert display.ax_.get_legend() is None
+    assert display.ax_.get_ylabel() == "log joint (nats)" and display.ax_.get_xlabel() == "sweep"
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["12 chains"]
+    display = ConvergenceDisplay(trace=trace, n_burn_in=10, best_chain=3).plot()
+    entries = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert sorted(entries) == ["11 other chains", "chain 3 (has the topics)"]
+    colours = [line.get_color() for line in display.lines_]
+    assert colours.count(colours[3]) == 1 and len(set(colours)) == 2
 
 
 @pytest.mark.parametrize(("n_sweeps", "n_burn_in"), [(1, 0), (1, 1), (5, 2), (3, 30)])

@@ -194,7 +194,7 @@ def test_shares_of_collections_lie_within_0_and_100_percent(ordered):
 
 def test_a_share_of_unknown_error_is_open():
     ax, entries = collections("abc", std=(0.1, np.nan, 0.02))
-    (point,) = (line for line in ax.lines if line.get_markerfacecolor() == "white")
+    (point,) = (line for line in ax.lines if line.get_markerfacecolor() == ax.get_facecolor())
     np.testing.assert_allclose(point.get_xydata(), [[0.5, 1]])
     assert entries == ["error unknown", "95% intervals"]
     assert collections("abc", std=(np.nan,) * 3)[1] == ["error unknown"]

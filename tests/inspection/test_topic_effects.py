@@ -1,6 +1,7 @@
 """Effects of covariates by the method of composition."""
 
 import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas
 import pytest
@@ -370,7 +371,8 @@ def test_displays_show_points_and_curves():
     )
     assert_allclose(np.ptp(curve.estimate[:, 0]), 2 * abs(column(table, "estimate")[1]))
     assert (curve.low < curve.estimate).all() and (curve.attenuation > 0.9).all()
-    assert curve.plot(points.axes_[0]).figure_ is points.figure_
+    figure, ax = plt.subplots()
+    assert curve.plot(ax).figure_ is figure
     named = TopicEffectsDisplay.from_estimator(
         LDA, COUNTS, {"n": np.arange(D), "g": GROUPS}, covariate="g", random_state=0
     )
@@ -439,14 +441,14 @@ def test_a_treatment_is_no_line(treatment):
 def test_an_unknown_error_is_an_open_point_without_a_line():
     shown = shares([0.1, np.nan, 0.2], [0.2, 0.5, 0.3], [0.3, np.nan, 0.4])
     (ax,) = shown.axes_
-    assert_allclose(marks(ax, "o", "white"), [[0.5, 1]])
+    assert_allclose(marks(ax, "o", ax.get_facecolor()), [[0.5, 1]])
     assert_allclose(intervals(ax)[:, 0, 1], [0, 2])
     assert entries(shown) == ["error unknown"]
     # A group of one cluster is such a group.
     clusters = np.where(GROUPS == "c", "all", np.arange(D).astype(str))
     with pytest.warns(UserWarning, match="depend on one cluster alone"):
         shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, GROUPS, clusters=clusters, random_state=0)
-    assert_allclose(marks(shown.axes_[0], "o", "white"), [[shown.estimate[2, 0], 2]])
+    assert_allclose(marks(shown.axes_[0], "o", shown.axes_[0].get_facecolor()), [[shown.estimate[2, 0], 2]])
     curve = shares([0.1, np.nan, np.nan], [0.2, 0.5, 0.3], [0.3, np.nan, np.nan], np.array([1.0, 2, 3]))
     dashed = [line for line in curve.axes_[0].lines if line.get_linestyle() == "--"]
     assert_allclose(dashed[0].get_ydata(), [np.nan, 0.5, 0.3])

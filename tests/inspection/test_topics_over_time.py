@@ -249,7 +249,7 @@ def test_points_of_unknown_error_are_open():
     dates[0] = 1985
     shown = display(dates, topics=[TOPIC])
     (ax,) = shown.axes_
-    (point,) = (line for line in ax.lines if line.get_markerfacecolor() == "white")
+    (point,) = (line for line in ax.lines if line.get_markerfacecolor() == ax.get_facecolor())
     assert [num2date(x).year for x in point.get_xdata(orig=False)] == [1985]
     assert entries(shown) == ["error unknown", "documents"]
 

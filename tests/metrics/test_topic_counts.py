@@ -281,7 +281,8 @@ def test_intervals_of_measures_end_where_the_measures_end(measure, place, n_fits
 def test_points_of_two_folds_are_open_and_explained():
     row = pandas.DataFrame({"n_components": [2, 4], "found_share": [0.5, 0.6], "found_share_std": np.nan, "n_fits": 2})
     display = TopicCountComparisonDisplay(row).plot()
-    assert not any(len(each.get_segments()) for each in display.axes_[0].collections)
+    assert not display.axes_[0].collections
+    display.figure_.canvas.draw()
     assert [text.get_text() for text in display.legend_.get_texts()] == ["error unknown"]
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sklda._core.arguments import check_choice
 from sklda._core.types import Model, Values
-from sklda.inspection._axes import MUTED, Display, distinct_colours, legend_below
+from sklda.inspection._axes import Display, colours_of, legend_below, marks_along, series_styles
 from sklda.inspection._prior_axes import LABELS, PRIORS, log_axis, read_curve
 
 
@@ -143,10 +143,14 @@ class PosteriorExpectationDisplay(Display):
         x = np.asarray(self.priors)
         other = LABELS[PRIORS[1 - axis]].split()[1]
         ax.set_xscale("log")
-        colours = distinct_colours(len(self.fixed))
-        for color, at, value, low, high in zip(colours, self.fixed, self.value, self.low, self.high, strict=True):
+        n = len(self.fixed)
+        bands = zip(self.fixed, self.value, self.low, self.high, strict=True)
+        for i, (at, value, low, high) in enumerate(bands):
+            color, marker = series_styles(ax, n)[i]
             known = np.isfinite(low) & np.isfinite(high)
-            (line,) = ax.plot(x, np.where(known, value, np.nan), color=color, lw=2.2, label=f"{other} = {at:.3g}")
+            marks = {"marker": marker, "markersize": 6, "markevery": marks_along(i, n, len(x))} if n > 1 else {}
+            label = f"{other} = {at:.3g}"
+            (line,) = ax.plot(x, np.where(known, value, np.nan), color=color, lw=2.2, label=label, **marks)
             ax.plot(x, value, ":", color=color, lw=0.8)
             band = ax.fill_between(x, low, high, where=known, color=color, alpha=0.12, lw=0)
             # Where bands overlap, their edges tell them apart.
@@ -155,7 +159,9 @@ class PosteriorExpectationDisplay(Display):
             self.lines_.append(line)
             self.bands_.append(band)
         if self.maximum is not None:
-            ax.axvline(self.maximum[axis], color=MUTED, lw=1.2, ls="--", label="largest marginal likelihood")
+            ax.axvline(
+                self.maximum[axis], color=colours_of(ax).muted, lw=1.2, ls="--", label="largest marginal likelihood"
+            )
         ax.set(xlim=(x[0], x[-1]), xlabel=LABELS[self.along], ylabel=f"posterior expectation of {self.name}")
         log_axis(ax.xaxis)
         legend_below(ax)
