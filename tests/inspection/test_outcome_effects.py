@@ -15,6 +15,7 @@ from sklda._core.corpus import Corpus
 from sklda._sampling.new_documents import draws_with_new_documents
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import describe, outcome_effects
+from sklda.inspection._outcome_words import words_beyond_shares
 from sklda.inspection._share_moments import LearntPrior, ShareMoments
 from sklda.papers.compound import VariationalCompoundLDA
 from sklda.papers.empirical_bayes import GibbsEMLDA
@@ -103,6 +104,7 @@ def test_errors_of_clusters_are_those_of_so_many_sources():
     assert apart["df"].iloc[-1] < 9
 
 
+@pytest.mark.filterwarnings("ignore:The outcome depends on the words")
 def test_every_kind_of_model():
     groups = np.arange(D) % 2
     fits = {
@@ -128,11 +130,51 @@ def test_every_kind_of_model():
 
 
 def test_merged_topics_have_the_sums_of_every_chain():
+    """Topics with different effects become one, so its words have different effects."""
     merged = merge_topics(LDA, [[0, 1]])
     slope = LinearRegression().fit(merged.doc_topic_[:, 1:], Y).coef_[0]
-    assert_allclose(effects(merged)["estimate"][:2], [-slope, slope], rtol=1e-4)
-    chains = GibbsLDA(K, n_chains=2, max_iter=100, random_state=0).fit(X)
-    assert effects(merge_topics(chains, [[0, 1]]))["found_in"].tolist() == [2] * 3
+    with pytest.warns(UserWarning, match=r"words of topics beyond their shares: 0: .* \(z = "):
+        table = effects(merged)
+    assert_allclose(table["estimate"][:2], [-slope, slope], rtol=1e-4)
+    chains = merge_topics(GibbsLDA(K, n_chains=2, max_iter=100, random_state=0).fit(X), [[0, 1]])
+    with pytest.warns(UserWarning, match="beyond their shares"):
+        assert effects(chains)["found_in"].tolist() == [2] * 3
+
+
+def test_words_of_a_topic_with_one_effect_do_not_matter():
+    """Outcomes of known topics have deviates of a standard normal distribution; with two topics in one they are far."""
+    rng = np.random.default_rng(0)
+    documents, shares = X, CORPUS.doc_topic
+
+    def deviates(y, topic_word, shares, clusters=None):
+        columns = np.column_stack([np.ones(D), shares[:, 1:]])
+        residuals = y - columns @ np.linalg.lstsq(columns, y)[0]
+        return words_beyond_shares(documents, topic_word, shares, residuals, columns, clusters, rng)
+
+    outcomes = [shares @ B + rng.standard_exponential(D) for _ in range(60)]
+    found = np.array([deviates(y, CORPUS.topic_word, shares) for y in outcomes])
+    assert abs(found.mean()) < 0.5
+    assert 0.6 < found.std() < 1.4
+    together = np.stack([shares[:, 0] + shares[:, 1], shares[:, 2]], axis=1)
+    weights = shares.mean(axis=0)[:2] / shares.mean(axis=0)[:2].sum()
+    topic_word = np.stack([weights @ CORPUS.topic_word[:2], CORPUS.topic_word[2]])
+    assert deviates(Y, topic_word, together)[0] > 6
+    # A common residual of all documents of a cluster says nothing of their words.
+    clusters = np.arange(D) // 20
+    common = [3 * rng.standard_normal(10)[clusters] for _ in range(40)]
+    found = np.array([deviates(y, CORPUS.topic_word, shares, clusters) for y in common])
+    assert found.max() < 6
+
+
+def test_one_topic_too_few_gets_a_warning():
+    corpus = make_lda_corpus(500, 60, 3, doc_length=30, doc_topic_prior=0.3, topic_word_prior=0.2, random_state=0)
+    y = corpus.doc_topic @ [0, 3, -3] + np.random.default_rng(0).standard_normal(500)
+    enough, few = (GibbsLDA(n, max_iter=200, random_state=0).fit(corpus.data) for n in (3, 2))
+    model = describe(enough, feature_names=[f"w{v}" for v in range(60)])
+    outcome_effects(model, corpus.data, y, random_state=0)
+    model = describe(few, feature_names=[f"w{v}" for v in range(60)])
+    with pytest.warns(UserWarning, match="Subjects with different effects are in one topic"):
+        outcome_effects(model, corpus.data, y, random_state=0)
 
 
 def test_topics_without_words_are_a_rest():
