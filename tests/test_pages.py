@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import sklda
+
 ROOT = Path(__file__).parents[1]
 DOC = ROOT / "doc"
 # Folders that Sphinx makes.
@@ -129,3 +131,11 @@ def has_installed_versions(text):
     found = {names[title]: number for title, number in re.findall(r"(NumPy|SciPy|scikit-learn)\s(\d+\.\d+\.\d+)", text)}
     assert set(found) == set(names.values()), "a page with read_docstrings() names the versions of its outputs"
     return all(version(name) == number for name, number in found.items())
+
+
+def test_the_diagram_has_every_estimator():
+    classes = {name for name in sklda.__all__ if isinstance(getattr(sklda, name), type)}
+    page = (DOC / "start" / "which_estimator.rst").read_text(encoding="utf-8")
+    (alt,) = re.findall(r":alt: (Ten .*?)\n   :align:", page, re.DOTALL)
+    drawn = re.findall(r'class="name"[^>]*>(\w+)<', (DOC / "_static" / "estimators.svg").read_text(encoding="utf-8"))
+    assert sorted(drawn) == sorted({*classes, "BaseLDA"}) and all(name in alt for name in classes)
