@@ -51,5 +51,7 @@ def test_numbers_of_topics(interval, posterior, z, expected, monkeypatch):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_topics_in_use():
     hdp = HDPLDA(30, max_iter=60, n_chains=2, random_state=0).fit(X)
-    low, high = hdp.topic_count_interval_
-    assert hdp.summary().startswith(f"{low} to {high} topics are in use (95 %)")
+    hdp.topic_count_interval_, hdp.large_topic_count_interval_ = (3, 5), (2, 4)
+    assert hdp.summary().startswith("3 to 5 topics are in use (95 %), and the largest 2 to 4 of them have")
+    hdp.topic_count_interval_, hdp.large_topic_count_interval_ = (5, 5), (3, 3)
+    assert hdp.summary().startswith("5 topics are in use (95 %), and the largest 3 of them have")

@@ -400,8 +400,11 @@ class HDPLDA(CollectionsLDA):
         'The number grows with the corpus.'
         """
         check_is_fitted(self)
-        (low, high), (few, many) = self.topic_count_interval_, self.large_topic_count_interval_
+        in_use, large = (
+            f"{low}" if low == high else f"{low} to {high}"
+            for low, high in (self.topic_count_interval_, self.large_topic_count_interval_)
+        )
         return (
-            f"{low} to {high} topics are in use (95 %), and the largest {few} to {many} of them have 99 % of the "
-            "tokens. The number grows with the corpus."
+            f"{in_use} topics are in use (95 %), and the largest {large} of them have 99 % of the tokens. The number "
+            "grows with the corpus."
         )
