@@ -37,6 +37,7 @@ from truth_hdp import (
 )
 from truth_topic_count import topic_count, topic_count_table
 from truth_words import (
+    author_ratios,
     authors,
     authors_table,
     check_of_the_model,
@@ -304,6 +305,7 @@ PARTS = {
     "check_of_the_model": (check_of_the_model, check_of_the_model_table),
     "group_lengths": (group_lengths, group_lengths_table),
     "authors": (authors, authors_table),
+    "author_ratios": (author_ratios, log_ratios_table),
     "planted_topics": (planted_topics, planted_topics_table),
     "log_ratios": (log_ratios, log_ratios_table),
     "few_words": (few_words, few_words_table),

@@ -231,7 +231,7 @@ def authors(seed, options):
     """
     found = {}
     for name, (own_words, sizes, differ) in AUTHORS.items():
-        X, author, groups = draw_authors(seed, own_words, *sizes, differ)
+        X, author, groups, _ = draw_authors(seed, own_words, *sizes, differ)
         lda = fitted(X, 5, seed, options)
         for clusters in (None, author):
             check = topic_check(lda, X, groups=groups, clusters=clusters, random_state=seed)
@@ -242,7 +242,10 @@ def authors(seed, options):
 
 
 def draw_authors(seed, own_words, n_authors, spread, differ, K=5, n_features=300):
-    """Counts, authors and groups. `spread` is the standard deviation of the logarithm of an author's documents."""
+    """Counts, authors, groups and the topics of both groups.
+
+    `spread` is the standard deviation of the logarithm of the number of documents of an author.
+    """
     rng = np.random.default_rng([51, seed])
     author_groups = np.repeat([0, 1], n_authors)
     n_documents = np.exp(rng.normal(np.log(288 / sum(n_authors)) - spread**2 / 2, spread, sum(n_authors)))
@@ -255,7 +258,7 @@ def draw_authors(seed, own_words, n_authors, spread, differ, K=5, n_features=300
         own /= own.sum(axis=1, keepdims=True)
         theta = rng.dirichlet(rng.dirichlet(np.ones(K)) + 0.05, (author == a).sum())
         X += [rng.multinomial(60, each @ own) for each in theta]
-    return sp.csr_array(np.array(X)), author, author_groups[author]
+    return sp.csr_array(np.array(X)), author, author_groups[author], np.array(of_groups)
 
 
 def _all_words(rng, phi):
@@ -282,6 +285,23 @@ AUTHORS = {
     "groups differ": (_some_words, ((12, 12), 0), True),
     "groups of four differ": (_some_words, ((4, 4), 0), True),
 }
+
+
+def author_ratios(seed, options):
+    """How often intervals contain the log ratio of groups of authors, if the groups differ too."""
+    found = {}
+    for name, n_authors in (("12 and 12 authors", (12, 12)), ("four and four", (4, 4))):
+        X, author, groups, phi = draw_authors(seed, _all_words, n_authors, 0, differ=True)
+        lda = fitted(X, 5, seed, options)
+        topic_of = dict(zip(matching(phi.mean(axis=0), lda.topic_word_)[0].tolist(), range(5), strict=True))
+        for clusters in (None, author):
+            rows = group_words(lda, X, groups, clusters=clusters, n_words=300, random_state=seed)
+            k, v = rows["topic"].map(topic_of), rows["word"].astype(int)
+            true = np.where(rows["group"] == 0, 1, -1) * np.log(phi[0, k, v] / phi[1, k, v])
+            inside = (rows["low"] <= true) & (true <= rows["high"])
+            label = f"{name}, {'documents' if clusters is None else 'clusters'}"
+            found[label] = int(inside.sum()), len(rows)
+    return found
 
 
 def authors_table(found):

@@ -28,6 +28,8 @@ from sklda.inspection._tokens import Tokens
 _BEYOND, _FEWEST, _MOST = 15, 600, 6000
 # The quantiles of the median and, of a normal distribution, of one standard deviation on each side.
 _MIDDLE = 0.1587, 0.5, 0.8413
+# Shares of words in the clusters of a block of words: 16 MB.
+_BLOCK = 2**21
 # Identifiers of documents are as many labels as this, most of which one document has.
 _MANY_GROUPS = 10
 
@@ -299,7 +301,7 @@ class _Parts:
         sizes, clusters = sizes[:, used], np.unique(self.clusters[used], return_inverse=True)[1]
         weights, matrix = sizes.mean(axis=0), np.eye(len(distinct))[group_of]
 
-        def shares():
+        def shares(words):
             """In every draw the shares of the words in the parts, such that their means are those of the groups."""
             for counts, size in zip(draws, sizes, strict=True):
                 own = counts[used][:, words].toarray()
@@ -310,9 +312,11 @@ class _Parts:
         totals = matrix.T @ weights
         others = totals * (1 - np.eye(len(totals)))
         combinations = np.eye(len(totals)) - others / others.sum(axis=1, keepdims=True)
-        models = LinearModels.fit(matrix, shares(), combinations, clusters, weights)
-        error[distinct] = np.sqrt((models.scales**2).mean(axis=0) + models.centres.var(axis=0))
-        freedom[distinct] = models.freedom
+        n_block = max(_BLOCK // len(used), 1)
+        for block in np.split(np.arange(len(words)), range(n_block, len(words), n_block)):
+            models = LinearModels.fit(matrix, shares(words[block]), combinations, clusters, weights)
+            error[np.ix_(distinct, block)] = np.sqrt((models.scales**2).mean(axis=0) + models.centres.var(axis=0))
+            freedom[distinct] = models.freedom
         return error, freedom
 
 

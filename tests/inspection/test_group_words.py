@@ -293,7 +293,7 @@ def test_a_log_ratio_has_as_many_errors_as_its_difference():
     assert (found.low == -np.inf).all() and (found.high == np.inf).all() and not len(found.words_of(0, 5)["word"])
 
 
-def test_clusters_in_the_table():
+def test_clusters_in_the_table(monkeypatch):
     X, topics, authors, groups = of_authors(0)
     lda = GibbsLDA.from_assignments(X, topics, doc_topic_prior=0.3, topic_word_prior=0.3)
     options = {"n_sweeps": 6, "n_words": 60, "least_tokens": 1, "random_state": 0}
@@ -306,6 +306,12 @@ def test_clusters_in_the_table():
     assert together[same].equals(alone[same])
     assert (together["std"] >= alone["std"]).all() and (together["std"] > alone["std"]).any()
     assert (together["low"] <= alone["low"]).all() and (together["high"] >= alone["high"]).all()
+    none = group_words(lda, X, groups, clusters=authors, **options | {"least_tokens": 10**6})
+    assert list(none.columns) == list(together.columns) and len(none) == 0
+    # Results do not depend on the blocks of words.
+    monkeypatch.setattr("sklda.inspection._group_words._BLOCK", 100)
+    blocks = group_words(lda, X, groups, clusters=authors, **options)
+    np.testing.assert_allclose(blocks["std"].sort_values(), together["std"].sort_values())
     shown = TopicContrastDisplay.from_estimator(
         lda, X, topic=0, groups=groups, clusters=authors, n_sweeps=6, random_state=0
     )
