@@ -1,4 +1,4 @@
-"""Known topics beside new ones, in simulated corpora: drift, new topics, weights and their intervals, evidence, cost.
+"""Known topics beside new ones, in simulated corpora: drift, new topics, intervals, evidence, cost.
 
     python benchmarks/bench_known_topics.py                       all parts
     python benchmarks/bench_known_topics.py --parts drift --corpora 20 --json figures.json
@@ -30,7 +30,7 @@ from sklda.inspection import describe, topic_drift
 from sklda.metrics import compare_new_topics
 
 KINDS = {"dirichlet": (300, 400, 60), "zipf": (2000, 800, 80)}
-PARTS = ("drift", "intervals", "first", "evidence", "cost")
+PARTS = ("drift", "moved", "intervals", "first", "evidence", "cost")
 # The part of each known topic that has moved; the last known topic is wrong: no document has it.
 DRIFT = [0.0, 0.0, 0.1, 0.1, 0.3, 0.3]
 WRONG = len(DRIFT)
@@ -70,11 +70,17 @@ def distances(a, b):
     return np.abs(a[:, None] - b).sum(axis=2) / 2
 
 
+def chords(known, true):
+    """Chord distances of rows, as `topic_drift` has them. Equal rows have a distance of exactly 0."""
+    cosines = (known * true).sum(axis=1) / np.sqrt((known**2).sum(axis=1) * (true**2).sum(axis=1))
+    return np.where((known == true).all(axis=1), 0, np.sqrt(np.maximum(1 - cosines, 0)))
+
+
 # --- drift, and new topics ------------------------------------------------------------------------------------------
 
 
 def drift(options):
-    """Weights, parts that have moved, and new topics, with as many new topics in the fit as in the truth."""
+    """Weights, distances, and new topics, with as many new topics in the fit as in the truth."""
     rows, found = [], []
     for kind in options.kinds:
         for n_new in range(4):
@@ -86,8 +92,8 @@ def drift(options):
                 )
                 seconds += taken
                 drifted, n = drift_of(lda, random_state=seed), len(DRIFT)
-                moved = np.abs(true[:n] - known[:n]).sum(axis=1) / 2
-                inside = np.abs(drifted["moved"][:n] - moved) <= 2 * drifted["moved_std"][:n]
+                moved = chords(known[:n], true[:n])
+                inside = (drifted["moved_low"][:n] <= moved) & (moved <= drifted["moved_high"][:n])
                 apart = distances(lda.topic_word_, true)
                 results.append({
                     "weights": drifted["weight"][:n].tolist(),
@@ -117,7 +123,75 @@ def drift(options):
             found.append({"kind": kind, "n_new": n_new, "corpora": results})
     header = ["corpus", "new", "weight: right", "10 %", "30 %", "in order", "moved - true: right", "10 %", "30 %",
               "covered", "known found", "new found", "share of wrong", "CPU s"]  # fmt: skip
-    table("drift: median weights, errors of the part that has moved, topics found", header, rows)
+    table("drift: median weights, errors of distances, topics found", header, rows)
+    return found
+
+
+# --- intervals of distances -----------------------------------------------------------------------------------------
+
+# Parts of the known topics that have moved. Those of the second topic have moved to about ten words, others to a topic.
+CASES = {
+    "nothing moved": {"parts": [0, 0, 0]},
+    "a tenth": {"parts": [0.1, 0.1, 0]},
+    "three tenths": {"parts": [0.3, 0.3, 0]},
+    "seven tenths": {"parts": [0.7, 0.7, 0]},
+    "one of six topics": {"parts": [0.3, 0, 0, 0, 0, 0]},
+    "documents of 12 words": {"parts": [0.3, 0.1, 0], "n_documents": 1000, "n_words": 12},
+    "60 documents of 200 words": {"parts": [0.3, 0.1, 0], "n_documents": 60, "n_words": 200},
+    "topics without a common law": {"parts": [0.3, 0.1, 0], "kind": "flat"},
+    "few topics in a document": {"parts": [0.3, 0.1, 0], "alpha": 0.05},
+    "all topics in a document": {"parts": [0.3, 0.1, 0], "alpha": 1.0},
+}
+
+
+def moved_corpus(seed, parts, kind="zipf", n_documents=300, n_words=40, alpha=None, V=200):
+    """Known topics, the true ones of these, and counts of documents whose lengths differ; two topics are new."""
+    rng = np.random.default_rng(seed)
+    law = np.arange(1, V + 1) ** -0.7
+    parameter = 30 * law / law.sum() if kind == "zipf" else np.full(V, 0.2)
+    topics = rng.dirichlet(parameter, len(parts) + 2)
+    known, true = topics[: len(parts)], topics.copy()
+    for k, part in enumerate(parts):
+        if part:
+            other = rng.dirichlet(np.full(V, 0.05) if k == 1 else parameter)
+            true[k] = (1 - part) * known[k] + part * other
+    prior = np.resize([0.5, 0.2, 0.2, 0.3, 0.1], len(true)) if alpha is None else np.full(len(true), alpha)
+    lengths = np.maximum(rng.poisson(n_words * np.exp(0.6 * rng.standard_normal(n_documents))), 2)
+    X = np.array([rng.multinomial(n, rng.dirichlet(prior) @ true) for n in lengths])
+    return known, true[: len(parts)], X
+
+
+def moved(options):
+    """How many intervals of distances contain the truth, for topics that have moved and for others."""
+    rows, found = [], []
+    for name, case in CASES.items():
+        entries, seconds = [], np.zeros(2)
+        for seed in range(options.corpora):
+            known, true, X = moved_corpus(7000 + seed, **case)
+            lda, taken = fitted(GibbsLDA(len(known) + 2, known_topics=known, max_iter=200, random_state=seed), X)
+            begin = time.process_time()
+            table_of_topics = drift_of(lda, random_state=seed)
+            seconds += taken, time.process_time() - begin
+            columns = table_of_topics[["moved", "moved_low", "moved_high"]].to_numpy().T
+            entries.append(np.vstack([chords(known, true), columns]))
+        truth, estimate, low, high = np.array(entries).transpose(1, 0, 2)
+        row = [name]
+        for own in (np.array(case["parts"]) == 0, np.array(case["parts"]) > 0):
+            if not own.any():
+                row += ["-"] * 4
+                continue
+            inside = (low <= truth) & (truth <= high)
+            row += [f"{truth[:, own].mean():.3f}", f"{estimate[:, own].mean():.3f}",
+                    f"{(high - low)[:, own].mean():.3f}", f"{inside[:, own].mean():.3f}"]  # fmt: skip
+        has_moved = np.array(case["parts"]) > 0
+        outside = [f"{each[:, has_moved].mean():.3f}" if has_moved.any() else "-"
+                   for each in (low > truth, high < truth)]  # fmt: skip
+        rows.append([*row, *outside, *(f"{each:.2f}" for each in seconds / options.corpora)])
+        say(*rows[-1])
+        found.append({"case": name, "values": np.array(entries).tolist()})
+    header = ["corpora", "not moved", "estimate", "width", "covered", "moved", "estimate", "width", "covered",
+              "above the truth", "below", "CPU s, fit", "drift"]  # fmt: skip
+    table("distances of known topics, and intervals of 95 %", header, rows)
     return found
 
 

@@ -68,3 +68,13 @@ def test_uncertain_topics_of_tokens_are_noise_too():
     widths = [np.subtract(*distance_from_known(each, known, 0.95, rng)[:0:-1]) for each in (sure, unsure)]
     assert widths[1] > 1.2 * widths[0]
     assert np.isnan(distance_from_known(np.zeros((50, V)), known, 0.9, rng)[0])
+
+
+def test_few_tokens_say_that_the_distance_can_be_large():
+    rng = np.random.default_rng(0)
+    known = np.full(V, 1 / V)
+    for _ in range(20):
+        estimate, low, high = distance_from_known(np.tile(rng.multinomial(12, known), (50, 1)), known, 0.9, rng)
+        assert 0 <= low <= high <= 1
+        assert high > 0.5
+        assert 0 <= estimate <= 1
