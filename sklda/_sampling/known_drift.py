@@ -8,8 +8,8 @@ from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
 from sklda._sampling.known_weights import counts_of_known
 
-# Tokens that hold a known topic, as a share of its own. In corpora of benchmarks/bench_known_topics.py a share of .02 made
-# changes 1 % smaller than this one, and none at all as large as this one.
+# Tokens that hold a known topic, as a share of its own. In corpora of benchmarks/bench_known_topics.py, changes were
+# 1 % smaller with a share of .02, and the same without any.
 _HELD = 0.002
 # Sweeps until the chain has left what the weights of the fit held, and between two draws. In these corpora, means and
 # variances were the same with 1,000 and 20.
