@@ -54,10 +54,10 @@ def merge_topics(model: Model, groups: Any) -> Model:
     estimator or pipeline
         The merged topic has the place of the first topic of its group; the others move up. The result is for
         ``transform``, ``score``, ``doc_topic_posterior``, ``sample_posterior`` and all functions of
-        `sklda.inspection` and `sklda.metrics`; it cannot be fitted. It has the model, ``model``, and sums of its
-        ``components_``, ``doc_topic_``, ``doc_topic_prior_``, ``topic_word_prior_`` and ``topic_share_``, with their
-        standard deviations. What else a fit has, such as chains, traces, mixtures of collections and coefficients,
-        belongs to the topics of the model. `ConsensusTopics` stays one; it lacks ``doc_topic_std_`` and
+        `sklda.inspection` and `sklda.metrics`; it cannot be fitted. It has the model as it is now, ``model``, and sums
+        of its ``components_``, ``doc_topic_``, ``doc_topic_prior_``, ``topic_word_prior_`` and ``topic_share_``, with
+        their standard deviations. What else a fit has, such as chains, traces, mixtures of collections and
+        coefficients, belongs to the topics of the model. `ConsensusTopics` stays one; it lacks ``doc_topic_std_`` and
         ``split_half_agreement_``.
 
         Names stay, and a merged topic without a name in `groups` has the names of its parts, such as "sport +
@@ -118,7 +118,7 @@ def merge_topics(model: Model, groups: Any) -> Model:
             # Topics that were merged before are sums of the topics of one model.
             model, place = model.model, place[model._place]
             groups = [own.tolist() for k in range(place.max() + 1) if len(own := np.flatnonzero(place == k)) > 1]
-        merged = MergedTopics(model, groups)
+        merged = MergedTopics(_as_it_is(model), groups)
         merged._set_sums(place)
     if names is not None:
         merged.set_topic_names(names)
@@ -235,6 +235,13 @@ class MergedTopics(BaseLDA):
     def _mixtures(self, phi, weights):
         """Means of topics as distributions over words, weighted."""
         return self._sums(phi.T * weights).T / self._sums(weights)[:, None]
+
+
+def _as_it_is(model):
+    """The model with its present attributes: another fit of the estimator does not change merged topics."""
+    found = type(model).__new__(type(model))
+    vars(found).update(vars(model))
+    return found
 
 
 def _check_same_topics(model):

@@ -167,6 +167,18 @@ def test_shares_have_the_errors_of_all_chains():
     assert merged.topic_share_std_[1] != pytest.approx(np.hypot(*lda.topic_share_std_[[1, 3]]))
 
 
+@pytest.mark.parametrize("again", ["fit", "partial_fit"])
+def test_another_fit_of_the_model_does_not_change_merged_topics(again):
+    kind = GibbsLDA if again == "fit" else CollapsedVariationalLDA
+    model = kind(5, max_iter=20, random_state=0).fit(X)
+    merged = merge_topics(model, [[1, 3]])
+    before = merged.transform(X), merged.components_.copy(), merged.sample_posterior(2, random_state=0).topic_word
+    getattr(model, again)(np.roll(X, 3, axis=1))
+    after = merged.transform(X), merged.components_, merged.sample_posterior(2, random_state=0).topic_word
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
 def test_merged_topics_are_not_fitted(lda):
     with pytest.raises(TypeError, match="merged topics belong to one fit: fit the model, and merge its topics again"):
         merge_topics(lda, [[1, 3]]).fit(X)
