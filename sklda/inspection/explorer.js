@@ -314,24 +314,30 @@
     arrangement = {width, height: Math.round(bottom - top), middles, area, largest: Math.max(...radii)};
   }
   // Moves circles that overlap until none does, at most `MOVES` times all pairs.
-  const MOVES = 1000;
+  const MOVES = 1000, OVERLAP = 0.3;
   function moveApart(middles, bodies, width, height) {
     for (let n = 0, moved = true; moved && n < MOVES; n++) {
       moved = false;
       for (let i = 0; i < middles.length; i++) {
+        const one = middles[i];
         for (let j = 0; j < i; j++) {
-          let dx = middles[i][0] - middles[j][0], dy = middles[i][1] - middles[j][1], distance = Math.hypot(dx, dy);
-          const missing = bodies[i] + bodies[j] - distance;
-          if (missing < 0.1) continue;
+          const other = middles[j], needed = bodies[i] + bodies[j];
+          let dx = one[0] - other[0], dy = one[1] - other[1];
+          const square = dx * dx + dy * dy;
+          if (square > (needed - OVERLAP) ** 2) continue;
+          let distance = Math.sqrt(square);
+          const missing = needed - distance;
           // Circles at one place have no direction: they get one by their numbers.
           if (distance < 1e-6) [dx, dy, distance] = [Math.cos(i), Math.sin(i), 1];
-          for (const [k, sign] of [[i, 1], [j, -1]]) {
-            middles[k][0] += sign * missing / 2 * dx / distance;
-            middles[k][1] += sign * missing / 2 * dy / distance;
-          }
+          const part = missing / 2 / distance;
+          one[0] += part * dx;
+          one[1] += part * dy;
+          other[0] -= part * dx;
+          other[1] -= part * dy;
           moved = true;
         }
-        middles[i] = middles[i].map((x, axis) => Math.min(Math.max(x, bodies[i]), [width, height][axis] - bodies[i]));
+        one[0] = Math.min(Math.max(one[0], bodies[i]), width - bodies[i]);
+        one[1] = Math.min(Math.max(one[1], bodies[i]), height - bodies[i]);
       }
     }
   }
