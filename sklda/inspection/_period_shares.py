@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda._core import random
 from sklda.inspection._groups import mean_shares
-from sklda.inspection._periods import read_dates, read_period
+from sklda.inspection._periods import MOST_PERIODS, read_dates, read_period
 
 _NAMES = {("D", 1): "day", ("D", 7): "week", ("M", 1): "month", ("M", 3): "quarter", ("Y", 1): "year"}
 # Characters of an ISO date that has the year, the month or the day.
@@ -33,7 +33,8 @@ def period_shares(view, random_state=0):
     used = view.counted("dates")
     if not len(used):
         raise ValueError("dates has no date of a document with words: give some, or none at all.")
-    period = read_period(None, days[used], unit)
+    # The page draws all of them.
+    period = read_period(None, days[used], unit, most=MOST_PERIODS)
     numbers = period.number(days[used])
     place, n_periods = numbers - numbers.min(), int(np.ptp(numbers)) + 1
     mean, low, high = mean_shares(view, used, place, n_periods, random.seed_sequence(random_state))

@@ -14,7 +14,12 @@ _ISO = re.compile(r"\d{4}(-\d\d(-\d\d([T ].*)?)?)?")
 # Units of dates, the finest first.
 _UNITS = {"D": "day", "M": "month", "Q": "quarter", "Y": "year"}
 # Periods of which the length is chosen: at most so many, and with so many documents on average.
-_MOST, _DOCUMENTS = 40, 10
+MOST_PERIODS, _DOCUMENTS = 40, 10
+# Rows of a table from the first to the last period, if a few dates are far from the others.
+_MOST_ROWS = 4000
+# Values that may be far from the others: at most this part of all, or one; how many times as far as the others reach;
+# and the fewest distinct values of these.
+_FAR_PART, _FAR, _FEWEST = 0.02, 2, 5
 _ADVICE = "give years as whole numbers, texts such as '1984' or '1984-05-31', or dates, as from pandas.to_datetime"
 
 
@@ -127,8 +132,10 @@ def _read(value, d):
     raise TypeError(f"dates[{d}] is a {type(value).__name__} and not a date: {_ADVICE}.")
 
 
-def read_period(period, days, unit):
+def read_period(period, days, unit, most=_MOST_ROWS):
     """The periods that were asked for; without any, the shortest that are few and have several documents each.
+
+    A few dates that are far from the others do not count for this.
 
     Parameters
     ----------
@@ -136,6 +143,8 @@ def read_period(period, days, unit):
     days : ndarray of shape (n_documents,), datetime64
     unit : {"D", "M", "Q", "Y"}
         That of the dates: periods are not shorter.
+    most : int
+        Periods from the first to the last date, if their length is chosen.
     """
     if isinstance(period, str):
         found = _NAMED[check_choice(period, "period", tuple(_NAMED))]
@@ -147,9 +156,26 @@ def read_period(period, days, unit):
         return found
     if period is not None:
         return _years(check_int(period, "period", 1))
-    possible = [each for each in _CHOICE if each.is_known(unit)]
+    near = days[is_near(days)]
+    possible = [each for each in _CHOICE if each.is_known(unit) and np.ptp(each.number(days)) < most] or _CHOICE[-1:]
     for each in possible:
-        numbers = each.number(days)
-        if np.ptp(numbers) < _MOST and _DOCUMENTS * len(np.unique(numbers)) <= len(numbers):
+        numbers = each.number(near)
+        if np.ptp(numbers) < MOST_PERIODS and _DOCUMENTS * len(np.unique(numbers)) <= len(numbers):
             return each
-    return next((each for each in possible if np.ptp(each.number(days)) < _MOST), possible[-1])
+    return next((each for each in possible if np.ptp(each.number(near)) < MOST_PERIODS), possible[-1])
+
+
+def is_near(values):
+    """Which numbers or dates are near most of them, an array of bool.
+
+    A few may be far: their distance from the range of the others is more than twice as long as this range, so that on
+    an axis with all of them the others are hardly apart.
+    """
+    values = np.asarray(values)
+    numbers = values.astype(np.int64 if values.dtype.kind == "M" else np.float64)
+    distance = np.abs(numbers - np.median(numbers)) if len(numbers) else numbers
+    others = numbers[np.argsort(distance, kind="stable")][: len(numbers) - max(int(_FAR_PART * len(numbers)), 1)]
+    if len(np.unique(others)) < _FEWEST:
+        return np.ones(len(numbers), bool)
+    low, high = others.min(), others.max()
+    return (numbers >= low - _FAR * (high - low)) & (numbers <= high + _FAR * (high - low))

@@ -38,7 +38,7 @@ from sklda.inspection._intervals import (
     note_shrinkage,
     style_rows,
 )
-from sklda.inspection._periods import dates_of_labels
+from sklda.inspection._periods import dates_of_labels, is_near
 from sklda.inspection._topics_over_time import by_period
 
 # The periods with the fewest documents, which have this part of them together, do not set the range of the axis.
@@ -66,7 +66,8 @@ class TopicEffectsDisplay(PanelsDisplay):
 
     A point without a line is open: its error is unknown, as that of a level that only one cluster has. The models are
     linear, so curves where there are few documents can go beyond 0 and 100 %. They are cut there, with a mark, as are
-    intervals of periods with very few documents where the axis ends.
+    intervals of periods with very few documents where the axis ends. An axis leaves out a few documents that are far
+    from all others, at most 2 % or one, such as those of a wrong year; the key has their number and their values.
 
     Parameters
     ----------
@@ -492,9 +493,17 @@ class TopicEffectsDisplay(PanelsDisplay):
         is_date, is_label = values.dtype.kind == "M", not _is_scale(self.values)
         is_curve = not (self.joined or values.dtype.kind == "O")
         x = values if is_date else np.arange(len(values)) if is_label else values.astype(np.float64)
-        shown = self._range(self._has_many(x) if is_date else self._near(x), every=not is_curve)
+        documents, far = self._near_documents()
+        inside = _between(x, documents) if far else np.ones(len(x), bool)
+        shown = self._range(
+            inside & (self._has_many(x) if is_date else self._near(x)), inside=None if is_curve else inside
+        )
+        x = x[inside]
+        if far:
+            note(axes[0], far, key)
         for k, ax in enumerate(axes):
-            for g, (estimate, low, high) in enumerate(zip(*self._curves(k), strict=True)):
+            curves = [each[:, inside] for each in self._curves(k)]
+            for g, (estimate, low, high) in enumerate(zip(*curves, strict=True)):
                 colour, marker = self._styles(ax)[g]
                 if self.joined:
                     ax.plot(x, estimate, color=colour, lw=1, alpha=0.6)
@@ -505,7 +514,7 @@ class TopicEffectsDisplay(PanelsDisplay):
                 else:
                     size = 5.5 if len(x) <= _MANY else 3.5
                     draw_points(ax, x, estimate, low, high, marker=marker, size=size, **options)
-            draw_rug(ax, self.documents, self._styles(ax), key)
+            draw_rug(ax, documents, self._styles(ax), key)
             ax.set_title(self.topics[k], loc="left", fontsize=10)
             bounds_axis(ax.yaxis, self.bounds_)
             ax.spines[["top", "right"]].set_visible(False)
@@ -523,6 +532,20 @@ class TopicEffectsDisplay(PanelsDisplay):
                 ax.axhline(0, color=colours_of(ax).muted, lw=0.8, zorder=1)
         what = f"difference (points)\n{plain_text(self.difference)}" if self.difference else "mean proportion"
         label_panels(axes, plain_text(self.name), what)
+
+    def _near_documents(self):
+        """The documents of each group that are not far from the others, and what a key says of these, if any are."""
+        values = np.concatenate(self.documents) if len(self.documents) else np.empty(0)
+        near = is_near(values)
+        if near.all():
+            return self.documents, ""
+        kept = values[near]
+        first, last = kept.min(), kept.max()
+        documents = [each[(each >= first) & (each <= last)] for each in self.documents]
+        outside = np.unique(values[~near])
+        ends = " to ".join(dict.fromkeys(_as_text(each) for each in (outside[0], outside[-1])))
+        n = int((~near).sum())
+        return documents, f"not shown: {n} document{'s' * (n > 1)} far from the others, {ends}"
 
     def _has_many(self, dates):
         """Which periods have most documents, so that the intervals of others do not set the range of the axis."""
@@ -542,12 +565,12 @@ class TopicEffectsDisplay(PanelsDisplay):
         step = np.diff(x).max(initial=0)
         return (x >= first - step) & (x <= last + step)
 
-    def _range(self, chosen=slice(None), every=False):
+    def _range(self, chosen=slice(None), inside=None):
         """The ends of the axis of proportions: those of the intervals at some values of the covariate.
 
-        With `every`, all estimates are inside.
+        The estimates at the values `inside` are in the axis, too.
         """
-        parts = [np.asarray(self.estimate)[slice(None) if every else chosen]]
+        parts = [np.asarray(self.estimate)[chosen if inside is None else inside]]
         parts += [np.asarray(each)[chosen] for each in (self.low, self.high)]
         values = np.concatenate([np.ravel(each) for each in parts])
         values = np.clip(values[np.isfinite(values)], *self.bounds_)
@@ -608,6 +631,18 @@ def _of_labels(labels, ordered):
     if are_numbers and len(labels) > 2 and ordered is not False:
         return np.array(labels, dtype=object)
     return [plain_text(label) for label in labels]
+
+
+def _between(x, documents):
+    """Which values are those of documents, or between them; a period has its middle."""
+    values = np.concatenate(documents)
+    nearest = [np.abs(x - end).argmin() for end in (values.min(), values.max())]
+    return (np.arange(len(x)) >= nearest[0]) & (np.arange(len(x)) <= nearest[1])
+
+
+def _as_text(value):
+    """A date by its year, a number as it is."""
+    return str(value.astype("datetime64[Y]")) if isinstance(value, np.datetime64) else f"{value:g}"
 
 
 def _with_half_steps(dates):
@@ -678,4 +713,7 @@ def _values(name, column, design, frame):
         # As objects, they are shown as levels.
         kept = np.unique(np.asarray(column))
         return kept.astype(object)
-    return np.linspace(distinct[0], distinct[-1], _POINTS)
+    # A few documents that are far from the others have no curve.
+    column = np.asarray(column, dtype=np.float64)
+    near = column[is_near(column)]
+    return np.linspace(near.min(), near.max(), _POINTS)

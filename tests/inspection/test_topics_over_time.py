@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 
 from sklda import CompoundLDA, ConsensusTopics, GibbsLDA
 from sklda.inspection import TopicEffectsDisplay, describe, topic_effects, topics_over_time
+from sklda.inspection._periods import is_near
 
 matplotlib.use("agg")
 
@@ -333,3 +334,47 @@ def test_dates_in_the_order_of_another_index():
     frame = pandas.DataFrame(COUNTS, index=[f"d{i}" for i in range(D)])
     with pytest.raises(ValueError, match="the index of dates has the labels of the index of X in another order"):
         topics_over_time(LDA, frame, pandas.Series(YEARS, frame.index)[::-1])
+
+
+@pytest.mark.parametrize("wrong", [1066, 2999])
+def test_a_wrong_century_does_not_squeeze_the_others(wrong):
+    years = 1990 + np.arange(D) % 7
+    right = display(years)
+    years[0] = wrong
+    shown = display(years)
+    (first, last), own = shown.axes_[0].get_xlim(), right.axes_[0].get_xlim()
+    assert_allclose([first, last], own, atol=1)
+    # No point lies outside the axis, and the key says which document is not shown.
+    assert all(first <= x <= last for line in shown.axes_[0].lines for x in line.get_xdata(orig=False))
+    assert f"not shown: 1 document far from the others, {wrong}" in entries(shown)
+    assert not any("not shown" in entry for entry in entries(right))
+    # The table has all periods, and those of the others are the same.
+    found = table(years)
+    assert found["documents"].sum() == D and len(found) == abs(wrong - (1996 if wrong < 1990 else 1990)) + 1
+    kept = found[found["start"].dt.year.between(1990, 1996)]
+    assert kept["documents"].tolist() == [11, 12, 12, 11, 11, 11, 11]
+
+
+@pytest.mark.parametrize(
+    ("values", "far"),
+    [
+        (np.r_[np.arange(100), 10**4], [100]),
+        (np.r_[-(10.0**4), np.arange(200), 1e6], [0, 201]),
+        # Three of a hundred are no mistake, and neither is one that is a little apart, or one of few values.
+        (np.r_[np.arange(97), [10**4] * 3], []),
+        (np.r_[np.arange(100), 250], []),
+        (np.r_[np.zeros(50), np.ones(50), 9], []),
+        (np.arange(3), []),
+        (np.empty(0), []),
+    ],
+)
+def test_values_that_are_far_from_the_others(values, far):
+    assert np.flatnonzero(~is_near(values)).tolist() == far
+
+
+def test_a_curve_ends_before_a_value_that_is_far():
+    age = np.append(np.linspace(20, 80, D - 1), 9999)
+    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, {"age": age}, random_state=0)
+    low, high = shown.axes_[0].get_xlim()
+    assert 10 < low < 20 and 80 < high < 90 and (shown.values[0], shown.values[-1]) == (20, 80)
+    assert "not shown: 1 document far from the others, 9999" in entries(shown)
