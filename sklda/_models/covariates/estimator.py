@@ -339,8 +339,9 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             if given is not None:
                 options = {"intercept": False, "most_terms": MOST_TERMS}
                 design = design_of(given, corpus.n_documents, self.formula, self.transformer, **options)
-                design = VaryingDesign(design, design.matrix(given, corpus.n_documents))
                 columns = design.matrix(given, corpus.n_documents)
+                design = VaryingDesign(design, columns)
+                columns = np.ascontiguousarray(columns[:, design.kept])
                 terms, groups, around = design.terms, design.groups, design.around
             elif self.formula is not None or self.transformer is not None:
                 kind = "transformer" if self.formula is None else "formula"
