@@ -1,5 +1,7 @@
 """The partition of documents and words among workers, and the acceptance of steps."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from enumeration import DOCS, PRIORS, Enumeration, K, V, chi_square_p, make_chain
@@ -7,7 +9,7 @@ from interrupts import StopAtLook
 
 from sklda import GibbsLDA
 from sklda._core.corpus import Corpus
-from sklda._core.parallel import Stopped
+from sklda._core.parallel import NEVER_STOP, Stopped
 from sklda._core.priors import Priors
 from sklda._sampling import partitioned
 from sklda._sampling.choice import chain_class
@@ -143,6 +145,24 @@ def test_sweeps_by_words_do_not_depend_on_threads_or_vectors(counts, kind, wide,
         # Steps are accepted and undone.
         assert 0.5 < np.mean(rates) < 1
     np.testing.assert_array_equal(found, found[:1] * 3)
+
+
+@pytest.mark.parametrize("kind", [PartitionedChain, WordMajorPartitionedChain])
+@pytest.mark.parametrize("last", [1, -1])
+def test_a_thread_that_does_not_run_holds_up_no_sweep(counts, kind, last, monkeypatch):
+    """One of three threads does everything before the others begin."""
+    monkeypatch.setattr(partitioned, "_LEAST_STEP", 0.3)
+    monkeypatch.setattr(partitioned, "run_tasks", lambda team, run, tasks: [run(*task) for task in [*tasks][::last]])
+    corpus = Corpus.from_counts(counts)
+    alone, with_idle = (
+        kind.initialise_randomly(corpus, Priors.make(0.05, 0.1, 300, 60), np.random.SeedSequence(0)) for _ in range(2)
+    )
+    with_idle._team = SimpleNamespace(n_threads=3, stop=NEVER_STOP)
+    for chain in (alone, with_idle):
+        for _ in range(3):
+            chain.sweep()
+    np.testing.assert_array_equal(with_idle.topics, alone.topics)
+    assert with_idle.acceptance_rate == alone.acceptance_rate
     other = kind(corpus, chain.priors, chain.state())
     other._vectors = chain._vectors
     for each in (chain, other):
