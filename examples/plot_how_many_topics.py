@@ -4,8 +4,9 @@ Four scores for the number of topics
 
 Four scores of the same texts, for 5 to 160 topics: held-out likelihood,
 evidence, coherence, and the stability of the topics between chains. The
-first two rise with the number of topics. Coherence on new documents and
-stability fall. :ref:`how_many_topics` says what follows from this.
+first two, in :term:`nats <nat>`, rise with the number of topics. Coherence
+on new documents and stability fall. :ref:`how_many_topics` says what
+follows from this.
 """
 
 # %%
@@ -46,12 +47,13 @@ stability = [np.nanmean(fit.topic_stability_) for fit in fits]
 
 # %%
 # :class:`sklda.TopicCountLDA` estimates the evidence. This fit has few
-# sweeps, to save time. The most likely number is therefore not precise, but
-# it is above 100.
+# sweeps, to save time: its errors are below 0.01 nats per token.
 
-evidence = TopicCountLDA(max_iter=3000, random_state=0).fit(train)
-print("most likely number of topics:", evidence.n_components_)
-seen = np.isfinite(evidence.log_evidence_) & (evidence.topic_counts_ >= 5)
+evidence = TopicCountLDA(5, 160, max_iter=8000, random_state=0).fit(train)
+seen = np.isfinite(evidence.log_evidence_)
+for T in evidence.topic_counts_[seen]:
+    value = evidence.log_evidence_[T - evidence.topic_counts_[0]]
+    print(f"{T} topics: {value / train.sum():.3f} nats per token")
 
 # %%
 # The error bars of the held-out score are standard errors over documents,

@@ -46,7 +46,8 @@ class MarginalLikelihoodDisplay(Display):
     grid : pair of array-like, default=None
         The grid of the chains: values of alpha (n_grid_alphas,) and of eta (n_grid_etas,).
     occupancy : array-like of shape (n_grid_alphas, n_grid_etas), default=None
-        Share of the draws at each grid point. Points without draws are crosses.
+        Share of the draws at each grid point: the visits of the chains, which move over the grid as well. Points
+        without draws are crosses.
 
     Attributes
     ----------
