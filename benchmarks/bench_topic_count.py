@@ -44,8 +44,7 @@ MODULES = combining, count_prior, curve, runs, scan
 CONSTANTS = [
     (scan, "_FIRST_SHARE"),
     (scan, "_LARGEST_ERROR"),
-    (scan, "_LARGEST_SHARE"),
-    (scan, "_FEW_TOPICS"),
+    (scan, "_NARROWER"),
     (scan, "_FIRST"),
     (scan, "_STEP"),
     (scan, "_NOTHING"),

@@ -29,7 +29,7 @@ _MEDIAN_SQUARE = 0.6
 class CountEvidence:
     """One number of topics, and its chains with runs."""
 
-    n_sweeps: int = 0  # length of the runs of `chains`, the longest so far
+    n_sweeps: int = 0  # length of the longest runs
     chains: list = field(default_factory=list)  # of `Runs`
 
     @classmethod
@@ -38,9 +38,8 @@ class CountEvidence:
         return cls(other.n_sweeps, list(other.chains))
 
     def add(self, chain, n_sweeps):
-        """Add a chain with runs of this length, in place of those with shorter ones."""
-        if n_sweeps > self.n_sweeps:
-            self.n_sweeps, self.chains = n_sweeps, []
+        """Add a chain with runs of this length."""
+        self.n_sweeps = max(self.n_sweeps, n_sweeps)
         self.chains.append(chain)
 
     @property

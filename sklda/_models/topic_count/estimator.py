@@ -49,8 +49,8 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
     The evidence p(w | T) is that of the number of topics alone: assignments, proportions, topics and, by default, the
     priors h = (alpha, eta) are integrated out:
 
-    1. Chains at T: in the first round `n_chains` new chains begin with twice as many topics and merge pairs of them; in
-       the second one new chains are annealed, and so on in turn. Each then draws h and z in turn. When h has begun to
+    1. Chains at T: of the `n_chains` new chains of a round, the first begins with twice as many topics and merges pairs
+       of them, the second is annealed, and so on in turn. Each then draws h and z in turn. When h has begun to
        settle, rounds of moves merge topics and split others where this raises the joint probability; then h settles.
     2. Runs of each chain, at its posterior mean of h: one goes forward, from independent tokens to the posterior of z,
        and one backward. Bennett's acceptance ratio makes one value of both, log p(w | T, h). The evidence is
@@ -64,14 +64,13 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
        probability does not count, or if both bounds are as close as the errors of the values. The next runs are at the
        T with the highest upper bound.
     5. A value far below one of these lower bounds is that of chains in poor modes: new chains are made there.
-    6. Draws within errors and bounds are draws of p(T | w). Further runs are made at the T where they would reduce its
-       variance most. They are twice as long as the last ones at T if these vary by more than 2 nats squared, and by
-       more than chains at all T do.
-    7. This ends when each p(T | w) is known to 0.05, and the T beside the best one and beside the ends of the interval
-       have runs. With a standard deviation of T above two topics, single probabilities matter less. Then it ends when
-       the errors of the values make up at most a quarter of the variance of T, and the T beside the best one have runs.
-       And it ends when `max_iter` is spent. log p(w | T) may then still rise at the largest T with runs. In this case
-       each larger T is as likely to be where it turns, and the interval reaches to the end of the range.
+    6. Draws within errors and bounds are draws of p(T | w). If the interval goes on beyond the largest T with runs, a
+       larger one follows. Then all T that may be likely get new chains, with runs of one length: longer runs are less
+       biased, so values of different lengths cannot be compared. In every other round they are twice as long.
+    7. This ends when each p(T | w) is known to 0.05, and the T beside the best one have runs. It also ends when two
+       rounds leave more than 0.9 of the width of the interval, which is then about as wide as the data leave it, and
+       when `max_iter` is spent. log p(w | T) may then still rise at the largest T with runs. In this case each larger T
+       is as likely to be where it turns, and the interval reaches to the end of the range.
 
     The topics are those of chains at the most likely T.
 

@@ -8,7 +8,7 @@ from scipy.special import expit, logsumexp, softmax
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._likelihood.evidence.annealing import check_memory_of_runs
-from sklda._likelihood.evidence.combining import LITTLE, MUCH_WORSE, CountEvidence, EvidenceTable
+from sklda._likelihood.evidence.combining import MUCH_WORSE, CountEvidence, EvidenceTable
 from sklda._likelihood.evidence.estimates import EvidenceSettings
 from sklda._models.topic_count.count_prior import LARGEST, CountPrior
 from sklda._models.topic_count.curve import Curves, too_low
@@ -27,10 +27,8 @@ from sklda._sampling.run_chains import NO_RUN, Run
 _FIRST_SHARE = 1 / 15
 # The scan ends when no posterior probability has a larger standard error than this.
 _LARGEST_ERROR = 0.05
-# Where T has a larger standard deviation than the second number, single probabilities do not matter. There it also ends
-# when the errors of the values make up at most this share of the variance of T: the interval is then about as wide as
-# the data leave it.
-_LARGEST_SHARE, _FEW_TOPICS = 0.25, 2
+# It also ends when two rounds of new chains at all likely T leave more than this share of the width of the interval.
+_NARROWER = 0.9
 # A probability below exp(this) of the largest one does not count. In nats.
 _NOTHING = -7.0
 # Rounds of chains at a number of topics whose value is too low.
@@ -55,6 +53,10 @@ class _Draws:
     log_prior: np.ndarray  # log p(T), (n_counts,)
     curves: Curves  # log p(w | T), without the common error, which more runs of the same length do not reduce
     probability: np.ndarray  # p(T | w), (n_draws, n_counts)
+
+    def interval(self) -> tuple[int, int]:
+        """Credible interval of 0.95 of T, errors included."""
+        return credible_interval(self.counts, self.probability.mean(axis=0))
 
 
 class Scan:
@@ -89,6 +91,8 @@ class Scan:
         # The rows of `Posterior.estimates`.
         self.trace: list[tuple] = []
         self.n_rounds = 0
+        # Of the interval before each round for precision, in numbers of topics.
+        self.widths: list[int] = []
         self.budget = Budget(corpus, max_sweeps, n_chains * LAST_SWEEPS)
         self.first = self._first_runs()
 
@@ -141,9 +145,9 @@ class Scan:
     def _next(self) -> dict[int, int]:
         """Lengths of the next runs, by number of topics, by the first rule that applies; empty at the end."""
         by_runs = EvidenceTable.of(self.by_count)
-        table, source = self._raised(by_runs)
+        table = self._raised(by_runs)
         drawn = self._draws(table)
-        return self._next_of_range(by_runs, table, drawn) or self._next_for_precision(table, source, drawn)
+        return self._next_of_range(by_runs, table, drawn) or self._next_for_precision(table, drawn)
 
     def _next_of_range(self, by_runs, table, drawn) -> dict[int, int]:
         """The next runs that look for likely numbers of topics; empty when all are found."""
@@ -152,15 +156,15 @@ class Scan:
         posterior = table.value + drawn.log_prior[has_runs]
         best = has_runs[np.argmax(posterior)]
 
-        # While the largest number of topics is the best, a larger one follows.
-        if best == has_runs[-1] < len(counts) - 1:
-            larger = np.searchsorted(counts, _STEP * counts[best])
-            return self._lengths(counts[[min(larger, len(counts) - 1)]], table)
+        # While the log evidence rises up to the largest number of topics, a larger one follows.
+        rises = len(posterior) == 1 or posterior[-1] - posterior[:-1].max() > table.std[-1]
+        if rises and best < len(counts) - 1:
+            return self._lengths([self._larger(counts, counts[best])])
 
         # Values that cannot be right need new chains.
         doubtful = self._doubtful(by_runs, table, posterior)
         if len(doubtful):
-            return self._lengths(doubtful, table)
+            return self._lengths(doubtful)
 
         # Numbers of topics without runs that may be likely: the one with the highest upper bound is next.
         unclear = self._unclear(drawn, table)
@@ -170,43 +174,52 @@ class Scan:
             if highest == has_runs[-1] - 1:
                 # Nothing bounds the last gap from the right: it is halved.
                 highest = np.searchsorted(counts, np.sqrt(counts[has_runs[-2]] * counts[has_runs[-1]]))
-            return self._lengths(counts[[highest]], table)
+            return self._lengths(counts[[highest]])
+
+        # Where the interval goes on beyond the largest number of topics, a larger one follows.
+        if drawn.interval()[1] > table.counts[-1]:
+            return self._lengths([self._larger(counts, table.counts[-1])])
         return {}
 
-    def _next_for_precision(self, table, source, drawn) -> dict[int, int]:
-        """The next runs where all likely numbers of topics are found; empty if the posterior is precise."""
+    def _next_for_precision(self, table, drawn) -> dict[int, int]:
+        """The next runs where all likely numbers of topics are found; empty at the end."""
         counts = drawn.counts
         has_runs = np.searchsorted(counts, table.counts)
-        best = has_runs[np.argmax(table.value + drawn.log_prior[has_runs])]
-
-        # The end is near if each probability is known, or if many T are possible and errors hardly widen the interval.
         probability = drawn.probability.mean(axis=0)
+        low, high = drawn.interval()
+        width = high - low + 1
+
+        # The end is near if each probability is known, or if the last two rounds made the interval hardly narrower.
         precise = drawn.probability.std(axis=0).max() <= _LARGEST_ERROR
-        mean = drawn.probability @ counts
-        variance = probability @ (counts - mean.mean()) ** 2
-        if precise or (variance > _FEW_TOPICS**2 and mean.var() <= _LARGEST_SHARE * variance):
+        if not precise and len(self.widths) > 1 and width > _NARROWER * self.widths[-2]:
+            return {}
+        if precise:
             if probability.max() <= _LARGEST_ERROR:
                 # The probability is spread over so many T that none of them matters.
                 return {}
-            # What is reported needs runs of its own: the best T, and the ends of an interval that is known, and their
-            # neighbours.
-            ends = np.searchsorted(counts, credible_interval(counts, probability))
-            reported = (best, *ends) if precise else (best,)
-            near = np.clip([[i - 1, i, i + 1] for i in reported], 0, len(counts) - 1)
-            return self._lengths(np.setdiff1d(counts[near], table.counts), table)
+            # The neighbours of the best T have runs of their own.
+            best = has_runs[np.argmax(table.value + drawn.log_prior[has_runs])]
+            near = np.clip([best - 1, best, best + 1], 0, len(counts) - 1)
+            return self._lengths(np.setdiff1d(counts[near], table.counts))
 
-        # More runs where they reduce the variance of the posterior most.
-        informative = self._most_informative(drawn.curves.drawn[:, has_runs], drawn.probability, table)
-        return self._lengths(table.counts[[source[informative]]], table)
+        # All T that may be likely get new chains, because only values by runs of one length can be compared. Longer runs
+        # reduce the common error, and more of them that of chains: so the length is doubled in every other round.
+        longer = 1 if len(self.widths) % 2 else 2
+        self.widths.append(width)
+        may_be_likely = np.flatnonzero(drawn.probability[:, has_runs].max(axis=0) > _LARGEST_ERROR)
+        chosen = table.counts[may_be_likely].tolist()
+        return dict.fromkeys(chosen, longer * max(self.by_count[T].n_sweeps for T in chosen))
+
+    @staticmethod
+    def _larger(counts, last):
+        """The next number of topics above the largest one with runs."""
+        return int(counts[min(np.searchsorted(counts, _STEP * last), len(counts) - 1)])
 
     def _raised(self, table):
-        """The table, no value of which is below that with fewer topics and empty ones beside them.
-
-        And the positions of the numbers of topics whose runs give the values: the same, or such a smaller one.
-        """
+        """The table, no value of which is below that with fewer topics and empty ones beside them."""
         least, source = self._least(table.counts, table)
         source = np.where(table.value < least, source, np.arange(len(source)))
-        return replace(table, value=np.maximum(table.value, least), std=table.std[source]), source
+        return replace(table, value=np.maximum(table.value, least), std=table.std[source])
 
     def _least(self, counts, table):
         """Lower bounds of log p(w | T) by the values with fewer topics, and the positions of these."""
@@ -235,40 +248,20 @@ class Scan:
         curves = drawn.curves
         others = logsumexp(curves.drawn + drawn.log_prior, axis=1, keepdims=True)
         may_be_likely = expit(curves.upper + drawn.log_prior - others).mean(axis=0) > _LARGEST_ERROR
-        errors = np.maximum(np.interp(drawn.counts, table.counts, table.std), 1)
+        errors = np.maximum(np.interp(drawn.counts, table.counts, np.hypot(table.std, table.common)), 1)
         is_open = (curves.upper - curves.lower).mean(axis=0) > errors
         is_near = drawn.counts <= _STEP * table.counts[-1]
         has_runs = np.isin(drawn.counts, table.counts)
         return np.flatnonzero(may_be_likely & is_open & is_near & ~has_runs)
 
-    def _most_informative(self, drawn, probability, table):
-        """Position of the number of topics whose further runs would reduce the variance of p(T | w) most.
-
-        By linear regression of p(T | w) on the evidence at T, new runs there explain this part of its variance.
-        """
-        noise = (table.by_runs + table.by_chains) / self.n_chains
-        likely = probability.max(axis=0) > _LARGEST_ERROR
-        covariance = (drawn - drawn.mean(axis=0)).T @ (probability - probability.mean(axis=0))[:, likely]
-        return np.argmax((covariance**2).sum(axis=1) / (drawn.var(axis=0) + noise + 1e-9))
-
-    def _lengths(self, counts, table):
-        return {T: self._length(T, table) for T in np.asarray(counts).tolist()}
+    def _lengths(self, counts):
+        """Runs as long as the last ones at these numbers of topics, or at the nearest ones."""
+        return {T: self.by_count[self._nearest(T)].n_sweeps for T in np.asarray(counts).tolist()}
 
     def _log_prior(self, counts):
         """log p(T) at numbers of topics of positive probability, (n_counts,)."""
         found = self.prior.up_to(int(counts[-1]))
         return np.array([found[T] for T in counts.tolist()])
-
-    def _length(self, T, table):
-        """The length of the next runs at T: as the last ones, or twice that; or as at the nearest T."""
-        if T not in self.by_count:
-            return self.by_count[self._nearest(T)].n_sweeps
-        known = self.by_count[T]
-        here = np.searchsorted(table.counts, T)
-        # More runs reduce `std`, and only longer ones the common error.
-        little = max(LITTLE, table.by_chains.mean())
-        too_short = table.by_runs[here] > little or table.common[here] > table.std[here]
-        return 2 * known.n_sweeps if too_short else known.n_sweeps
 
     def _nearest(self, T):
         return min(self.by_count, key=lambda known: abs(np.log(known / T)))
@@ -312,11 +305,10 @@ class Scan:
         check_memory_of_runs(self.corpus, max(lengths), self.settings.method)
         self.budget.take(self._sweeps(lengths))
 
-        kinds = {T: len(self.by_count[T].chains) // self.n_chains if T in self.by_count else 0 for T in lengths}
         priors = {T: self._first_priors(T) for T in lengths}
         chains = [(T, c) for T in lengths for c in range(self.n_chains)]
         tasks = [
-            (self.corpus, self.rule, priors[T], self.settings, lengths[T], kinds[T], self._seed_of_chain(T, c))
+            (self.corpus, self.rule, priors[T], self.settings, lengths[T], c, self._seed_of_chain(T, c))
             for T, c in chains
         ]
         found = self.run.parallel(run_chain, tasks, self.n_jobs)
@@ -357,7 +349,7 @@ class Scan:
     def _known(self) -> str:
         """The posterior so far, in words, from when the likely numbers of topics are found."""
         by_runs = EvidenceTable.of(self.by_count)
-        table, _ = self._raised(by_runs)
+        table = self._raised(by_runs)
         drawn = self._draws(table)
         if self._next_of_range(by_runs, table, drawn):
             return f"; {self.budget.n_sweeps} sweeps so far; likely numbers of topics are still to be found"
@@ -368,7 +360,7 @@ class Scan:
 
     def _result(self, unfinished: str) -> Posterior:
         """`Posterior` by the runs so far."""
-        table, _ = self._raised(EvidenceTable.of(self.by_count))
+        table = self._raised(EvidenceTable.of(self.by_count))
         drawn = self._draws(table)
         counts = drawn.counts
         probability = drawn.probability.mean(axis=0)

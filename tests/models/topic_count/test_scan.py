@@ -96,14 +96,14 @@ def test_the_errors_of_the_evidence_are_calibrated(n_chains, half_distance, betw
     assert np.mean(alone) < 0.8 or half_distance < 1 or between
 
 
-def test_longer_runs_replace_shorter_ones():
+def test_longer_runs_join_shorter_ones():
     evidence = known([-3.0, -5.0])
     evidence.add(Runs(np.array([-2.0]), np.array([-1.0]), None, None), 200)
     assert evidence.n_sweeps == 200
-    assert evidence.values.tolist() == [-1.5]
+    assert evidence.values.tolist() == [-3.0, -5.0, -1.5]
     # A backward run below the forward one is that of a poor mode.
     evidence.add(Runs(np.array([-2.0]), np.array([-8.0]), None, None), 200)
-    assert evidence.values.tolist() == [-1.5, -2.0]
+    assert evidence.values.tolist() == [-3.0, -5.0, -1.5, -2.0]
 
 
 def test_one_topic_leaves_nothing_to_chance():
@@ -174,20 +174,24 @@ def test_a_stuck_value_makes_no_bound():
     assert upper[18 - 2] >= values[-2]
 
 
-def scanned(X, true, monkeypatch, noise=5.0):
-    """The `Posterior` of a scan whose runs find the values of `kink` with normal errors, and the scan."""
+def scanned(X, number, monkeypatch, noise=5.0, curve=None):
+    """The `Posterior` of a scan whose runs find the values of a curve with normal errors, and the scan.
+
+    The curve is by default a `kink` at this number of topics; the number is the seed, too.
+    """
 
     def run_chain(corpus, rule, priors, settings, n_sweeps, kind, seed, stop):
         rng = np.random.default_rng(seed)
         half = noise * 100 / n_sweeps
-        value = kink(priors.n_components, true) + half * rng.standard_normal()
+        log_evidence = kink(priors.n_components, number) if curve is None else curve(priors.n_components)
+        value = log_evidence + half * rng.standard_normal()
         return Runs(np.array([value - half]), np.array([value + half]), ChainState(np.zeros(0, np.int32), None), priors)
 
     monkeypatch.setattr(scan, "run_chain", run_chain)
     corpus, prior = Corpus.from_counts(X), CountPrior(None, 2, None)
     settings = EvidenceSettings("guided_ais", 300, 1)
     # The rule is tested, and not the default budget of a corpus as small as this one.
-    options = {"n_chains": 2, "max_sweeps": 120_000, "seed": random.seed_sequence(true)}
+    options = {"n_chains": 2, "max_sweeps": 120_000, "seed": random.seed_sequence(number)}
     own = scan.Scan(corpus, PriorRule("1/T", "1/T", corpus.n_features), prior, settings, **options)
     return own.estimate(), own
 
@@ -217,22 +221,27 @@ def test_modes_at_fewer_topics_and_bad_chains_do_not_hide_a_difference(worse):
     assert table.std[0] > 300
 
 
-def test_runs_are_longer_where_runs_and_not_chains_differ(X):
-    each = scan.Scan.__new__(scan.Scan)
-    each.by_count = {2: known([-9.0, -9.5], 100, 6.0), 3: known([-20.0, -60.0], 100, 6.0), 9: known([-1.0, -1.1], 50)}
-    assert each._length(2, EvidenceTable.of(each.by_count)) == 100
-    assert each._length(3, EvidenceTable.of(each.by_count)) == 100
-    each.by_count[3] = known([-20.0, -20.5], 100, 6.0)
-    assert each._length(2, EvidenceTable.of(each.by_count)) == 200
-    assert each._length(30, EvidenceTable.of(each.by_count)) == 50
+def flat(T):
+    """A log evidence that is the same from 8 to 32 topics, and falls on either side."""
+    T = np.asarray(T, dtype=float)
+    return -9.0 * np.maximum(8 - T, 0) - 3.0 * np.maximum(T - 32, 0)
 
 
-@pytest.mark.parametrize(("n_chains", "length"), [(4, 100), (400, 200)])
-def test_runs_are_longer_where_more_of_them_do_not_help(n_chains, length):
-    each = scan.Scan.__new__(scan.Scan)
-    values = 3 * norm.ppf((np.arange(n_chains) + 0.5) / n_chains)
-    each.by_count = {2: known(values - 9, half_distance=4), 3: known(values - 20, half_distance=4)}
-    assert each._length(2, EvidenceTable.of(each.by_count)) == length
+@pytest.mark.parametrize("seed", range(4))
+def test_a_flat_posterior_is_reported_as_it_is(X, monkeypatch, seed):
+    """The interval has most of what is equally likely and little else, whatever the errors of the runs."""
+    posterior, own = scanned(X, seed, monkeypatch, noise=3.0, curve=flat)
+    low, high = posterior.interval
+    assert 7 <= low <= 11
+    assert 29 <= high <= 40
+    assert max(own.by_count) >= high
+
+
+def test_likely_numbers_of_topics_have_runs_of_one_length(X, monkeypatch):
+    """Longer runs are less biased: values of different lengths would differ by their lengths alone."""
+    posterior, own = scanned(X, 0, monkeypatch, noise=3.0, curve=flat)
+    likely = [T for T, p in zip(posterior.counts.tolist(), posterior.probability, strict=True) if p > 0.02]
+    assert len({own.by_count[T].n_sweeps for T in likely if T in own.by_count}) == 1
 
 
 # Budget

@@ -182,6 +182,7 @@ def test_small_corpora(X, low, high):
     assert lda.transform(X).shape == (len(X), lda.n_components_)
 
 
+@ignore
 def test_warnings(X, tiny):
     with pytest.warns(ConvergenceWarning, match="at the end of the range, 3 topics"):
         TopicCountLDA(2, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).fit(X)
