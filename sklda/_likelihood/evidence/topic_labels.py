@@ -13,7 +13,7 @@ from sklda._likelihood.held_out.averages import log_mean
 
 # Blocks of up to this many rows are summed exactly, which takes 15 ms at 14 rows and doubles with each row; larger
 # blocks by this many sampled permutations.
-_EXACT_ROWS, _SAMPLES = 14, 500
+_EXACT_ROWS, _SAMPLES = 14, 200
 # Entries of the doubly stochastic matrix (between 0 and 1) below this are dropped.
 _NEGLIGIBLE = 1e-9
 # Matrices of up to this many rows are one block.

@@ -202,8 +202,8 @@ class Scan:
             near = np.clip([best - 1, best, best + 1], 0, len(counts) - 1)
             return self._lengths(np.setdiff1d(counts[near], table.counts))
 
-        # All T that may be likely get new chains, because only values by runs of one length can be compared. Longer runs
-        # reduce the common error, and more of them that of chains: so the length is doubled in every other round.
+        # All T that may be likely get new chains: only values by runs of one length can be compared. Longer runs reduce
+        # the common error, and more of them that of chains, so the length is doubled in every other round.
         longer = 1 if len(self.widths) % 2 else 2
         self.widths.append(width)
         may_be_likely = np.flatnonzero(drawn.probability[:, has_runs].max(axis=0) > _LARGEST_ERROR)

@@ -93,3 +93,17 @@ def test_two_large_blocks_and_their_errors_add():
     value, error = log_permanent(both, rng)
     assert abs(value - first - second) < 4.5 * np.sqrt(error**2 + error_1**2 + error_2**2)
     assert error == pytest.approx(np.hypot(error_1, error_2), rel=0.3)
+
+
+@pytest.mark.parametrize("rare", [1e-13, 1e-11])
+def test_rare_exchanges_with_many_equal_topics(rare):
+    """Twenty equal topics, and two that seldom exchange places with them: neither the sum nor its error notices.
+
+    A product of row sums over the permanent would be 20^20 / 20! for the equal topics alone.
+    """
+    weights = np.full((22, 22), rare)
+    weights[:20, :20] = 1
+    weights[20, 20] = weights[21, 21] = 1
+    value, error = log_permanent(np.log(weights), np.random.default_rng(0))
+    assert abs(value - gammaln(21)) < 1e-6
+    assert error < 1e-6

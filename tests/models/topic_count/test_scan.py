@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from scipy.stats import norm, poisson
+from scipy.stats import poisson
 from sklearn.exceptions import ConvergenceWarning
 from stub_callbacks import Stop
 
