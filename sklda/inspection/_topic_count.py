@@ -72,8 +72,8 @@ class TopicCountDisplay(PanelsDisplay):
     ...     log_evidence_std=[5.0, 0.3, 0.2, 0.3],
     ...     interval=(3, 5),
     ... )
-    >>> display.plot().axes_[0].get_xlabel()
-    'number of topics T'
+    >>> display.plot().axes_[1].get_ylabel()
+    'log evidence below the best (nats)'
     """
 
     topic_counts: Values
@@ -110,8 +110,8 @@ class TopicCountDisplay(PanelsDisplay):
         >>> from sklda.inspection import TopicCountDisplay
         >>> X = make_lda_corpus(100, 30, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
         >>> lda = TopicCountLDA(2, 6, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).fit(X)
-        >>> TopicCountDisplay.from_estimator(lda).axes_[0].get_xlabel()
-        'number of topics T'
+        >>> TopicCountDisplay.from_estimator(lda).axes_[1].get_ylabel()
+        'log evidence below the best (nats)'
         """
         model = fitted(estimator, ["topic_counts_"], "topic_counts_", "give a fitted TopicCountLDA")
         return cls(

@@ -348,8 +348,6 @@ def test_metadata_reach_fits_and_scores():
         ({"covariates": {"year": np.arange(5)}}, ValueError, "covariates has 5 values; there are 90 documents"),
         ({"covariates": "year"}, ValueError, "covariates = 'year': give a value for each document"),
         ({"covariates": {"year": 1990}}, ValueError, "covariates = {'year': 1990}: give a value for each"),
-        # Not by its place in a fold.
-        ({"covariates": ["a"] * 40 + ["rare"] + ["b"] * 49}, ValueError, "of document 40 is 'rare'"),
     ],
 )
 def test_metadata_that_are_refused(params, error, message):

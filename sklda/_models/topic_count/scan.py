@@ -191,9 +191,7 @@ class Scan:
 
         # The end is near if each probability is known, or if the last two rounds made the interval hardly narrower.
         precise = drawn.probability.std(axis=0).max() <= _LARGEST_ERROR
-        if not precise and len(self.widths) > 1 and width > _NARROWER * self.widths[-2]:
-            return {}
-        if precise:
+        if precise or (len(self.widths) > 1 and width > _NARROWER * self.widths[-2]):
             if probability.max() <= _LARGEST_ERROR:
                 # The probability is spread over so many T that none of them matters.
                 return {}
