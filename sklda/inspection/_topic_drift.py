@@ -77,8 +77,8 @@ def topic_drift(
     tokens; the other priors are those of the fit. The shares of words among its tokens have noise, of the words and
     of their topics, which would add to any distance. So the variance of its draws is subtracted from the squared length
     of what is orthogonal to m. The interval has all distances for which the estimate is not in a tail of the estimates
-    that such noise makes. It takes
-    the time of about 700 sweeps of the fit, and memory for the counts of the known topics in each draw.
+    that such noise makes; :ref:`errors_of_drift` has its coverage. This takes the time of about 700 sweeps of the fit,
+    and memory for the counts of the known topics in each draw.
 
     The interval of a weight has the values at which the log likelihood is within half the quantile of the chi-square
     distribution of its maximum. It is averaged over draws of the topics of all tokens, so it contains that these are
