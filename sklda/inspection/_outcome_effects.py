@@ -25,12 +25,14 @@ from sklda._core.least_squares import (
     is_constant,
     spans,
 )
+from sklda._core.priors import SMALLEST
 from sklda._core.rounding import rounding
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn
 from sklda._description.models import Description
 from sklda.inspection._effects import ADVICE, TopicSums, cluster_numbers, used_documents, warn_of_undetermined
 from sklda.inspection._outcome_words import words_beyond_shares
+from sklda.inspection._prior_check import unshrunk
 from sklda.inspection._share_moments import share_moments
 
 # Steps of a logistic regression with unknown shares, the change of the log odds at which they end, and log odds that no
@@ -43,6 +45,8 @@ _NEAREST_SHARE = 1e-6
 # The normal deviate beyond which the outcome depends on words of a topic. The largest of 4,800 in simulated corpora
 # with known shares was 3.6.
 _MIXED = 4.0
+# Standard errors of what a wrong prior does to effects, beyond which it is not chance.
+_SURE = 4.0
 _ADVICE = "Leave out covariates that are labels of the documents as the topics are, and merge topics with merge_topics."
 
 
@@ -142,6 +146,7 @@ def outcome_effects(
     UserWarning
         If an effect depends on one document or cluster alone.
         If documents have no words, or the fit left them out: they do not count.
+        If alpha is not the prior of the documents, and effects are probably wrong by more than their standard errors.
         If the outcome depends on the words of a topic beyond its share: the topic has subjects with different effects.
         If the effect of a covariate probably has a part of the effects of topics, because the prior of the shares does
         not know the covariate. The part that is expected is larger than the standard error.
@@ -155,6 +160,7 @@ def outcome_effects(
     -----
     **What must be right.** The prior of theta must be that of the documents, given the covariates. A prior that is too
     wide or too narrow gives means that are shrunk too little or too much, and effects that are too small or too large.
+    The variance of the means and the mean variance given the words tell of it, and there is a warning.
     With covariates that go together with topics, the regressors must be E(theta | w, x): fit a `CovariateLDA` with
     these covariates. Means that do not know them leave a part of the effects of topics to the covariates, and make
     effects of topics smaller; less so in long documents. Effects of topics that the fit mixes are effects of the
@@ -294,6 +300,9 @@ class _Fitted:
     topic_error: np.ndarray
     from_draws: np.ndarray
     taken: np.ndarray  # expected parts of the effects of topics in those of the terms, (n_terms,)
+    # What effects of topics have too much by a prior that is not that of the documents, and its error, (n_topic_rows,).
+    shrunk: np.ndarray
+    shrunk_error: np.ndarray
     columns: np.ndarray
     residuals: np.ndarray  # derivatives of the likelihood by the linear predictor, orthogonal to the columns
 
@@ -355,6 +364,17 @@ def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, 
         lost = given_words / of_means if of_means > 0.01 * given_words else 100.0
         taken = lost * Columns.of(matrix, weights).least_squares(centre)
 
+    shrunk, shrunk_error = np.zeros((2, len(unknown)))
+    if moments.alpha is not None and len(kept) == len(typical) - 1:
+        last = np.setdiff1d(np.arange(len(typical)), kept)
+        alpha = np.maximum(moments.alpha @ groups, SMALLEST)[np.r_[kept, last]]
+        draws, own = (moments.theta @ groups)[:, :, kept], coefficients[n_terms:]
+        right, without = unshrunk(own, shares[:, kept], draws, alpha, matrix, weights)
+        of_rows = combinations[: len(unknown), n_terms:]
+        shrunk = of_rows @ (own - right)
+        # The jackknife's.
+        shrunk_error = np.sqrt((len(without) - 1) * (of_rows @ without.T).var(axis=1))
+
     found = []
     for theta in moments.theta:
         drawn = np.column_stack([matrix, (theta @ groups)[:, kept]])
@@ -377,7 +397,8 @@ def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, 
         values[: len(unknown)][unknown] = np.nan
     models = LinearModels(centres[None, :, None], scales[None, :, None], freedom[None], models.determined)
     residuals = factor * (response - scaled @ coefficients)
-    return _Fitted(models, np.sqrt(common), from_draws, taken, columns, residuals)
+    shrunk[unknown] = np.nan
+    return _Fitted(models, np.sqrt(common), from_draws, taken, shrunk, shrunk_error, columns, residuals)
 
 
 def _beyond_shares(fit, moments, counts, topic_word, clusters, weights, seed):
@@ -390,6 +411,19 @@ def _beyond_shares(fit, moments, counts, topic_word, clusters, weights, seed):
         counts, topic_word[known], shares, residuals, fit.columns, clusters, np.random.default_rng(seed)
     )
     return found
+
+
+def _warn_of_prior(estimates, errors, shrunk, shrunk_errors):
+    """Warn if effects are too large or too small by a wrong prior of the shares, by more than their errors."""
+    known = ~np.isnan(estimates + shrunk)
+    if (np.abs(shrunk) > np.fmax(errors, _SURE * shrunk_errors))[known].any():
+        right = (estimates - shrunk)[known]
+        ratio = (estimates[known] @ right) / (right @ right)
+        warn(
+            "The prior of the shares of topics, alpha, is not that of these documents, so their posterior means are "
+            f"shrunk too {'much' if ratio > 1 else 'little'}: the estimates are about {ratio:.2f} of the effects of "
+            "topics, or further from them. Let a fit learn alpha from these documents (learn_priors), or give theirs."
+        )
 
 
 def _warn_of_mixed_topics(beyond, names):
@@ -504,13 +538,22 @@ def _table(fits, rows, moments, terms, bases, level, unit, has_clusters):
     )
     has_topics = np.array([each.known() for each in moments])
     taken = unit * np.mean([each.taken for each in fits], axis=0)
+    warned = False
     for term, part, own in zip(terms[1:], taken[1:], error[-len(terms) :][1:], strict=True):
         if abs(part) > own:
+            warned = True
             warn(
                 f"{term!r} goes together with the topics, and the prior of their shares does not know it: its effect "
                 f"has about {part:.2g} of the effects of topics, with a standard error of {own:.2g}. Fit a "
                 "CovariateLDA with these covariates."
             )
+    if not warned:
+        of_topics = slice(len(rows.shown.numbers))
+        shrunk, shrunk_error = (
+            unit * mean_of_known(np.array([getattr(each, name) for each in fits]))
+            for name in ("shrunk", "shrunk_error")
+        )
+        _warn_of_prior(estimate[of_topics], error[of_topics], shrunk, shrunk_error)
     return DataFrame(
         {
             "topic": [*rows.shown.numbers, *[None] * len(terms)],

@@ -93,6 +93,8 @@ class ShareMoments:
         Draws of theta.
     columns : ndarray of shape (n_own, n_topics), bool
         Which own topics are in which of the topics that are shown. Own topics that are in none are a rest.
+    alpha : ndarray of shape (n_own,) or None
+        The prior of theta, if all documents have the same.
     prior : LearntPrior or None
     groups_of_prior : ndarray of shape (n_documents, n_groups) or None
         Columns of a linear model of the shares that are in their prior.
@@ -102,6 +104,7 @@ class ShareMoments:
     given: np.ndarray
     theta: np.ndarray
     columns: np.ndarray
+    alpha: np.ndarray | None = None
     prior: LearntPrior | None = None
     groups_of_prior: np.ndarray | None = None
 
@@ -226,7 +229,9 @@ def _of_chains(fitted, place, known, used, new, seed):
         mean = mean[rows][:, order].astype(np.float64)
         given, theta, sizes = _of_draws(corpus, draws, rows, order, np.random.default_rng(random.child(seed, c)))
         prior = LearntPrior.of(draws.priors.doc[-1, order], given, sizes) if learns_alpha else None
-        found.append(ShareMoments(mean, given, theta, columns & known[c], prior, groups))
+        rows_of_alpha = draws.mean_priors().doc_of(rows)[:, order]
+        alpha = rows_of_alpha[0] if (rows_of_alpha == rows_of_alpha[0]).all() else None
+        found.append(ShareMoments(mean, given, theta, columns & known[c], alpha, prior, groups))
     return found
 
 
@@ -267,4 +272,4 @@ def _of_topics(corpus, phi, alpha, topics, columns, used, seed):
     if topics is not None:
         drawn, by_topics = topics(_TOPIC_DRAWS, random.child(seed, 0)), np.split(theta, _TOPIC_DRAWS)
         given = [moments(own, draws, 2, i) for i, (own, draws) in enumerate(zip(drawn, by_topics, strict=True))]
-    return ShareMoments(mean, np.array(given, np.float32), theta, columns)
+    return ShareMoments(mean, np.array(given, np.float32), theta, columns, alpha[0] if len(alpha) == 1 else None)

@@ -16,6 +16,7 @@ from sklda._sampling.new_documents import draws_with_new_documents
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import describe, outcome_effects
 from sklda.inspection._outcome_words import words_beyond_shares
+from sklda.inspection._prior_check import unshrunk
 from sklda.inspection._share_moments import LearntPrior, ShareMoments
 from sklda.papers.compound import VariationalCompoundLDA
 from sklda.papers.empirical_bayes import GibbsEMLDA
@@ -402,6 +403,46 @@ def test_a_covariate_that_the_prior_does_not_know_gets_a_warning():
     assert abs(table["estimate"].iloc[-1]) < 3 * table["standard_error"].iloc[-1]
     # Without such a connection there is none.
     effects(plain, documents, y, rng.standard_normal(600))
+
+
+def test_a_prior_that_is_not_that_of_the_documents_gets_a_warning():
+    """Documents of eight words with known topics. The effect is 3."""
+    rng = np.random.default_rng(0)
+    alpha, phi = np.array([0.4, 0.3, 0.3]), CORPUS.topic_word
+    theta = rng.dirichlet(alpha, 1500)
+    documents = np.array([rng.multinomial(8, p / p.sum()) for p in theta @ phi])
+    y = 3 * theta[:, 1] + 0.5 * rng.standard_normal(1500)
+
+    def estimate(alpha):
+        model = describe((phi, alpha), feature_names=[f"w{v}" for v in range(V)])
+        return outcome_effects(model, documents, y, topics=[1], random_state=0)["estimate"][0]
+
+    assert abs(estimate(alpha) - 3) < 0.4
+    with pytest.warns(UserWarning, match=r"shrunk too much: the estimates are about 1\.[1-9]"):
+        assert estimate(5 * alpha) > 3.5
+    with pytest.warns(UserWarning, match=r"shrunk too little: the estimates are about 0\.[4-9]"):
+        assert estimate(alpha / 5) < 2.7
+
+
+def test_what_a_wrong_prior_does_to_normal_shares():
+    """Means of two normal shares, known with errors, under a prior with another variance: slopes are exact."""
+    rng = np.random.default_rng(0)
+    n, alpha = 200_000, np.array([1.0, 1.0, 1.0])
+    prior = (np.eye(3) / 3 - 1 / 9)[:2, :2] / 4
+    root = np.linalg.cholesky(prior)
+    theta = rng.standard_normal((n, 2)) * [1.3, 0.8] @ root.T
+    noise = rng.standard_normal((n, 2)) * [0.7, 1.1] @ root.T
+    part = np.linalg.inv(np.eye(2) + np.diag([0.7, 1.1]) ** 2)
+    part = root @ part @ np.linalg.inv(root)
+    given_words = prior - part @ prior
+    means = (theta + noise) @ part.T
+    draws = rng.standard_normal((6, n, 2)) @ np.linalg.cholesky(given_words).T
+    b = np.array([2.0, -1.0])
+    slopes = np.linalg.lstsq(means, theta @ b)[0]
+    assert np.abs(slopes - b).max() > 0.1
+    found, without = unshrunk(slopes, means, draws, alpha, np.ones((n, 1)), None)
+    assert_allclose(found, b, atol=0.05)
+    assert_allclose(without, np.tile(b, (20, 1)), atol=0.1)
 
 
 def test_the_same_seed_gives_the_same_table():

@@ -1,0 +1,76 @@
+"""What the spread of the shares of documents says against their prior, and what this does to effects on an outcome."""
+
+import numpy as np
+
+from sklda._core.least_squares import Columns
+
+# The least part of the variance of the prior that words are taken to explain, in each direction of the shares, and the
+# least variance of the documents in units of that of the prior. Divisions by less would be noise.
+_LEAST_PART = 0.1
+# Parts of the documents for the error of what their spread says.
+_PARTS = 20
+
+
+def unshrunk(coefficients, shares, draws, alpha, matrix, weights):
+    """Coefficients of shares, if the prior of the shares were that of the documents.
+
+    With the covariance V of the prior, and the mean covariance R of shares given words, means of the shares move the
+    part G = I - R / V of the way from the prior to what the words say. If the documents have the covariance W, the
+    means have M = G W G' + (I - G) V, as in linear models of normal variables. So W is found from M, and a regression
+    on the means has the coefficients ``M^-1 G W b`` in place of b. In simulated corpora the difference was between a
+    third of the bias by a wrong prior and all of it.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (n_shares,)
+    shares : ndarray of shape (n_documents, n_shares)
+        Posterior means of the shares that have coefficients, one less than there are groups.
+    draws : ndarray of shape (n_draws, n_documents, n_shares)
+    alpha : ndarray of shape (n_shares + 1,)
+        Of these shares and of the one without a coefficient, which is the last.
+    matrix : ndarray of shape (n_documents, n_terms)
+        Other terms of the regression.
+    weights : ndarray of shape (n_documents,) or None
+
+    Returns
+    -------
+    found : ndarray of shape (n_shares,)
+    without : ndarray of shape (n_parts, n_shares)
+        The same without the documents of each of several parts, of equal size.
+    """
+    weights = np.ones(len(shares)) if weights is None else weights / weights.mean()
+    others = Columns.of(matrix, weights)
+    apart = shares - others.basis @ (others.weighted.T @ shares)
+    own = draws - draws.mean(axis=0)
+    mean = alpha / alpha.sum()
+    prior = ((np.diag(mean) - np.outer(mean, mean)) / (alpha.sum() + 1))[:-1, :-1]
+    # In units of the prior, whose covariance is then I.
+    root = np.linalg.cholesky(prior)
+    inverse = np.linalg.inv(root).T
+    apart, own, scaled = apart @ inverse, own @ inverse, root.T @ coefficients
+
+    sums = []
+    for part in np.array_split(np.arange(len(shares)), min(_PARTS, len(shares))):
+        of_means = (weights[part] * apart[part].T) @ apart[part]
+        given_words = np.einsum("d,sdj,sdk->jk", weights[part], own[:, part], own[:, part], optimize=True)
+        sums.append((of_means, given_words / (len(own) - 1), weights[part].sum()))
+    of_means, given_words, n = (np.array(each) for each in zip(*sums, strict=True))
+
+    def solved(of_means, given_words, n):
+        found = _without_shrinkage(scaled, of_means / (n - matrix.shape[1]), given_words / n)
+        return np.linalg.solve(root.T, found)
+
+    total = of_means.sum(axis=0), given_words.sum(axis=0), n.sum()
+    without = [solved(*(whole - each for whole, each in zip(total, own, strict=True))) for own in sums]
+    return solved(*total), np.array(without)
+
+
+def _without_shrinkage(coefficients, of_means, given_words):
+    """As `unshrunk`, from the covariances of means and given words, in units of the prior."""
+    one = np.eye(len(of_means))
+    parts, vectors = np.linalg.eigh(one - given_words)
+    parts = np.maximum(parts, _LEAST_PART)
+    moved, back = (vectors * each @ vectors.T for each in (parts, 1 / parts))
+    sizes, vectors = np.linalg.eigh(one + back @ (of_means + given_words - one) @ back)
+    documents = vectors * np.maximum(sizes, _LEAST_PART) @ vectors.T
+    return np.linalg.solve(moved @ documents, of_means @ coefficients)
