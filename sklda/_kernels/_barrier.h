@@ -1,7 +1,6 @@
 /* A stop flag for work in threads, and steps of tasks that threads share. A thread takes a task that no other has taken,
    so those that the system keeps from running, beside other programs, hold up at most the task that they have. The others
-   wait for the end of the step. They spin for as long as a task can take more than another one, and then sleep: a core
-   that is idle gets the thread that they wait for, and one that spins does not. */
+   wait for the end of the step. They spin for as long as a task can take more than another one, and then sleep. */
 #ifndef SKLDA_BARRIER_H
 #define SKLDA_BARRIER_H
 
