@@ -104,4 +104,4 @@ print([str(lda.topic_names_[k]) for k in pair])
 merged = merge_topics(lda, [pair])
 print(merged.topic_names_[pair[0]])
 for model in (lda, merged):
-    print(f"{model.n_components} topics: {model.score(X[test]):.3f}")
+    print(f"{len(model.topic_names_)} topics: {model.score(X[test]):.3f}")

@@ -68,9 +68,9 @@ class TopicCountLDA(ChainAttributes, BaseLDA):
        larger one follows. Then all T that may be likely get new chains, with runs of one length: longer runs are less
        biased, so values of different lengths cannot be compared. In every other round they are twice as long.
     7. This ends when each p(T | w) is known to 0.05, or when two rounds leave more than 0.9 of the width of the
-       interval, which is then about as wide as the data leave it; the T beside the best one have runs then. It also ends
-       when `max_iter` is spent. log p(w | T) may then still rise at the largest T with runs. In this case each larger T
-       is as likely to be where it turns, and the interval reaches to the end of the range.
+       interval, which is then about as wide as the data leave it. The T beside the best one have runs then. It also
+       ends when `max_iter` is spent. log p(w | T) may then still rise at the largest T with runs. In this case each
+       larger T is as likely to be where it turns, and the interval reaches to the end of the range.
 
     The topics are those of chains at the most likely T.
 
