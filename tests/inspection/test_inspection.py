@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from workers import run_program
 
-from sklda import GibbsLDA, TopicCountLDA
+from sklda import EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import (
     MarginalLikelihoodDisplay,
@@ -131,6 +131,9 @@ def test_models_without_a_curve(draw):
         draw(GibbsEMLDA(2, n_tuning=2, max_iter=2, n_chains=1, random_state=0).fit(X))
     with pytest.raises(TypeError, match="GibbsLDA has no marginal likelihood: give a fitted EmpiricalBayesLDA"):
         draw(GibbsLDA(2, max_iter=1).fit(X))
+    lda = EmpiricalBayesLDA(2, max_iter=4, random_state=0).fit(X)
+    with pytest.raises(TypeError, match="EmpiricalBayesLDA has no posterior expectations: give a fitted Serial"):
+        PosteriorExpectationDisplay.from_estimator(lda, "name")
     with pytest.raises(TypeError, match="GibbsLDA has no topic_counts_: give a fitted TopicCountLDA"):
         TopicCountDisplay.from_estimator(GibbsLDA(2, max_iter=1).fit(X))
 

@@ -126,6 +126,10 @@ class PosteriorExpectationDisplay(Display):
         1
         """
         model, maximum, values = read_curve(estimator, region, n_points)
+        if not hasattr(model, "posterior_expectation"):
+            raise TypeError(
+                f"{type(model).__name__} has no posterior expectations: give a fitted SerialTemperingLDA or FullBayesLDA."
+            )
         axis = PRIORS.index(check_choice(along, "along", PRIORS))
         priors = values[axis]
         fixed = np.atleast_1d(np.asarray(maximum[1 - axis] if fixed is None else fixed, dtype=np.float64))
