@@ -128,7 +128,8 @@ class PosteriorExpectationDisplay(Display):
         model, maximum, values = read_curve(estimator, region, n_points)
         if not hasattr(model, "posterior_expectation"):
             raise TypeError(
-                f"{type(model).__name__} has no posterior expectations: give a fitted SerialTemperingLDA or FullBayesLDA."
+                f"{type(model).__name__} has no posterior expectations: give a fitted SerialTemperingLDA or "
+                "FullBayesLDA."
             )
         axis = PRIORS.index(check_choice(along, "along", PRIORS))
         priors = values[axis]
