@@ -127,7 +127,6 @@ def test_a_merged_group_can_be_merged_again(model):
         np.testing.assert_allclose(once.topic_share_std_, at_once.topic_share_std_)
 
 
-@pytest.mark.mutation
 def test_documents_without_topics_have_none():
     labels = [[1, 0, 1], [1, 1, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]] * 6
     labelled = LabeledLDA(max_iter=5, random_state=0).fit(X, labels)
@@ -136,6 +135,7 @@ def test_documents_without_topics_have_none():
     assert (expected == -1).any() and merged.topic_assignments_.tolist() == expected.tolist()
 
 
+@pytest.mark.mutation
 def test_theta_has_the_aggregated_dirichlet_distribution():
     """False-alarm rate 1e-5. A merged topic with the alpha of one of its parts is found at the same level."""
     lda = GibbsLDA(5, doc_topic_prior=0.5, topic_word_prior=0.1, max_iter=30, n_draws=1, random_state=0).fit(X)
