@@ -509,6 +509,17 @@ def test_tiny_corpora(counts):
     assert np.isfinite(lda.coef_).all() and np.isfinite(lda.log_joint_trace_).all()
 
 
+def test_the_prior_at_the_mean_covariates_is_within_the_range_of_the_kernels():
+    # Effects of this scale put alpha of a document, and the mean of its logarithm, beyond any number.
+    X = np.array([[0, 0, 0], [0, 0, 0], [0, 0, 1]])
+    table = {"a": [-0.19, -0.46, -0.28], "b": ["x", "x", "y"]}
+    for seed in range(10):
+        lda = CovariateLDA(65, coef_scale=1000.0, max_iter=1, random_state=seed).fit(X, covariates=table)
+        alpha = np.r_[lda.doc_topic_prior_, lda.document_prior(table).ravel()]
+        assert np.isfinite(alpha).all()
+        assert (alpha > 0).all()
+
+
 @pytest.mark.parametrize("constant", [np.ones(D), np.array(["press"] * D)])
 def test_a_constant_has_no_effect_and_is_named(constant):
     """Its coefficient would be a draw from the prior, and change the prior of new documents."""

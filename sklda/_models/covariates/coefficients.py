@@ -118,12 +118,17 @@ class CovariateModel(Aligned):
 
     def alpha(self, coefficients):
         """alpha of the distinct rows, (n_rows, n_components)."""
-        return np.exp(np.clip(self.terms.predictors(coefficients), LOWEST, HIGHEST))
+        return alpha_at(self.terms.predictors(coefficients))
 
     def prior_precision(self, sigma):
         """Precisions of the coefficients of a topic, (n_terms,), by the sigma of each group."""
         of_groups = np.array([float(each) ** -2.0 for each in sigma])
         return np.concatenate([[INTERCEPT_SCALE**-2.0], of_groups[self.group_of]])
+
+
+def alpha_at(predictors):
+    """alpha by its linear predictors, within the range of the kernels."""
+    return np.exp(np.clip(predictors, LOWEST, HIGHEST))
 
 
 def log_alpha(rows, coefficients):
@@ -148,7 +153,7 @@ def prior_of(columns, intercept, coef):
         found = intercept + columns @ coef.T
     if np.isnan(found).any():
         raise ValueError("covariates has values so large that the prior of a document is not a number.")
-    return np.exp(np.clip(found, LOWEST, HIGHEST))
+    return alpha_at(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +284,7 @@ def widened(prior, variance):
     distinct, index = np.unique(np.column_stack([prior, variance]), axis=0, return_inverse=True)
     found = np.empty_like(distinct[:, :-1])
     for i, (*own, spread) in enumerate(distinct):
-        alpha = np.exp(np.clip(np.log(own) + np.sqrt(spread) * drawn, LOWEST, HIGHEST))
+        alpha = alpha_at(np.log(own) + np.sqrt(spread) * drawn)
         total = alpha.sum(axis=1)
         theta = alpha / total[:, None]
         mean = theta.mean(axis=0)
@@ -395,7 +400,7 @@ class CollapsedLikelihood:
         log_p, column = self.of_rows(rows), self.model.rows[rows, term, None]
 
         def density(step):
-            alpha = np.exp(np.clip(predictors + step * column, LOWEST, HIGHEST))
+            alpha = alpha_at(predictors + step * column)
             return log_p(alpha) - self.precision[term] * ((deviations + step) ** 2).sum() / 2
 
         return slice_step(rng, density)
@@ -413,7 +418,7 @@ class CollapsedLikelihood:
 
         def density(step):
             stretched = sigma * np.exp(step)
-            alpha = np.exp(np.clip(rest + np.exp(step) * own, LOWEST, HIGHEST))
+            alpha = alpha_at(rest + np.exp(step) * own)
             return log_p(alpha) + np.log(stretched) - np.log1p(stretched**2)
 
         factor = np.exp(slice_step(rng, density))
@@ -486,7 +491,7 @@ class PoissonRegressions:
 
     def curvature(self, predictors):
         """The negative second derivatives of the log densities where topics have these predictors."""
-        means = self.exposures[:, None] * np.exp(np.clip(predictors, LOWEST, HIGHEST))
+        means = self.exposures[:, None] * alpha_at(predictors)
         return Curvature(self.terms, means, self.precision)
 
     def draw(self, rng, present):

@@ -22,6 +22,7 @@ from sklda._models.covariates.coefficients import (
     Coefficients,
     Columns,
     CovariateModel,
+    alpha_at,
     check_memory_of_regressions,
     continued,
     first_chains,
@@ -430,7 +431,7 @@ class CovariateLDA(ChainAttributes, BaseLDA):
             path[:, :, 0] -= path[:, :, 1:] @ self._centre_
             path = summed_to_zero(path, self._groups_, self._around_)
             coef, intercept = path[:, :, 1:], path[:, :, 0]
-            record["doc_topic_prior_"] = np.exp(middle.mean(axis=0))
+            record["doc_topic_prior_"] = alpha_at(middle.mean(axis=0))
             record["topic_word_prior_"] = eta_attribute(self.topic_word_prior, priors)
             record["coef_"] = coef.mean(axis=0)
             record["intercept_"] = intercept.mean(axis=0)
