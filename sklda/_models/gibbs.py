@@ -473,6 +473,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         # A copy without its M-step, because the caller may change arrays of priors.
         self._learning_ = None if learning is None else copy.deepcopy(replace(learning))
         if known is not None:
+            self._eta_of_known_ = copy.deepcopy(self.topic_word_prior)
             self.known_topic_word_: np.ndarray = known.topics.topic_word
             if known.names is not None:
                 self.topic_names_: np.ndarray = np.array(known.names, dtype=object)

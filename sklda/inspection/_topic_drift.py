@@ -136,7 +136,7 @@ def topic_drift(
         rng = np.random.default_rng(random.child(seed, 1))
         chain = results.continued_chain(random.child(seed, 0))
         # One number that all topics have, or the array that was given.
-        eta = model.topic_word_prior if np.isnan(chain.priors.base_eta) else chain.priors.base_eta
+        eta = model._eta_of_known_ if np.isnan(chain.priors.base_eta) else chain.priors.base_eta
         draws = draw_counts(chain, known, eta, n_samples)
         for k in free:
             counts = np.array([draw[[k]].toarray()[0] for draw in draws])

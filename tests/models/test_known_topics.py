@@ -303,6 +303,17 @@ def test_words_gained_and_lost():
         topic_drift(GibbsLDA(1, max_iter=5).fit(X))
 
 
+def test_drift_has_the_prior_of_the_fit(data):
+    known, _, X = data
+    eta = np.full(V, 0.1)
+    lda = fit(X, known, topic_word_prior=eta)
+    table = topic_drift(lda, random_state=0)
+    eta[:] = 10
+    pd.testing.assert_frame_equal(topic_drift(lda, random_state=0), table)
+    for other in (None, np.full(V, 10)):
+        pd.testing.assert_frame_equal(topic_drift(lda.set_params(topic_word_prior=other), random_state=0), table)
+
+
 def inside_of_fits():
     """Whether intervals have the true distance, (n_corpora, n_topics), for topics that have many words in common."""
     law, parts, found = np.arange(1, V + 1) ** -0.7, np.array([0, 0.1, 0.3, 0]), []
