@@ -281,9 +281,11 @@ def _posterior(model, traces):
     if "coef_draws_" in results.records[0]:
         for name in ("coef", "intercept"):
             own = results.in_order(f"{name}_draws_", before=(slice(None),))
-            # There is a draw of the coefficients in each sweep, or in one of several.
-            every = (model.n_iter_ - model.n_burn_in_) / len(own[0])
-            rows = [len(each) - 1 - np.rint((model.n_iter_ - sweeps) / every).astype(int) for each in own]
+            # Coefficients are drawn in every sweep, or in one of several, and stay until the next draw. Before the first
+            # draw after the burn-in, they are that one.
+            every = model._model_.sweeps_between
+            back = model.n_iter_ // every - sweeps // every
+            rows = [np.maximum(len(each) - 1 - back, 0) for each in own]
             chosen = [np.moveaxis(each[place], 1, -1) for each, place in zip(own, rows, strict=True)]
             found[name] = np.moveaxis(in_chains(chosen), -1, 2)
         dims |= {"coef": ["topic", "term"], "intercept": ["topic"]}

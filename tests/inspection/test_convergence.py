@@ -20,6 +20,7 @@ from sklda import (
     TopicCountLDA,
 )
 from sklda._core.diagnostics import effective_draws, r_hat
+from sklda._models.covariates import coefficients
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import ConvergenceDisplay, describe, to_arviz
 from sklda.papers.compound import VariationalCompoundLDA
@@ -170,7 +171,7 @@ SIDES = ["north", "south"] * (CORPUS.shape[0] // 2)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_arviz_gets_the_draws_with_names():
+def test_arviz_gets_the_draws_with_names(monkeypatch):
     pytest.importorskip("arviz_base")
     lda = GibbsLDA(3, **FEW).fit(CORPUS).set_topic_names(["a", "b", "c"])
     posterior = to_arviz(lda)["posterior"]
@@ -205,6 +206,17 @@ def test_arviz_gets_the_draws_with_names():
     assert by_chain.shape[1] == 60 - lda.n_burn_in_
     np.testing.assert_array_equal(posterior["coef"], by_chain[:, rows])
     np.testing.assert_array_equal(posterior["intercept"], lda.intercept_draws_.reshape(2, -1, 2)[:, rows])
+
+    # In larger corpora one for several sweeps. It stays until the next one.
+    monkeypatch.setattr(coefficients, "_ENTRIES", len(SIDES))
+    options = FEW | {"max_iter": 61, "burn_in": 30, "n_draws": 31, "draw_every": 1}
+    lda = CovariateLDA(2, **options).fit(CORPUS, covariates=np.arange(len(SIDES)))
+    posterior = to_arviz(lda)["posterior"]
+    rows = [max(sweep // 3 - 11, 0) for sweep in range(31, 62)]
+    by_chain = lda.coef_draws_.reshape(2, -1, 2, 1)
+    assert lda._model_.sweeps_between == 3 and by_chain.shape[1] == 10
+    assert posterior["draw"].values.tolist() == list(range(31, 62))
+    np.testing.assert_array_equal(posterior["coef"], by_chain[:, rows])
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
