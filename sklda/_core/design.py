@@ -412,8 +412,13 @@ def _bases(spec, entry):
 
 
 def _base(spec, expression):
+    """The level with which a category is compared; none for contrasts that do not compare with one level."""
+    from formulaic.transforms.contrasts import TreatmentContrasts
+
     state = spec.encoder_state[expression][1].get("contrasts")
-    base = None if state is None else state.contrasts.get_drop_field(state.levels, reduced_rank=False)
+    if state is None or not isinstance(state.contrasts, TreatmentContrasts):
+        return ""
+    base = state.contrasts.get_drop_field(state.levels, reduced_rank=False)
     return "" if base is None else str(base)
 
 

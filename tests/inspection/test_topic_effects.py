@@ -131,6 +131,9 @@ def test_terms_and_bases_of_a_formula_are_those_of_columns():
     product = topic_effects(LDA, COUNTS, data, formula="C(group, contr.treatment(base='c')) * number", n_draws=2)
     assert column(product, "base")[:6] == ["", "c", "c", "", "c", "c"]
     assert column(product, "term")[4] == "C(group, contr.treatment(base='c'))[a]:number"
+    # The level that these leave out has an effect as well: minus the sum of the others.
+    sums = topic_effects(LDA, COUNTS, data, formula="C(group, contr.sum)", n_draws=2)
+    assert set(column(sums, "base")) == {""}
 
 
 DOSE = np.arange(D) % 3
