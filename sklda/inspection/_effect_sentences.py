@@ -8,8 +8,8 @@ from importlib.metadata import version
 import numpy as np
 from pandas import DataFrame
 
-# A term that is a level of a category.
-_LEVEL = re.compile(r"^(?:C\()?(?P<name>[^\[\]()]+)\)?\[(?:T\.)?(?P<level>.*)\]$")
+# A term that is a level of a category, and no product of several.
+_LEVEL = re.compile(r"^(?:C\()?(?P<name>[^\[\]():]+)\)?\[(?:T\.)?(?P<level>(?:(?!\]:).)*)\]$")
 _KEYS = ["topic", "term"]
 
 
@@ -72,18 +72,18 @@ def effect_sentences(
             "effects must be a table of topic_effects, as it was returned: one that was read from a file, or made of "
             "several, has lost its attrs, which say what was done."
         )
-    rows = effects[effects["term"] != "intercept"]
-    sentences = [
-        " ".join(
-            part for part in (_effect(row, effects.attrs), _permuted(row, permutations), _again(row, over_fits)) if part
-        )
-        for row in rows.itertuples()
-    ]
+    if not len(effects):
+        raise ValueError("effects has no row, so there is nothing to say: give the rows of at least one term.")
+    rows, terms = effects[effects["term"] != "intercept"], effects["term"].unique().tolist()
+    sentences = []
+    for row in rows.itertuples():
+        parts = _effect(row, terms, effects.attrs), _permuted(row, permutations), _again(row, over_fits)
+        sentences.append(" ".join(part for part in parts if part))
     return [*sentences, _method(effects, over_fits)]
 
 
-def _effect(row, facts):
-    """The effect of one row."""
+def _effect(row, terms, facts):
+    """The effect of one row of a table with these terms."""
     level = _LEVEL.match(row.term)
     if row.base and level:
         size = "larger" if row.estimate > 0 else "smaller"
@@ -95,6 +95,8 @@ def _effect(row, facts):
         what = f"changes by {_signed(row.estimate)} percentage points with {row.term}, compared with {row.base}"
     else:
         what = f"changes by {_signed(row.estimate)} percentage points when {row.term} grows by one"
+    if any(f":{row.term}:" in f":{term}:" for term in terms if term != row.term):
+        what += ", where its products with other terms are zero"
     said = f"The mean proportion of topic {_topic(row.name)} {what}"
     if np.isnan(row.low):
         return f"{said}; its error is not known."

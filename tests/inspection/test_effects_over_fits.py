@@ -116,6 +116,21 @@ def test_sentences():
     first, _ = effect_sentences(of_row(low=np.nan, high=np.nan, p_value=np.nan))
     assert first.endswith("for side south than for north; its error is not known.")
     assert len(effect_sentences(of_row(term="intercept"))) == 1
+    with pytest.raises(ValueError, match="effects has no row"):
+        effect_sentences(of_row()[:0])
+
+
+def test_sentences_on_products():
+    """A product is no level that is compared with another, and its parts have their effects where it is zero."""
+    frame = FRAME.assign(age=np.arange(D) % 5)
+    effects = topic_effects(LDA, X, frame, formula="year * side + C(age)", topics=[1], random_state=0)
+    said = dict(zip(effects["term"][1:], effect_sentences(effects), strict=False))
+    assert " with year:side[south], compared with north (" in said["year:side[south]"]
+    assert " for side south than for north, where its products with other terms are zero (" in said["side[south]"]
+    assert " when year grows by one, where its products with other terms are zero (" in said["year"]
+    assert " for age 1 than for 0 (" in said["C(age)[1]"]
+    product, _ = effect_sentences(of_row(term="age[2]:side[south]", base="1:north"))
+    assert " percentage points with age[2]:side[south], compared with 1:north (" in product
 
 
 def test_sentences_have_the_checks(over_fits):
