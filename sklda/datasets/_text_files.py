@@ -202,7 +202,8 @@ def _expression(split: str) -> re.Pattern[str]:
     if not isinstance(split, str):
         raise TypeError(f"split must be a str with a regular expression, such as 'CHAPTER ', got {split!r}.")
     try:
-        found = re.compile(split, re.MULTILINE)
+        # Texts have composed letters.
+        found = re.compile(_composed(split), re.MULTILINE)
     except re.error as error:
         raise ValueError(
             f"split = {split!r} is not a regular expression ({error}): put a backslash before each of ( ) [ ] * + ? . "

@@ -231,6 +231,14 @@ def test_texts_without_headings(tmp_path):
     assert table.index.tolist() == ["a 1", "b 1 # I", "c 1 # II"]
 
 
+def test_headings_with_accents(tmp_path):
+    """A letter and its accent may be two characters, in texts and in the expression."""
+    composed, apart = "CAP\N{LATIN CAPITAL LETTER I WITH ACUTE}TULO", "CAPI\N{COMBINING ACUTE ACCENT}TULO"
+    for split, heading in ((composed, apart), (apart, composed)):
+        write(tmp_path, {"a.txt": f"{heading} 1\ntexto"})
+        assert read_texts(tmp_path, split=split)["heading"].tolist() == [f"{composed} 1"]
+
+
 def test_expressions_that_are_refused(tmp_path):
     write(tmp_path, {"a.txt": "one"})
     with pytest.raises(ValueError, match=r"split = '\* \*' is not a regular expression \(nothing to repeat.*backslash"):
