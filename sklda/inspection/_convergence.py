@@ -281,8 +281,8 @@ def _posterior(model, traces):
     if "coef_draws_" in results.records[0]:
         for name in ("coef", "intercept"):
             own = results.in_order(f"{name}_draws_", before=(slice(None),))
-            # Coefficients are drawn in every sweep, or in one of several, and stay until the next draw. Before the first
-            # draw after the burn-in, they are that one.
+            # Coefficients are drawn in every sweep, or in one of several, and stay until the next draw. Sweeps before
+            # the first draw after the burn-in have that one.
             every = model._model_.sweeps_between
             back = model.n_iter_ // every - sweeps // every
             rows = [np.maximum(len(each) - 1 - back, 0) for each in own]
