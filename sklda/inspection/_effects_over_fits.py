@@ -18,6 +18,7 @@ from sklda._core.consensus import SAME_TOPIC
 from sklda._core.document_values import DocumentValues
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.models import Description, inner_model
+from sklda._models.merging import MergedTopics
 from sklda.inspection._effects import Effects, TopicSums
 from sklda.metrics._matching import match_topics
 from sklda.metrics._topic_counts import checked_counts, name_of_the_count
@@ -150,8 +151,7 @@ def effects_over_fits(
         "random_state": random_state if isinstance(random_state, Integral) else int(seed.generate_state(1)[0]),
     }
     effects = Effects.of(X, estimator, covariates, **options)
-    if not effects.view.is_training or not hasattr(effects.view.model, "get_params"):
-        raise ValueError("X is not the X of the fit, so other fits to it would have other documents: give that X.")
+    _check_fit(effects.view)
     shown = TopicSums.of(effects.view, topics, n_words)
     model, documents = inner_model(described.estimator, described.X)
     counter = name_of_the_count(model)
@@ -173,6 +173,21 @@ def effects_over_fits(
     found = concat(tables).sort_index(kind="stable")
     found.attrs = tables[0].attrs
     return found.reset_index(drop=True)
+
+
+def _check_fit(found):
+    """Refuse a model that cannot be fitted again, and documents that are not those of its fit."""
+    if isinstance(found.model, MergedTopics):
+        raise TypeError(
+            "merged topics cannot be fitted again: give the model that they were merged of, and sums of its topics, as "
+            "in topics={'name': [0, 1]}."
+        )
+    # A variational fit has no chains, whose results have the first one.
+    documents = getattr(found.model, "_fingerprint_", getattr(found.model, "_documents_", None))
+    if documents is None:
+        raise TypeError("the model is fitted again: give an estimator of this package, after a call of its fit.")
+    if found.corpus.fingerprint != documents:
+        raise ValueError("X is not the X of the fit, so other fits to it would have other documents: give that X.")
 
 
 def _table(effects, shown, members, distance, fit, model):

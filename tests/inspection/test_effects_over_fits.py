@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sklda import CovariateLDA, GibbsLDA, LabeledLDA
+from sklda import CollapsedVariationalLDA, CovariateLDA, GibbsLDA, LabeledLDA, merge_topics
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import effect_sentences, effects_over_fits, permutation_test, topic_effects
 from sklda.metrics import match_topics
@@ -67,11 +67,22 @@ def test_pipelines_and_models_with_covariates():
     assert (table.loc[table["found"], "attenuation"] == 1).all()
 
 
+def test_variational_fits():
+    model = CollapsedVariationalLDA(3, max_iter=20, random_state=0).fit(X).set_topic_names(["a", "b", "c"])
+    table = effects_over_fits(model, X, FRAME, n_fits=1, random_state=0)
+    assert table["found"].all() and table["fit"].tolist() == [0, 1] * 9
+    with pytest.raises(ValueError, match="X is not the X of the fit"):
+        effects_over_fits(model, X[::-1], FRAME)
+
+
 def test_what_is_refused():
     with pytest.raises(ValueError, match="X is not the X of the fit"):
         effects_over_fits(LDA, X[::-1], FRAME)
-    with pytest.raises(ValueError, match="X is not the X of the fit"):
+    with pytest.raises(TypeError, match="the model is fitted again: give an estimator of this package"):
         effects_over_fits((LDA.topic_word_, 0.1), X, FRAME)
+    merged = merge_topics(LDA, [[0, 1]])
+    with pytest.raises(TypeError, match=r"give the model that they were merged of, and sums of its topics, as in top"):
+        effects_over_fits(merged, X, FRAME)
     with pytest.raises(ValueError, match="n_fits"):
         effects_over_fits(LDA, X, FRAME, n_fits=0)
     with pytest.raises(ValueError, match="n_components has the same number twice"):
