@@ -214,10 +214,15 @@ def _facts(folder, cls, corpus):
         name = facts["estimator"]
         raise ValueError(f"{folder} is the checkpoint of a {name}: continue it with {name}.resume.")
     shape = [corpus.n_documents, corpus.n_features]
-    if facts["shape"] != shape or facts["fingerprint"] != corpus.fingerprint:
+    if facts["shape"] != shape:
         raise ValueError(
             f"{folder} is the checkpoint of a fit on another X, of shape {tuple(facts['shape'])}; this X has shape "
             f"{tuple(shape)}. Give the X of the fit."
+        )
+    if facts["fingerprint"] != corpus.fingerprint:
+        raise ValueError(
+            f"{folder} is the checkpoint of a fit on another X of this shape: its counts, the order of its documents "
+            "or, if it is a Dask array, its blocks are others. Give the X of the fit, rechunked as it was."
         )
     return facts
 

@@ -371,6 +371,8 @@ def test_a_fit_on_a_cluster_continues_from_its_checkpoint(
         lda.fit(X)
     with pytest.raises(ValueError, match="another X"):
         DaskGibbsLDA.resume(folder, blocks(counts[:, ::-1], 5))
+    with pytest.raises(ValueError, match="if it is a Dask array, its blocks are others"):
+        DaskGibbsLDA.resume(folder, blocks(counts, 4))
     folder = folder.rename(tmp_path / "moved")
     if is_damaged:
         last = max(folder.glob("fit-1/stage-1.chain-0.?-2.npz"), key=lambda file: file.stat().st_mtime_ns)
