@@ -25,7 +25,6 @@ from sklda._core.least_squares import (
     is_constant,
     spans,
 )
-from sklda._core.priors import SMALLEST
 from sklda._core.rounding import rounding
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn
@@ -366,10 +365,8 @@ def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, 
 
     shrunk, shrunk_error = np.zeros((2, len(unknown)))
     if moments.alpha is not None and len(kept) == len(typical) - 1:
-        last = np.setdiff1d(np.arange(len(typical)), kept)
-        alpha = np.maximum(moments.alpha @ groups, SMALLEST)[np.r_[kept, last]]
         draws, own = (moments.theta @ groups)[:, :, kept], coefficients[n_terms:]
-        right, without = unshrunk(own, shares[:, kept], draws, alpha, matrix, weights)
+        right, without = unshrunk(own, shares[:, kept], draws, moments.alpha.sum(), matrix, weights)
         of_rows = combinations[: len(unknown), n_terms:]
         shrunk = of_rows @ (own - right)
         # The jackknife's.

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sklda._core.least_squares import Columns
+from sklda._core.priors import SMALLEST
 
 # The least part of the variance of the prior that words are taken to explain, in each direction of the shares, and the
 # least variance of the documents in units of that of the prior. Divisions by less would be noise.
@@ -11,7 +12,7 @@ _LEAST_PART = 0.1
 _PARTS = 20
 
 
-def unshrunk(coefficients, shares, draws, alpha, matrix, weights):
+def unshrunk(coefficients, shares, draws, total_alpha, matrix, weights):
     """Coefficients of shares, if the prior of the shares were that of the documents.
 
     With the covariance V of the prior, and the mean covariance R of shares given words, means of the shares move the
@@ -20,14 +21,17 @@ def unshrunk(coefficients, shares, draws, alpha, matrix, weights):
     on the means has the coefficients ``M^-1 G W b`` in place of b. In simulated corpora the difference was between a
     third of the bias by a wrong prior and all of it.
 
+    V is that of a prior whose mean is the mean of the documents. If topics have no words in common, the sum of alpha
+    alone says how far apart the means of documents are, and another mean of the prior moves all of them together.
+
     Parameters
     ----------
     coefficients : ndarray of shape (n_shares,)
     shares : ndarray of shape (n_documents, n_shares)
         Posterior means of the shares that have coefficients, one less than there are groups.
     draws : ndarray of shape (n_draws, n_documents, n_shares)
-    alpha : ndarray of shape (n_shares + 1,)
-        Of these shares and of the one without a coefficient, which is the last.
+    total_alpha : float
+        The sum of alpha.
     matrix : ndarray of shape (n_documents, n_terms)
         Other terms of the regression.
     weights : ndarray of shape (n_documents,) or None
@@ -42,8 +46,9 @@ def unshrunk(coefficients, shares, draws, alpha, matrix, weights):
     others = Columns.of(matrix, weights)
     apart = shares - others.basis @ (others.weighted.T @ shares)
     own = draws - draws.mean(axis=0)
-    mean = alpha / alpha.sum()
-    prior = ((np.diag(mean) - np.outer(mean, mean)) / (alpha.sum() + 1))[:-1, :-1]
+    mean = np.append(weights @ shares, 0) / weights.sum()
+    mean[-1] = max(1 - mean.sum(), SMALLEST)
+    prior = ((np.diag(mean) - np.outer(mean, mean)) / (total_alpha + 1))[:-1, :-1]
     # In units of the prior, whose covariance is then I.
     root = np.linalg.cholesky(prior)
     inverse = np.linalg.inv(root).T

@@ -1,5 +1,7 @@
 """Effects of topics on an outcome: exact regressors, errors, and bad arguments."""
 
+import warnings
+
 import numpy as np
 import pandas
 import pytest
@@ -422,12 +424,17 @@ def test_a_prior_that_is_not_that_of_the_documents_gets_a_warning():
         assert estimate(5 * alpha) > 3.5
     with pytest.warns(UserWarning, match=r"shrunk too little: the estimates are about 0\.[4-9]"):
         assert estimate(alpha / 5) < 2.7
+    # The mean of the prior is wrong, rather than its sum: then the shares of documents move together.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The outcome depends on the words of topics")
+        with pytest.warns(UserWarning, match=r"the estimates are about (0\.9|1\.0)\d of the effects"):
+            assert abs(estimate(alpha * [1, 0.01, 1]) - 3) < 0.4
 
 
 def test_what_a_wrong_prior_does_to_normal_shares():
     """Means of two normal shares, known with errors, under a prior with another variance: slopes are exact."""
     rng = np.random.default_rng(0)
-    n, alpha = 200_000, np.array([1.0, 1.0, 1.0])
+    n, total_alpha = 200_000, 3.0
     prior = (np.eye(3) / 3 - 1 / 9)[:2, :2] / 4
     root = np.linalg.cholesky(prior)
     theta = rng.standard_normal((n, 2)) * [1.3, 0.8] @ root.T
@@ -440,7 +447,7 @@ def test_what_a_wrong_prior_does_to_normal_shares():
     b = np.array([2.0, -1.0])
     slopes = np.linalg.lstsq(means, theta @ b)[0]
     assert np.abs(slopes - b).max() > 0.1
-    found, without = unshrunk(slopes, means, draws, alpha, np.ones((n, 1)), None)
+    found, without = unshrunk(slopes, means + 1 / 3, draws, total_alpha, np.ones((n, 1)), None)
     assert_allclose(found, b, atol=0.05)
     assert_allclose(without, np.tile(b, (20, 1)), atol=0.1)
 
