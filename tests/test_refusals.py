@@ -130,14 +130,15 @@ REFUSED = [
         (
             lambda gap=gap: CompoundLDA(2, max_iter=2).fit(X, collections=["a", gap]),
             ValueError,
-            "document 1 (1 of 2). Each document needs one: leave these out of X and collections, as in X[",
+            "document 1 (1 of 2). Each document needs one: leave these out of X and collections, as in "
+            "X[pandas.Series(collections).notna().to_numpy()].",
         )
         for gap in (None, np.nan, np.datetime64("NaT", "s"), *GAPS)
     ),
     (
         lambda: CovariateLDA(2, max_iter=2).fit(X, covariates={"a": [1, np.nan]}),
         ValueError,
-        "Each document needs one: leave these out of X and covariates, as in X[covariates.notna().all(axis=1)].",
+        "leave these out of X and covariates, as in X[pandas.DataFrame(covariates).notna().all(axis=1).to_numpy()].",
     ),
     *(
         (lambda call=call, topics=topics: call(topics), error, message)

@@ -139,7 +139,9 @@ class DocumentValues:
             for what, own in self._lacks(name):
                 if not own.any():
                     continue
-                known = f"{name}.notna(){'.all(axis=1)' * (name == 'covariates')}"
+                # For all kinds of values: only those of pandas have these methods themselves.
+                kind, every = ("DataFrame", ".all(axis=1)") if name == "covariates" else ("Series", "")
+                known = f"pandas.{kind}({name}).notna(){every}.to_numpy()"
                 raise ValueError(
                     f"{self._said(what, np.flatnonzero(own), len(own))} Each document needs one: leave these out of X "
                     f"and {name}, as in X[{known}]."
