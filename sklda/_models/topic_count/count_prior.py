@@ -1,5 +1,6 @@
 """The prior p(T) over the number of topics, and the range of T."""
 
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,11 @@ class CountPrior:
             raise ValueError(f"min_components={min_components} is larger than max_components={self.last}.")
         check_number_of_topics(self.last, "min_components" if self.open else "max_components")
         if topic_count_prior is not None and not hasattr(topic_count_prior, "pmf"):
+            if isinstance(topic_count_prior, (Mapping, Set)):
+                raise TypeError(
+                    "topic_count_prior must be an array with a value of each number of topics from min_components to "
+                    f"max_components, in this order, or a distribution of scipy.stats; got {topic_count_prior!r}."
+                )
             if self.open:
                 raise ValueError("topic_count_prior as an array needs max_components, to which its last value belongs.")
             self._given = np.asarray(topic_count_prior, dtype=np.float64)

@@ -164,6 +164,12 @@ def test_bad_parameters(X, parameters, message):
     assert not [name for name in vars(lda) if name.endswith("_")]
 
 
+def test_a_prior_of_the_count_without_an_order(X):
+    for prior in ({2: 0.5, 3: 0.5}, {0.5}):
+        with pytest.raises(TypeError, match="topic_count_prior must be an array with a value of each number of topics"):
+            TopicCountLDA(2, 3, topic_count_prior=prior, **QUICK).fit(X)
+
+
 @ignore
 @pytest.mark.parametrize(
     "X, low, high",
