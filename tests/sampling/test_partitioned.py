@@ -14,7 +14,7 @@ from sklda._core.priors import Priors
 from sklda._sampling import partitioned
 from sklda._sampling.choice import chain_class
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.partitioned import PartitionedChain
+from sklda._sampling.partitioned import PartitionedChain, ThreadChoice
 from sklda._sampling.word_major_partitioned import WordMajorPartitionedChain
 
 ALARM = 1e-5
@@ -247,3 +247,43 @@ def test_a_partitioned_sweep_may_end_between_turns(counts):
     again = GibbsChain(corpus, priors, chain.state())
     np.testing.assert_array_equal(chain.word_topic_counts, again.word_topic_counts)
     np.testing.assert_array_equal(chain.topic_totals, again.topic_totals)
+
+
+def play(choice, n_sweeps, *, one, four):
+    """The numbers of threads of sweeps that take these times with one and with four threads."""
+    found = []
+    for _ in range(n_sweeps):
+        found.append(choice.n_threads(4))
+        choice.add(found[-1], one if found[-1] == 1 else four)
+    return found
+
+
+def test_sweeps_use_one_thread_or_all_whichever_is_faster():
+    choice = ThreadChoice()
+    assert play(choice, 7, one=1.8, four=1.0) == [4, 4, 1, 4, 1, 4, 1]
+    # One sweep in thirty-two tries the other way.
+    assert play(choice, 64, one=1.8, four=1.0).count(1) == 2
+    # When another program begins, this is seen after two sweeps; when it ends, after two trials.
+    busy = play(choice, 64, one=1.8, four=2.5)
+    assert busy[:3] == [4, 4, 1]
+    assert busy.count(4) == 4
+    assert play(choice, 96, one=1.8, four=1.0)[64:].count(1) == 1
+    # One sweep that was held up changes nothing.
+    choice.add(4, 60.0)
+    assert choice.n_threads(4) == 4
+
+
+@pytest.mark.parametrize("kind", [PartitionedChain, WordMajorPartitionedChain])
+def test_a_chain_times_its_sweeps_with_one_thread_and_with_all(counts, kind, monkeypatch):
+    used, run = [], partitioned.run_tasks
+
+    def counted(team, kernel, tasks):
+        tasks = list(tasks)
+        used.append(len(tasks))
+        return run(team, kernel, tasks)
+
+    monkeypatch.setattr(partitioned, "run_tasks", counted)
+    corpus = Corpus.from_counts(counts)
+    chain = kind.initialise_randomly(corpus, Priors.make(0.05, 0.1, 300, 60), np.random.SeedSequence(0))
+    chain.with_workers(2, lambda stop: [chain.sweep(stop) for _ in range(8)])
+    assert set(used) == {1, 2}
