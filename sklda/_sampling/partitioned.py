@@ -23,8 +23,8 @@ _LEAST_PART = 32
 # and 6 % with .024, 11 and 15 % with .048. On an idle machine, two threads are worth 1.8 and 1.6 to 1.7 of one thread
 # of the collapsed sampler with each of these shares.
 _STEP_SHARE, _LEAST_STEP = 0.024, 1.0
-# Sweeps whose median is the time of a sweep; and every so many sweeps, one is made by the slower of one thread and all, in
-# case other programs have ended. On two idle cores this takes 2 % of the time.
+# The median of so many sweeps is the time of a sweep. Every so many sweeps, one is made by the slower of one thread and
+# all, in case other programs have ended: on two idle cores this takes 2 % of the time.
 _TIMED, _TRIAL = 3, 32
 
 
