@@ -39,8 +39,8 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 
 def save(picture, name):
-    """Store a picture in few colours."""
-    Image.open(picture).convert("RGB").quantize(64).save(STATIC / name, optimize=True)
+    """Store a picture in 256 colours."""
+    Image.open(picture).convert("RGB").quantize(256).save(STATIC / name, optimize=True)
 
 
 def plots(folder, names):
