@@ -128,7 +128,9 @@ class CovariateModel(Aligned):
 
 def alpha_at(predictors):
     """alpha by its linear predictors, within the range of the kernels."""
-    return np.exp(np.clip(predictors, LOWEST, HIGHEST))
+    found = np.clip(predictors, LOWEST, HIGHEST)
+    # In place: a fit has several arrays of this size, and no more are reserved.
+    return np.exp(found, out=found)
 
 
 def log_alpha(rows, coefficients):
