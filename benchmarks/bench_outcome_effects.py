@@ -156,7 +156,7 @@ def linear(options):
 def covariates(options):
     records = Records()
     slope = np.array([0.6, -0.6, 0.3, 0.0, -0.3])
-    for length in (10, 30, 100):
+    for length in (10, 12, 30, 100):
         for seed in range(options.corpora):
             rng = np.random.default_rng([seed, length, 2])
             x = rng.standard_normal(D)

@@ -375,10 +375,11 @@ class TopicCorrelationDisplay(HeatmapDisplay):
         self.dots_: Any = None
         if self.std is not None and len(order) <= _MOST_DOTS:
             rows, columns = np.nonzero(self._clear()[place])
-            # Also in greyscale, where the two ends of the colours are alike.
-            inside = np.where(values[rows, columns] > 0, "black", "none")
+            # White on the dark ends of the colours. These are alike in greyscale, so dots and rings tell them apart.
+            ink = np.where(np.abs(values[rows, columns]) > 0.7 * strongest, "white", "black")
+            inside = np.where(values[rows, columns] > 0, ink, "none")
             size = min(6.0, (0.35 * 72 * self._field()) ** 2)
-            self.dots_ = ax.scatter(columns, rows, s=size, color=inside, edgecolor="black", lw=0.5)
+            self.dots_ = ax.scatter(columns, rows, s=size, color=inside, edgecolor=ink, lw=0.5)
         marks = "" if self.dots_ is None else "\ndot: more than two standard errors above white; ring: below"
         ax.set_xlabel("topic" + marks, fontsize=9)
 
