@@ -138,7 +138,7 @@ class _Pass:
         return gains
 
     def _of_shares(self, prior, tables, shares):
-        """log of the Beta density given the tables over that of the prior without its constant, at the present shares."""
+        """log of the Beta density given the tables, at the present shares, without the powers of the prior."""
         pair, log_shares = (self.first, self.second), np.log(np.maximum(shares, np.finfo(float).tiny))
         log_sum = np.logaddexp(*(log_shares[..., k] for k in pair))
         at_present = sum(tables[..., k] * (log_shares[..., k] - log_sum) for k in pair)
