@@ -199,8 +199,11 @@ def merge_gains(corpus, topics, priors, stop=NEVER_STOP):
         stop()
         words = slice(first, first + step)
         _merges.pair_gains(rows.dense(words), eta[words], gains, *scratch)
-    alone = log_gamma_ratio(prior_total, totals)
-    together = log_gamma_ratio(prior_total, totals[:, None] + totals)
+    # Once for each distinct total: of many topics for few tokens, most are equal.
+    distinct, which = np.unique(totals, return_inverse=True)
+    alone = log_gamma_ratio(prior_total, distinct)
+    together = log_gamma_ratio(prior_total, distinct[:, None] + distinct)
+    alone, together = alone[which], together[which[:, None], which]
     return gains + alone[:, None] + alone - together
 
 
@@ -223,9 +226,8 @@ def merge(chain, priors, n_sweeps, stop):
         With one topic less than `chain`.
     """
     K = chain.priors.n_components
-    gains = np.where(
-        np.triu(np.ones((K, K), bool), 1), merge_gains(chain.corpus, chain.topics, chain.priors, stop), -np.inf
-    )
+    gains = merge_gains(chain.corpus, chain.topics, chain.priors, stop)
+    gains[np.tri(K, dtype=bool)] = -np.inf
     kept, gone = divmod(int(np.argmax(gains)), K)
     label = np.arange(K, dtype=np.int32)
     label[gone] = kept

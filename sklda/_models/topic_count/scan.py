@@ -27,7 +27,8 @@ from sklda._sampling.run_chains import NO_RUN, Run
 _FIRST_SHARE = 1 / 15
 # The scan ends when no posterior probability has a larger standard error than this.
 _LARGEST_ERROR = 0.05
-# It also ends when two rounds of new chains at all likely T leave more than this share of the width of the interval.
+# It also ends when two rounds of new chains at all likely T leave more than this share of the width of the interval, or
+# if two further steps beyond the largest T do.
 _NARROWER = 0.9
 # A probability below exp(this) of the largest one does not count. In nats.
 _NOTHING = -7.0
@@ -91,8 +92,10 @@ class Scan:
         # The rows of `Posterior.estimates`.
         self.trace: list[tuple] = []
         self.n_rounds = 0
-        # Of the interval before each round for precision, in numbers of topics.
+        # Widths of the interval, in numbers of topics: before each round for precision, and for each largest number of
+        # topics beyond which the evidence might not rise.
         self.widths: list[int] = []
+        self.open_widths: dict[int, int] = {}
         self.budget = Budget(corpus, max_sweeps, n_chains * LAST_SWEEPS)
         self.first = self._first_runs()
 
@@ -147,7 +150,24 @@ class Scan:
         by_runs = EvidenceTable.of(self.by_count)
         table = self._raised(by_runs)
         drawn = self._draws(table)
+        if self._stays_open(table, drawn):
+            return {}
         return self._next_of_range(by_runs, table, drawn) or self._next_for_precision(table, drawn)
+
+    def _stays_open(self, table, drawn) -> bool:
+        """Whether the interval goes on beyond the runs, and two more steps there have made it hardly narrower."""
+        if self._rises(table, drawn):
+            return False
+        low, high = drawn.interval()
+        self.open_widths[int(table.counts[-1])] = high - low + 1
+        widths = list(self.open_widths.values())
+        return high > table.counts[-1] and len(widths) > 2 and widths[-1] > _NARROWER * widths[-3]
+
+    @staticmethod
+    def _rises(table, drawn) -> bool:
+        """Whether p(w | T) p(T) is highest at the largest number of topics with runs."""
+        posterior = table.value + drawn.log_prior[np.searchsorted(drawn.counts, table.counts)]
+        return len(posterior) == 1 or posterior[-1] - posterior[:-1].max() > table.std[-1]
 
     def _next_of_range(self, by_runs, table, drawn) -> dict[int, int]:
         """The next runs that look for likely numbers of topics; empty when all are found."""
@@ -157,8 +177,7 @@ class Scan:
         best = has_runs[np.argmax(posterior)]
 
         # While the log evidence rises up to the largest number of topics, a larger one follows.
-        rises = len(posterior) == 1 or posterior[-1] - posterior[:-1].max() > table.std[-1]
-        if rises and best < len(counts) - 1:
+        if self._rises(table, drawn) and best < len(counts) - 1:
             return self._lengths([self._larger(counts, counts[best])])
 
         # Values that cannot be right need new chains.
@@ -192,10 +211,10 @@ class Scan:
         # The end is near if each probability is known, or if the last two rounds made the interval hardly narrower.
         precise = drawn.probability.std(axis=0).max() <= _LARGEST_ERROR
         if precise or (len(self.widths) > 1 and width > _NARROWER * self.widths[-2]):
-            if probability.max() <= _LARGEST_ERROR:
-                # The probability is spread over so many T that none of them matters.
+            if probability.max() < 0.5:
+                # The probability is spread over several T, and their neighbours are as likely.
                 return {}
-            # The neighbours of the best T have runs of their own.
+            # Where one T has most of it, its neighbours have runs of their own.
             best = has_runs[np.argmax(table.value + drawn.log_prior[has_runs])]
             near = np.clip([best - 1, best, best + 1], 0, len(counts) - 1)
             return self._lengths(np.setdiff1d(counts[near], table.counts))

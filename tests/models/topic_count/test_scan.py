@@ -237,6 +237,21 @@ def test_a_flat_posterior_is_reported_as_it_is(X, monkeypatch, seed):
     assert max(own.by_count) >= high
 
 
+@pytest.mark.mutation("sklda._models.topic_count.scan.Scan._stays_open", lambda *args: False)
+def test_a_scan_without_evidence_ends_soon(X, monkeypatch):
+    """All numbers of topics are equally likely: the interval has nearly all, and those far beyond get no runs.
+
+    The mutation goes on up to the end of the range, and then looks for precision that does not exist.
+    """
+    for seed in range(6):
+        posterior, own = scanned(X, seed, monkeypatch, noise=3.0, curve=lambda T: 0.0)
+        low, high = posterior.interval
+        assert low <= 12
+        assert high >= 150
+        assert max(own.by_count) <= 64
+        assert own.n_rounds <= 12
+
+
 def test_likely_numbers_of_topics_have_runs_of_one_length(X, monkeypatch):
     """Longer runs are less biased: values of different lengths would differ by their lengths alone."""
     posterior, own = scanned(X, 0, monkeypatch, noise=3.0, curve=flat)
