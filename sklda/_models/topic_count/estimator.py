@@ -37,9 +37,9 @@ _LARGE = 0.1
 # It warns if words depend on documents by more standard deviations than this. Under the model, one corpus in 30,000
 # does.
 _DEVIATES = 4
-# The summary says that shares are unequal if they vary by more than this many times the variance that alpha allows. On
+# The fit says that shares are unequal if they vary by more than this many times the variance that alpha allows. On
 # simulated corpora with equal alpha it is .3 to 1.6, and 11 to 95 with shares that fall geometrically or a giant topic.
-# A corpus with two giant topics had 3.8: the summary does not say that its shares are unequal.
+# A corpus with two giant topics had 3.8: the fit does not say that its shares are unequal.
 _UNEQUAL = 10
 
 
@@ -300,6 +300,8 @@ default=None
         run.progress.end(chains)
         self._set_results(chains)
         self._results_.warn_of_disagreement()
+        if unequal := self._unequal_shares():
+            warn(unequal.strip())
         return run.finish()
 
     def _set_results(self, chains):
@@ -442,13 +444,18 @@ default=None
                 f" Words depend on documents by {self.model_check_z_:.0f} standard deviations more than the model "
                 "allows, so it may be too large."
             )
-        if self._variation_of_shares() > _UNEQUAL:
-            smallest, largest = 100 * self.topic_share_.min(), 100 * self.topic_share_.max()
-            found += (
-                f" The shares of the topics, from {smallest:.2g} % to {largest:.2g} %, differ by more than the model "
-                "allows, whose topics have one alpha. Small topics may be missing, and the number may be too small."
-            )
-        return found
+        return found + self._unequal_shares()
+
+    def _unequal_shares(self) -> str:
+        """A sentence about shares that differ by more than one alpha allows, with a space before it; or nothing."""
+        if self._variation_of_shares() <= _UNEQUAL:
+            return ""
+        smallest, largest = 100 * self.topic_share_.min(), 100 * self.topic_share_.max()
+        return (
+            f" The shares of the topics, from {smallest:.2g} % to {largest:.2g} %, differ by more than the model allows, "
+            "whose topics have one alpha. So small topics may be missing, a large one may count as several, and the "
+            "interval is less certain than it says. HDPLDA is a model of unequal shares."
+        )
 
     def _variation_of_shares(self) -> float:
         """The variance of the shares of the topics over that which an alpha that they have in common allows."""
