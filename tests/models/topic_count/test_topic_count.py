@@ -413,7 +413,7 @@ def test_bursts_are_said(X, fitted):
 @ignore
 @pytest.mark.mutation("sklda._models.topic_count.estimator.TopicCountLDA._variation_of_shares", lambda self: 0.0)
 def test_unequal_shares_are_said(fitted):
-    """One topic has half of the tokens. Equal shares exceed the bound with 3 degrees of freedom 1e-6 of the time."""
+    """One topic has half of the tokens. Equal shares exceed the bound in one corpus of 10,000."""
     rng = np.random.default_rng(0)
     phi = rng.dirichlet(np.full(100, 0.1), 4)
     theta = rng.dirichlet([1.0, 0.3, 0.3, 0.3], 300)
