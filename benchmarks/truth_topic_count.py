@@ -80,9 +80,71 @@ def _unequal(rng):
 KINDS = (_plain, _many, _one_each, _plain, _none, _plain, _bursts, _many, _plain, _unequal)
 
 
+def _with_shares(rng, kind):
+    """LDA whose alpha has these shares; Zipf words, 3 to 15 topics, 120 to 500 unequal documents."""
+    T, V, D = int(rng.integers(3, 16)), int(_log_uniform(rng, 150, 1500)), int(rng.integers(120, 501))
+    eta, a = _log_uniform(rng, 0.02, 0.2), _log_uniform(rng, 0.3, 2.0)
+    k = np.arange(T)
+    shares = {
+        _equal: np.ones(T),
+        _geometric: rng.uniform(0.7, 0.85) ** k,
+        _giant: np.where(k == 0, T - 1.0, 1.0),
+        _two_giants: np.where(k < 2, max(T - 2, 1) * 0.75, 1.0),
+        _by_rank: 1 / (k + 1),
+        _random: _dirichlet(rng, np.full((1, T), 2.0))[0],
+    }[kind]
+    words = 1 / np.arange(1, V + 1) ** rng.uniform(0, 0.8)
+    words = rng.permutation(words / words.sum())
+    phi = _dirichlet(rng, eta * V * np.tile(words, (T, 1)))
+    theta = _dirichlet(rng, np.tile(a * T**0.5 * shares / shares.sum(), (D, 1)))
+    lengths = np.maximum(rng.lognormal(np.log(rng.uniform(25, 80)), 0.4, D), 3).astype(int)
+    return _counts(rng, theta, phi, lengths)
+
+
+def _equal(rng):
+    """Equal."""
+    return _with_shares(rng, _equal)
+
+
+def _geometric(rng):
+    """Each 0.7 to 0.85 times the one before."""
+    return _with_shares(rng, _geometric)
+
+
+def _giant(rng):
+    """One topic as large as all others."""
+    return _with_shares(rng, _giant)
+
+
+def _two_giants(rng):
+    """Two topics with 60 % together."""
+    return _with_shares(rng, _two_giants)
+
+
+def _by_rank(rng):
+    """1 / rank."""
+    return _with_shares(rng, _by_rank)
+
+
+def _random(rng):
+    """Random, Dir(2)."""
+    return _with_shares(rng, _random)
+
+
+SHARES = (_equal, _geometric, _giant, _two_giants, _by_rank, _random)
+
+
 def topic_count(seed, options):
     """A corpus of the kind with number `seed` modulo ten, and the interval of T by defaults."""
-    rng, kind = np.random.default_rng([2027, seed]), KINDS[seed % len(KINDS)]
+    return _fit_of_kind(np.random.default_rng([2027, seed]), KINDS[seed % len(KINDS)], seed, options)
+
+
+def topic_count_of_shares(seed, options):
+    """The same for topics with shares of six kinds in turn."""
+    return _fit_of_kind(np.random.default_rng([77031, seed]), SHARES[seed % len(SHARES)], seed, options)
+
+
+def _fit_of_kind(rng, kind, seed, options):
     X, tokens = kind(rng)
     T = int(np.count_nonzero(tokens))
     lda, seconds = fitted(TopicCountLDA(**options.parameters, random_state=seed), X)
@@ -99,12 +161,13 @@ def topic_count(seed, options):
         "rank": float(posterior[counts < T].sum() + rng.random() * posterior[counts == T].sum()),
         "seconds": seconds,
         "sweeps": int(lda.n_iter_),
+        "warned": "differ by more than the model allows" in lda.summary(),
     }
 
 
 def topic_count_table(found):
     rows = []
-    for kind in (*dict.fromkeys(KINDS), None):
+    for kind in (*dict.fromkeys(KINDS + SHARES), None):
         own = [each for each in found if kind is None or each["kind"] == kind.__name__]
         if not own:
             continue
@@ -118,8 +181,9 @@ def topic_count_table(found):
                 f"{width:.0f}",
                 f"{np.median(seconds):.1f}",
                 f"{max(seconds):.0f}",
+                str(sum(each["warned"] for each in own)),
                 "; ".join(f"{each['true']} in {each['low']} to {each['high']}" for each in missed if kind is not None),
             ]
         )
-    header = ["corpora", "number", "inside", "median width", "median CPU s", "most", "missed"]
+    header = ["corpora", "number", "inside", "median width", "median CPU s", "most", "warned of shares", "missed"]
     table("intervals of 95 % for the number of topics", header, rows)

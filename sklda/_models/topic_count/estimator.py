@@ -285,7 +285,6 @@ default=None
             run.leaves_the_plan()
             chains = posterior.chains(corpus, 1, self.n_jobs, run)
         check = dependence_on_documents(corpus, chains[best_chain(chains)].topics, posterior.mode, run.seed)
-        self._warn(posterior, prior, check)
         self.topic_counts_: np.ndarray = posterior.counts
         self.topic_count_posterior_: np.ndarray = posterior.probability
         self.topic_count_posterior_std_: np.ndarray = posterior.std
@@ -299,9 +298,8 @@ default=None
         self._draws_ = posterior.draws
         run.progress.end(chains)
         self._set_results(chains)
+        self._warn(posterior, prior)
         self._results_.warn_of_disagreement()
-        if unequal := self._unequal_shares():
-            warn(unequal.strip())
         return run.finish()
 
     def _set_results(self, chains):
@@ -321,7 +319,7 @@ default=None
             raise ValueError("doc_topic_prior must give one number, because all topics have the same prior.")
         return rule
 
-    def _warn(self, posterior, prior, check):
+    def _warn(self, posterior, prior):
         """Warn of estimates that ended early or are imprecise, of a small range, and of a model that does not fit."""
         if posterior.unfinished:
             n = len(posterior.estimates)
@@ -348,20 +346,25 @@ default=None
                 "larger numbers may be more likely. Raise max_components.",
                 ConvergenceWarning,
             )
-        if len(counts) > 1 and at_start > _LARGE and prior.cuts_off(int(counts[0]) - 1):
+        too_many = len(counts) > 1 and at_start > _LARGE and prior.cuts_off(int(counts[0]) - 1)
+        if too_many:
             warn(
                 f"p(T | w) is {at_start:.2g} at the start of the range, {counts[0]} topics: "
                 "smaller numbers may be more likely. Lower min_components.",
                 ConvergenceWarning,
             )
-        # With fewer topics than the corpus has, words depend on documents in any case.
-        if check > _DEVIATES and not (cut_off or posterior.unfinished):
+        # With fewer topics than the corpus has, words depend on documents in any case, and with any wrong number shares
+        # are unequal.
+        is_right = not (cut_off or posterior.unfinished)
+        if is_right and self.model_check_z_ > _DEVIATES:
             warn(
-                f"The words of the topics depend on the documents by {check:.0f} standard deviations more than the "
-                "model allows, as they do if a word that occurs in a document is likely to occur there again. "
-                f"topic_count_interval_, {posterior.interval}, is how many topics describe such texts best, not how "
-                "many subjects they have. See sklda.inspection.topic_check."
+                f"The words of the topics depend on the documents by {self.model_check_z_:.0f} standard deviations "
+                "more than the model allows, as they do if a word that occurs in a document is likely to occur there "
+                f"again. topic_count_interval_, {posterior.interval}, is how many topics describe such texts best, not "
+                "how many subjects they have. See sklda.inspection.topic_check."
             )
+        if is_right and not too_many and (unequal := self._unequal_shares()):
+            warn(unequal.strip())
 
     def sample_posterior(self, n_samples: int = 1, random_state: Seed = None) -> Bunch:
         """Draws of the number of topics, assignments, proportions and topics from their posterior.
@@ -453,9 +456,9 @@ default=None
             return ""
         smallest, largest = 100 * self.topic_share_.min(), 100 * self.topic_share_.max()
         return (
-            f" The shares of the topics, from {smallest:.2g} % to {largest:.2g} %, differ by more than the model allows, "
-            "whose topics have one alpha. So small topics may be missing, a large one may count as several, and the "
-            "interval is less certain than it says. HDPLDA is a model of unequal shares."
+            f" The shares of the topics, from {smallest:.2g} % to {largest:.2g} %, differ by more than the model "
+            "allows, whose topics have one alpha. So small topics may be missing, a large one may count as several, "
+            "and the interval is less certain than it says. HDPLDA is a model of unequal shares."
         )
 
     def _variation_of_shares(self) -> float:

@@ -155,25 +155,31 @@ class Scan:
         return self._next_of_range(by_runs, table, drawn) or self._next_for_precision(table, drawn)
 
     def _stays_open(self, table, drawn) -> bool:
-        """Whether the interval goes on beyond the runs, and two more steps there have made it hardly narrower."""
+        """Whether the evidence is flat up to the last runs and beyond: two more steps told hardly anything."""
         if self._rises(table, drawn):
             return False
         low, high = drawn.interval()
         self.open_widths[int(table.counts[-1])] = high - low + 1
         widths = list(self.open_widths.values())
-        return high > table.counts[-1] and len(widths) > 2 and widths[-1] > _NARROWER * widths[-3]
+        posterior = self._log_posterior(table, drawn)
+        is_flat = posterior[-1] > posterior.max() + _NOTHING and high > table.counts[-1]
+        return is_flat and len(widths) > 2 and widths[-1] > _NARROWER * widths[-3]
+
+    def _rises(self, table, drawn) -> bool:
+        """Whether p(T | w) is highest at the largest number of topics with runs."""
+        posterior = self._log_posterior(table, drawn)
+        return len(posterior) == 1 or posterior[-1] - posterior[:-1].max() > table.std[-1]
 
     @staticmethod
-    def _rises(table, drawn) -> bool:
-        """Whether p(w | T) p(T) is highest at the largest number of topics with runs."""
-        posterior = table.value + drawn.log_prior[np.searchsorted(drawn.counts, table.counts)]
-        return len(posterior) == 1 or posterior[-1] - posterior[:-1].max() > table.std[-1]
+    def _log_posterior(table, drawn):
+        """log p(w | T) p(T) where there are runs, by the values; (n_values,)."""
+        return table.value + drawn.log_prior[np.searchsorted(drawn.counts, table.counts)]
 
     def _next_of_range(self, by_runs, table, drawn) -> dict[int, int]:
         """The next runs that look for likely numbers of topics; empty when all are found."""
         counts = drawn.counts
         has_runs = np.searchsorted(counts, table.counts)
-        posterior = table.value + drawn.log_prior[has_runs]
+        posterior = self._log_posterior(table, drawn)
         best = has_runs[np.argmax(posterior)]
 
         # While the log evidence rises up to the largest number of topics, a larger one follows.
@@ -208,6 +214,10 @@ class Scan:
         low, high = drawn.interval()
         width = high - low + 1
 
+        # Where the evidence rises up to the largest T that is tried, larger ones would be likelier than all of these.
+        if self.prior.open and table.counts[-1] == counts[-1] and self._rises(table, drawn):
+            return {}
+
         # The end is near if each probability is known, or if the last two rounds made the interval hardly narrower.
         precise = drawn.probability.std(axis=0).max() <= _LARGEST_ERROR
         if precise or (len(self.widths) > 1 and width > _NARROWER * self.widths[-2]):
@@ -215,7 +225,7 @@ class Scan:
                 # The probability is spread over several T, and their neighbours are as likely.
                 return {}
             # Where one T has most of it, its neighbours have runs of their own.
-            best = has_runs[np.argmax(table.value + drawn.log_prior[has_runs])]
+            best = has_runs[np.argmax(self._log_posterior(table, drawn))]
             near = np.clip([best - 1, best, best + 1], 0, len(counts) - 1)
             return self._lengths(np.setdiff1d(counts[near], table.counts))
 
