@@ -238,6 +238,13 @@ def test_levels_without_documents_are_named():
         checked_columns(np.column_stack([np.ones(4), np.zeros(4), np.arange(4)]), ["intercept", "party[b]", "x"], "")
 
 
+@pytest.mark.parametrize("value", [5, 0.1, 20200512])
+def test_a_constant_term_is_called_so(value):
+    same = np.full(4, value) * (1 + 1e-16 * np.arange(4))
+    with pytest.raises(ValueError, match=rf"the term 'same' is {value} for all documents that take part, so it has no"):
+        checked_columns(np.column_stack([np.ones(4), same, np.arange(4)]), ["intercept", "same", "x"], "")
+
+
 def of_sources(rng, n_sources, n_topics=30):
     """A property of sources without an effect, beside a number; proportions that differ between the sources."""
     clusters = np.r_[np.arange(n_sources), rng.integers(0, n_sources, 120 - n_sources)]

@@ -131,6 +131,11 @@ def checked_columns(
             "that none of them has. Leave it out; pandas has cat.remove_unused_categories() for such levels."
         )
     j = collinear(matrix, nearest)
+    if j is not None and is_constant(matrix[:, j]):
+        raise ValueError(
+            f"the term {terms[j]!r} is {matrix[0, j]:.12g} for all documents that take part, so it has no effect that "
+            "can be told from the intercept. Leave it out."
+        )
     if j is not None:
         raise ValueError(
             f"the term {terms[j]!r} is a combination of the terms before it, so it has no effect of its own. {advice}"
