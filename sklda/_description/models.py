@@ -345,8 +345,9 @@ def refuse_covariates(model):
     if has_covariates(model):
         raise TypeError(
             f"in the {type(model).__name__}, alpha of a document depends on its covariates: give the pair "
-            "(model.topic_word_, model.document_prior(covariates)), or covariates= where it is an argument. "
-            "model.doc_topic_prior_ is alpha at the mean covariates."
+            f"(lda.topic_word_, lda.document_prior(covariates)), where lda is the fitted {type(model).__name__}; for a "
+            "ConsensusTopics, it is one of its estimators_. Held-out scores also take covariates=. "
+            "lda.doc_topic_prior_ is alpha at the mean covariates."
         )
 
 

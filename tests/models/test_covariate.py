@@ -21,7 +21,7 @@ from sklearn.preprocessing import SplineTransformer
 
 from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, metrics
 from sklda._core.design import design_of
-from sklda.inspection import describe, document_table, token_topics, topic_effects
+from sklda.inspection import describe, document_table, outcome_effects, token_topics, topic_effects
 from sklda.metrics import held_out_log_likelihood
 from sklda.papers.held_out import leave_one_out_score
 
@@ -464,6 +464,18 @@ def test_the_mean_covariates_in_a_consensus_are_named():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         document_table(lda, X=X)
+
+
+@pytest.mark.filterwarnings("ignore:X is not the X of the fit")
+@pytest.mark.parametrize("effects", [topic_effects, outcome_effects])
+def test_the_advice_for_fits_to_samples_of_documents_is_possible(effects):
+    lda = ConsensusTopics(make(max_iter=20), n_fits=2, min_prevalence=0.5, resample=0.8, random_state=0)
+    lda.fit(X, covariates=SOURCE)
+    said = r"give the pair \(lda.topic_word_, lda.document_prior\(covariates\)\).* for a ConsensusTopics.* estimators_"
+    with pytest.raises(TypeError, match=said):
+        effects(lda, X, YEAR)
+    one = lda.estimators_[0]
+    assert effects((one.topic_word_, one.document_prior(SOURCE)), X, YEAR, random_state=0)["estimate"].notna().all()
 
 
 def test_scores_take_the_covariates_or_refuse(fitted):
