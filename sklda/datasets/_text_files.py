@@ -101,8 +101,8 @@ def read_texts(
     ------
     ValueError
         If there is no such folder, the pattern is an absolute path, no file fits it, a name is not UTF-8, a file is not
-        a text in this encoding, `split` is not a regular expression, or no line begins with
-        it.
+        a text in this encoding, `split` is not a regular expression, no line begins with it,
+        or it leaves no words.
     TypeError
         If `chunk` is not an integer, or `split` not a str.
 
@@ -159,13 +159,15 @@ def read_texts(
     folder = Path(folder)
     paths = _files(folder, pattern)
     rows: list[dict] = []
-    without_heading = []
+    without_heading: list[str] = []
+    all_headings: list[str] = []
     for path, source in zip(paths, _sources(folder, paths), strict=True):
         text, found = _read(path, encoding)
         inside = Path(_composed(str(path.relative_to(folder))))
         date = _date(inside)
-        parts = [("", text)] if beginning is None else _parts(text, beginning)
-        if not any(heading for heading, _ in parts):
+        headings, parts = ([], [("", text)]) if beginning is None else _parts(text, beginning)
+        all_headings += headings
+        if not headings:
             without_heading.append(source)
         pieces = [
             (heading, piece) for heading, part in parts for piece in ([part] if chunk is None else _pieces(part, chunk))
@@ -187,6 +189,11 @@ def read_texts(
                 }
             )
     _warn_of(rows, encoding)
+    if all_headings and not any(row["length"] for row in rows):
+        raise ValueError(
+            f"split = {split!r} leaves no words, because all are in headings, such as {all_headings[0][:50]!r}: "
+            "give an expression that fits only the headings."
+        )
     if split is not None and without_heading:
         if len(without_heading) == len(paths):
             raise ValueError(f"no line of the texts begins with split = {split!r}: they have no such headings.")
@@ -343,8 +350,8 @@ def _date(path: Path) -> datetime.date | None:
     return None
 
 
-def _parts(text: str, beginning: re.Pattern[str]) -> list[tuple[str, str]]:
-    """The parts of a text that have words, each with its heading; lines that fit the expression are headings."""
+def _parts(text: str, beginning: re.Pattern[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """The headings, which are lines that fit the expression, and the parts that have words, each with its heading."""
     found, heading, start, line = [], "", 0, 0
     while line < len(text):
         fits = beginning.match(text, line)
@@ -355,7 +362,8 @@ def _parts(text: str, beginning: re.Pattern[str]) -> list[tuple[str, str]]:
             heading, start = " ".join(text[line:end].split()), end
         line = end + 1
     found.append((heading, text[start:].strip()))
-    return [(heading, part) for heading, part in found if part] or [(heading, "")]
+    headings = [each for each, _ in found[1:]]
+    return headings, [(own, part) for own, part in found if part] or [(heading, "")]
 
 
 def _pieces(text: str, size: int) -> list[str]:

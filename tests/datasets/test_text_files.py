@@ -1,6 +1,7 @@
 """read_texts: names, dates, encodings and pieces of the files of a folder; what it refuses."""
 
 import os
+import re
 import sys
 import time
 import unicodedata
@@ -229,6 +230,21 @@ def test_texts_without_headings(tmp_path):
     ]
     assert table["text"].tolist() == ["one", "two", ""]
     assert table.index.tolist() == ["a 1", "b 1 # I", "c 1 # II"]
+
+
+def test_a_text_whose_last_heading_has_no_words_has_headings(tmp_path):
+    write(tmp_path, {"a.txt": "preface\nCHAPTER I\n"})
+    table = read_texts(tmp_path, split="CHAPTER ")
+    assert table[["heading", "text"]].to_numpy().tolist() == [["", "preface"]]
+
+
+@pytest.mark.parametrize("split", ["CHAPTER ", "CHAPTER [^#]*"])
+def test_headings_that_leave_no_words(tmp_path, split):
+    text = "CHAPTER I\nCHAPTER II\n" if split == "CHAPTER " else "CHAPTER I\none two\n"
+    write(tmp_path, {"a.txt": text})
+    said = rf"split = '{re.escape(split)}' leaves no words, because all are in headings, such as 'CHAPTER I.*': give"
+    with pytest.warns(UserWarning, match="1 texts have no words"), pytest.raises(ValueError, match=said):
+        read_texts(tmp_path, split=split)
 
 
 def test_headings_with_accents(tmp_path):
