@@ -151,7 +151,7 @@ def by_k_means(topics, shares):
     known = pool.any(axis=1)
     spectra = pool[known] / np.linalg.norm(pool[known], axis=1, keepdims=True)
     distance = np.sqrt(np.maximum(2 - 2 * spectra @ spectra.T, 0))
-    # The published limit of the mean distance from as many neighbours as 30% of the fits.
+    # The published limit of the mean distance from as many neighbours as 30 % of the fits.
     n_near = max(int(0.3 * n_fits), 1)
     dense = np.sort(distance, axis=1)[:, 1 : n_near + 1].mean(axis=1) < 0.5
     spectra, weight = spectra[dense], weight[known][dense]

@@ -107,7 +107,7 @@ def perturbed_table(found):
     rows = []
     for name in found["budgets"]["100"]:
         own = [found["budgets"][n][name] for n in ("100", "10000")]
-        shares = [f"{np.mean(np.array(each['turns']) > 0):.1%}" for each in own]
+        shares = [f"{100 * np.mean(np.array(each['turns']) > 0):.1f} %" for each in own]
         deviations = [f"{np.sqrt(np.mean(np.diff(each['turns'], axis=0) ** 2) / 2):.2g}" for each in own]
         seconds = [f"{each['seconds']:.1f}" for each in own]
         paper = [f"{share} %" for share in PAPER[name][0]] if name in PAPER else ["", ""]

@@ -267,7 +267,7 @@ class BaseLDA(
         Parameters
         ----------
         n_samples : int, default=1
-            Intervals of 95% need 500 or more; see Notes.
+            Intervals of 95 % need 500 or more; see Notes.
         random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
 
         Returns
@@ -285,10 +285,10 @@ class BaseLDA(
 
         Notes
         -----
-        The extreme quantiles of few draws lie too far inside. In simulated corpora, the 2.5% and 97.5% quantiles of 15
-        draws contained the probability of a frequent word in 84% of the cases. Those of 100 draws contained it in 92%,
-        and those of 500 draws in 94%. More draws than the fit has kept are possible, because theta and phi are drawn
-        several times given each of these.
+        The extreme quantiles of few draws lie too far inside. In simulated corpora, the 2.5 % and 97.5 % quantiles of
+        15 draws contained the probability of a frequent word in 84 % of the cases. Those of 100 draws contained it in
+        92 %, and those of 500 draws in 94 %. More draws than the fit has kept are possible, because theta and phi are
+        drawn several times given each of these.
 
         Examples
         --------
@@ -320,7 +320,7 @@ class BaseLDA(
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         n_samples : int, default=100
-            Number of draws of the proportions of each document. Intervals of 95% need 39 or more.
+            Number of draws of the proportions of each document. Intervals of 95 % need 39 or more.
         topic_uncertainty : bool, default=False
             Whether the topics have a new draw from their posterior every ten draws. Those are draws of the chain that
             was kept, as in `sample_posterior`. False: the topics are `topic_word_`. The prior of the proportions is
@@ -347,7 +347,7 @@ class BaseLDA(
         there, the random stream of a document depends only on the seed of the fit and on its words. So rows depend
         neither on the other rows nor on `n_jobs`, and documents with the same words have the same draws. The means are
         near those of `transform`, of which CVB0 is a part. The standard deviations are computed from z, and have
-        less noise than those of the draws. Intervals of 95% contain the proportions of documents that the model
+        less noise than those of the draws. Intervals of 95 % contain the proportions of documents that the model
         describes; see the user guide.
 
         Examples

@@ -223,7 +223,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     -----
     sklearn.exceptions.ConvergenceWarning
         If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps. If alpha
-        is learnt, and words have less than 30% of the information about it that the topics of all tokens would have.
+        is learnt, and words have less than 30 % of the information about it that the topics of all tokens would have.
         Gibbs-EM is then too slow, and alpha usually too small. If the last round of merges and splits in the burn-in
         still found better topics.
 

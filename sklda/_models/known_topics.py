@@ -269,8 +269,8 @@ def _tell_of_words(rows, place, corpus, columns):
         most = np.flatnonzero(is_new)[np.argsort(-frequencies[is_new], kind="stable")]
         shown = listed([named.get(int(v), int(v)) for v in most], _MOST_NAMED)
         parts.append(
-            f"{is_new.sum()} words of X, {share:.1%} of its tokens, are not in the known topics: {shown}. Their prior "
-            "there is eta, or the probability of the rarest word of a topic that does not change."
+            f"{is_new.sum()} words of X, {100 * share:.1f} % of its tokens, are not in the known topics: {shown}. "
+            "Their prior there is eta, or the probability of the rarest word of a topic that does not change."
         )
     if gone.any():
         lost = rows.topic_word[:, gone].sum(axis=1)
@@ -279,7 +279,7 @@ def _tell_of_words(rows, place, corpus, columns):
         shown = listed([rows.words[j] for j in words], _MOST_NAMED)
         parts.append(
             f"{gone.sum()} words of the known topics are not in X: {shown}. They are left out, with at most "
-            f"{lost[k]:.1%} of the probability of a topic, in topic {rows.name(k)}."
+            f"{100 * lost[k]:.1f} % of the probability of a topic, in topic {rows.name(k)}."
         )
     if parts:
         warn("known_topics: " + " ".join(parts))

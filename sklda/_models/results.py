@@ -161,8 +161,8 @@ class ChainResults(RunResults):
         if missing > MUCH_MISSING:
             warn(
                 "The learnt alpha may be far from its most likely value, and is usually too small: words have only "
-                f"{1 - min(missing, 1):.0%} of the information about it that the topics of all tokens would have. "
-                "Gibbs-EM then takes thousands of sweeps. Give doc_topic_prior, use fewer topics, or use "
+                f"{100 * (1 - min(missing, 1)):.0f} % of the information about it that the topics of all tokens would "
+                "have. Gibbs-EM then takes thousands of sweeps. Give doc_topic_prior, use fewer topics, or use "
                 "EmpiricalBayesLDA, which states the errors of its priors.",
                 ConvergenceWarning,
             )

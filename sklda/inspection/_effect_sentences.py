@@ -100,7 +100,7 @@ def _effect(row, terms, facts):
     said = f"The mean proportion of topic {_topic(row.name)} {what}"
     if np.isnan(row.low):
         return f"{said}; its error is not known."
-    interval = f"{100 * facts['level']:g}% interval {_signed(row.low)} to {_signed(row.high)}"
+    interval = f"{100 * facts['level']:g} % interval {_signed(row.low)} to {_signed(row.high)}"
     either = ", so it may have either sign" if row.low < 0 < row.high else ""
     return f"{said} ({interval}, p {_p_value(row.p_value)}){either}."
 
@@ -145,10 +145,8 @@ def _method(effects, over_fits):
     )
     low, high = effects["attenuation"].min(), effects["attenuation"].max()
     if low < 1:
-        parts = (
-            f"{100 * low:.0f}%" if round(100 * low) == round(100 * high) else f"{100 * low:.0f}% to {100 * high:.0f}%"
-        )
-        said += f" The prior of the proportions shrinks effects: by simulation, {parts} of them are left."
+        parts = " to ".join(dict.fromkeys([f"{100 * low:.0f}", f"{100 * high:.0f}"]))
+        said += f" The prior of the proportions shrinks effects: by simulation, {parts} % of them are left."
     if facts["n_chains"] > 1:
         fewest = int(effects["found_in"].min())
         by = f"all {fewest}" if fewest == facts["n_chains"] else f"at least {fewest} of {facts['n_chains']}"

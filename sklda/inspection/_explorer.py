@@ -54,15 +54,15 @@ class TopicExplorer:
     as text and never run. ``#topic=3`` at the end of its address opens it at topic 3, ``#theme=dark`` in dark colours.
 
     **The map** is the classical scaling (Torgerson 1952) of the Jensen-Shannon distances of topics. A plane has only a
-    part of their variation, such as 18% for 25 topics; the page states it, and has lines from a topic to the three that
-    are most similar. Circles that would be on each other are moved apart.
+    part of their variation, such as 18 % for 25 topics; the page states it, and has lines from a topic to the three
+    that are most similar. Circles that would be on each other are moved apart.
 
     **Texts.** Line breaks that only fit a text to the width of a page are shown as spaces: those in front of a word for
     which the line had no room. Verses, lists and paragraphs of one line keep their breaks.
 
     **Time.** Periods are the shortest of days, weeks, months, quarters and years, or 2, 5, 10, 20, 50 and 100 years, of
     which there are at most 40, with 10 documents on average. Shares of periods and groups are the mean proportions of
-    their documents, with 95% intervals: those of `topics_over_time` with ``random_state=0``. They regard the documents
+    their documents, with 95 % intervals: those of `topics_over_time` with ``random_state=0``. They regard the documents
     as a sample. Without groups, the collections of a `CompoundLDA` have its mixtures.
 
     **Size.** Large inputs are cut, and the page says so. It has at most 300 topics, 20,000 words, 20,000 documents, and

@@ -18,7 +18,7 @@ class GroupShares:
 
     labels: list  # sorted, if they have an order; otherwise by type and text
     mean: np.ndarray  # (n_groups, n_components)
-    # Ends of 95% intervals; NaN where errors are unknown.
+    # Ends of 95 % intervals; NaN where errors are unknown.
     low: np.ndarray
     high: np.ndarray
     # "mixture": those of the model for its collections; "sample": means of the proportions of the documents.
@@ -53,7 +53,7 @@ def mean_shares(view, used, place, n_groups, seed):
     """The mean proportions of topics in groups of documents, as the table of `topics_over_time` has them.
 
     `used` are rows of the documents, and `place` is the group of each of them. The result is the mean and the ends of
-    95% intervals, three of (n_groups, n_topics); NaN for a group without documents.
+    95 % intervals, three of (n_groups, n_topics); NaN for a group without documents.
     """
     distinct, index = np.unique(place, return_inverse=True)
     models = LinearModels.means(index, share_draws(view, used, seed))

@@ -136,8 +136,8 @@ def note_shrinkage(ax, attenuation, key, what):
     """Add a note to a key if short documents shrink effects by much."""
     least, most = np.min(attenuation, initial=1), np.max(attenuation, initial=0)
     if least < _SHRUNK:
-        parts = " to ".join(dict.fromkeys([f"{least:.0%}", f"{most:.0%}"]))
-        note(ax, f"short documents: {parts} of the {what} are left", key)
+        parts = " to ".join(dict.fromkeys([f"{100 * least:.0f}", f"{100 * most:.0f}"]))
+        note(ax, f"short documents: {parts} % of the {what} are left", key)
 
 
 # --- Panels ------------------------------------------------------------------------------------------------------

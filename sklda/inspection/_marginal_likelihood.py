@@ -191,7 +191,7 @@ class MarginalLikelihoodDisplay(Display):
             self._grid(ax)
         for ellipse in self.ellipses:
             style = _STYLES[ellipse.kind]
-            label = f"{ellipse.level:.0%} region: {_NAMES[ellipse.kind]}"
+            label = f"{100 * ellipse.level:.0f} % region: {_NAMES[ellipse.kind]}"
             self.ellipses_ += ax.plot(*ellipse.boundary().T, style, color=found.accent, lw=1.8, label=label)
         ax.plot(*self.maximum, "+", color=found.accent, ms=11, mew=2, label="maximum")
         ax.set(xlim=(alpha[0], alpha[-1]), ylim=(eta[0], eta[-1]), xlabel=LABELS[PRIORS[0]], ylabel=LABELS[PRIORS[1]])

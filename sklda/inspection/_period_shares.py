@@ -20,7 +20,7 @@ class PeriodShares:
     length: str  # such as "month" or "period of 10 years"
     labels: list  # of the periods, str
     mean: np.ndarray  # (n_periods, n_components)
-    low: np.ndarray  # ends of 95% intervals
+    low: np.ndarray  # ends of 95 % intervals
     high: np.ndarray
     n_documents: np.ndarray  # (n_periods,): those that take part
     n_undated: int  # documents that take part, but have no date

@@ -139,7 +139,7 @@ class TopicCountDisplay(PanelsDisplay):
             area = {"color": colours_of(axes[0]).pale, "lw": 0, "zorder": 0}
             self.interval_ = tuple(each.axvspan(low - 0.5, high + 0.5, **area) for each in axes)
             topics = f"{low} topics" if low == high else f"{low} to {high} topics"
-            axes[0].set_title(f"95% interval: {topics}", color=colours_of(axes[0]).accent, loc="left", fontsize=11)
+            axes[0].set_title(f"95 % interval: {topics}", color=colours_of(axes[0]).accent, loc="left", fontsize=11)
 
     def _posterior(self, ax, counts):
         from matplotlib.ticker import MaxNLocator
@@ -160,7 +160,7 @@ class TopicCountDisplay(PanelsDisplay):
         ax.set(xlim=(min(ends) - 1.5, max(ends) + 1.5), ylim=(0, 1.05 if posterior.max() > 0.8 else None))
         what = "posterior probability p(T | w)" + ("" if is_known else f",\nuncertain by up to ±{error.max():.2f}")
         outside = counts[(counts < min(ends)) | (counts > max(ends))]
-        others = f"\nother numbers up to {counts.max()}: below {_VISIBLE:.1%}" if len(outside) else ""
+        others = f"\nother numbers up to {counts.max()}: below {100 * _VISIBLE:.1f} %" if len(outside) else ""
         ax.set(xlabel="number of topics T" + others, ylabel=what)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 

@@ -406,7 +406,7 @@ class TopicEffectsDisplay(PanelsDisplay):
         >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
         >>> lda = CompoundLDA(3, max_iter=50, random_state=0).fit(corpus.data, collections=corpus.collections)
         >>> TopicEffectsDisplay.from_groups(lda).legend_.get_texts()[0].get_text()
-        '95% intervals within one chain'
+        '95 % intervals within one chain'
         """
         found = view(estimator, X, groups=groups, missing=missing)
         shares = group_shares(found, random_state)
@@ -426,7 +426,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             high=shares.high[order][:, shown],
             topics=found.labels(shown, n_words),
             joined=bool(joined),
-            note="95% intervals" + (" within one chain" if shares.kind == "mixture" and found.n_chains == 1 else ""),
+            note="95 % intervals" + (" within one chain" if shares.kind == "mixture" and found.n_chains == 1 else ""),
         )
         if topics is None:
             display._selection = largest_of(len(shown), found.n_topics)

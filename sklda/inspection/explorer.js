@@ -542,8 +542,8 @@
     if (!groups) return;
     at("groups-title").replaceChildren(...titled("Topic", state.topic, ` by ${groups.word}`));
     at("groups-hint").textContent = groups.kind === "mixture"
-      ? "Mixtures of the model for its collections. Lines are 95% intervals."
-      : "Mean proportion of the topic in the documents of the group. Lines are 95% intervals, as if the documents " +
+      ? "Mixtures of the model for its collections. Lines are 95 % intervals."
+      : "Mean proportion of the topic in the documents of the group. Lines are 95 % intervals, as if the documents " +
         "were a sample.";
     const [mean, low, high] = ["mean", "low", "high"].map((name) => groups[name].map((row) => row[state.topic]));
     const largest = Math.max(...mean.map((x, g) => high[g] ?? x)) || 1;
@@ -567,7 +567,7 @@
     const mean = column("mean"), low = column("low"), high = column("high");
     at("periods-title").replaceChildren(...titled("Topic", t, " over time"));
     at("periods-hint").textContent = `Mean proportion of the topic in the documents of each ${periods.length}; ` +
-      "dashed: its share of all tokens. Lines are 95% intervals, as if the documents were a sample." +
+      "dashed: its share of all tokens. Lines are 95 % intervals, as if the documents were a sample." +
       (periods.undated ? ` ${amount(periods.undated)} documents have no date.` : "");
     at("period-title").textContent = periods.length;
     const known = mean.map((_, g) => g).filter((g) => mean[g] !== null);

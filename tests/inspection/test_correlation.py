@@ -62,7 +62,7 @@ def p_value(found, expected):
 
 @pytest.mark.parametrize("kind", ["normal", "dirichlet"])
 def test_errors_are_those_of_samples_of_documents(kind):
-    """Against the spread over 2,000 corpora, which is known within 5% (3 standard errors)."""
+    """Against the spread over 2,000 corpora, which is known within 5 % (3 standard errors)."""
     rng, n = np.random.default_rng(0), 300
     if kind == "normal":
         both = np.clip(rng.multivariate_normal([0.3, 0.3], [[0.004, 0.002], [0.002, 0.004]], (2000, n)), 0, 0.5)

@@ -166,7 +166,7 @@ def test_years_of_collections_are_on_an_axis_of_dates(years):
     ax, entries = collections(years)
     assert isinstance(ax.xaxis.get_major_locator(), AutoDateLocator)
     places = [num2date(x).year for x in ax.lines[0].get_xdata(orig=False)]
-    assert places == [1987, 1990, 2001] and entries == ["95% intervals"]
+    assert places == [1987, 1990, 2001] and entries == ["95 % intervals"]
     # Also of the line that joins them, whose points follow each other in time.
     np.testing.assert_array_equal(ax.lines[-1].get_ydata(), [0.5, 0.98, 0.1] if years[0] == 2001 else [0.1, 0.5, 0.98])
 
@@ -196,7 +196,7 @@ def test_a_share_of_unknown_error_is_open():
     ax, entries = collections("abc", std=(0.1, np.nan, 0.02))
     (point,) = (line for line in ax.lines if line.get_markerfacecolor() == ax.get_facecolor())
     np.testing.assert_allclose(point.get_xydata(), [[0.5, 1]])
-    assert entries == ["error unknown", "95% intervals"]
+    assert entries == ["error unknown", "95 % intervals"]
     assert collections("abc", std=(np.nan,) * 3)[1] == ["error unknown"]
 
 

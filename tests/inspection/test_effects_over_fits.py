@@ -110,18 +110,18 @@ def of_row(**values):
 def test_sentences():
     first, method = effect_sentences(of_row())
     assert first == (
-        "The mean proportion of topic 0 (war) is 12 percentage points smaller for side south than for north (90% "
+        "The mean proportion of topic 0 (war) is 12 percentage points smaller for side south than for north (90 % "
         "interval \N{MINUS SIGN}20 to \N{MINUS SIGN}4.6, p < 0.001)."
     )
     assert "GibbsLDA with 20 topics (sklda " in method and "1,234 documents" in method
-    assert "CR2 errors for 20 clusters. The prior of the proportions shrinks effects: by simulation, 91% of" in method
+    assert "CR2 errors for 20 clusters. The prior of the proportions shrinks effects: by simulation, 91 % of" in method
     assert method.endswith("Each of these topics was found by at least 3 of 4 chains or fits.")
     assert effect_sentences(of_row(found_in=4))[1].endswith("was found by all 4 chains or fits.")
     first, _ = effect_sentences(
         of_row(term="year", base="", estimate=0.00052, low=-1.0, high=1, p_value=0.4, name="x: y")
     )
     assert first == (
-        "The mean proportion of topic x: y changes by +0.052 percentage points when year grows by one (90% interval "
+        "The mean proportion of topic x: y changes by +0.052 percentage points when year grows by one (90 % interval "
         "\N{MINUS SIGN}100 to +100, p = 0.40), so it may have either sign."
     )
     first, _ = effect_sentences(of_row(low=np.nan, high=np.nan, p_value=np.nan))

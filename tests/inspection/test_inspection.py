@@ -89,8 +89,8 @@ def test_contours(fitted):
     assert labels == [
         "visits of the chains (area)",
         "no visit",
-        "95% region: finite corpus",
-        "95% region: Monte Carlo",
+        "95 % region: finite corpus",
+        "95 % region: Monte Carlo",
         "maximum",
     ]
     assert display.ax_.get_xlabel().startswith("doc_topic_prior")
@@ -252,7 +252,7 @@ def test_topic_counts():
     assert right.get_yscale() == "symlog"
     for span in display.interval_:
         assert (span.get_x(), span.get_x() + span.get_width()) == (3.5, 7.5)
-    assert left.get_title(loc="left") == "95% interval: 4 to 7 topics"
+    assert left.get_title(loc="left") == "95 % interval: 4 to 7 topics"
     # Fifty topics are out of the question, so not in the left panel.
     assert left.get_xlim()[1] < 10 and right.get_xlim()[1] > 50
 
@@ -275,7 +275,7 @@ def test_probabilities_that_are_not_known_have_no_errors_but_an_interval():
     # Twenty topics are outside the interval unless it contains the error.
     assert known.axes_[0].get_xlim()[1] > 20 > unknown.axes_[0].get_xlim()[1]
     one = TopicCountDisplay(topic_counts=[5, 6], posterior=[0, 1], log_evidence=[-9, 0], interval=(6, 6)).plot()
-    assert one.axes_[0].get_title(loc="left") == "95% interval: 6 topics"
+    assert one.axes_[0].get_title(loc="left") == "95 % interval: 6 topics"
 
 
 def test_topic_counts_on_given_axes_and_without_errors():

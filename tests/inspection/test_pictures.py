@@ -280,7 +280,7 @@ def test_signs_of_correlations_differ_in_greyscale():
         (lambda: effects("age"), "the 6 largest of 8 topics"),
         (document, "the 2 topics with the most words here, of"),
         (lambda: TopicMapDisplay.from_estimator(model(100)[0]), "of 100 topics have their names"),
-        (counts, "other numbers up to 59: below 0.1%"),
+        (counts, "other numbers up to 59: below 0.1 %"),
         (lambda: convergence(2), "lie outside"),
     ],
 )

@@ -412,7 +412,7 @@ def test_displays(corpus, labels):
     for ax, k in zip(rows.axes_, (2, 0), strict=True):
         assert [text.get_text() for text in ax.get_yticklabels()] == ["arts", "laws", "news"]
         np.testing.assert_allclose(ax.lines[0].get_xdata(), lda.collection_topic_[:, k])
-    assert [text.get_text() for text in rows.legend_.get_texts()] == ["95% intervals within one chain"]
+    assert [text.get_text() for text in rows.legend_.get_texts()] == ["95 % intervals within one chain"]
     lines = TopicEffectsDisplay.from_groups(lda, ordered=True)
     assert len(lines.axes_) == 3 and len(lines.axes_[0].lines) == 2
     top = TopicWordsDisplay.from_estimator(describe(lda, feature_names=words), n_words=4, topics=[1])

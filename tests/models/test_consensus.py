@@ -65,7 +65,7 @@ def test_topics_of_noise_are_not_found_again():
     lda = GibbsLDA(8, doc_topic_prior=0.1, topic_word_prior=0.01, max_iter=60)
     model = ConsensusTopics(lda, n_fits=5, min_prevalence=0.8, random_state=0)
     with pytest.warns(
-        ConvergenceWarning, match="No topic is found beyond chance: n_components_ is 0. 80% of the 5 fits"
+        ConvergenceWarning, match="No topic is found beyond chance: n_components_ is 0. 80 % of the 5 fits"
     ):
         model.fit(noise)
     assert model.n_components_ == 0 and model.transform(noise).shape == (150, 0)
@@ -85,7 +85,7 @@ def test_a_corpus_without_topics_has_no_consensus_topics():
     """The limit of .65 is six standard deviations above the mean of 314 clusters of such corpora, .31 ± .06."""
     model = ConsensusTopics(GibbsLDA(10, max_iter=100), n_fits=4, n_splits=0, random_state=0)
     with pytest.warns(
-        ConvergenceWarning, match="No topic is found beyond chance: n_components_ is 0. 75% of the 4 fits"
+        ConvergenceWarning, match="No topic is found beyond chance: n_components_ is 0. 75 % of the 4 fits"
     ):
         assert model.fit(words_of_one_distribution(0)).n_components_ == 0
 

@@ -132,7 +132,7 @@ def test_words_that_only_one_side_has():
     known = pd.DataFrame([[5.0, 3.0, 2.0], [1.0, 1.0, 8.0]], columns=["a", "b", "gone"], index=["x", "y"])
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(1, 20, (80, 3)), columns=["b", "late", "a"])
-    said = "1 words of X, .* 'late'.*1 words of the known topics are not in X: 'gone'.*80.0% .* topic 'y'"
+    said = "1 words of X, .* 'late'.*1 words of the known topics are not in X: 'gone'.*80.0 % .* topic 'y'"
     with pytest.warns(UserWarning, match=said):
         lda = GibbsLDA(3, known_topics=known, known_weight=[9, np.inf], max_iter=20, random_state=0).fit(X)
     # The rarest word of a fixed topic has a probability of 1 in 10.

@@ -117,7 +117,7 @@ class CollectionsLDA(ChainAttributes, BaseLDA):
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
         n_samples : int, default=100
-            Number of draws. Intervals of 95% need 39 or more.
+            Number of draws. Intervals of 95 % need 39 or more.
         topic_uncertainty : bool, default=False
             Whether the topics have a new draw from their posterior every ten draws. The mixtures are those
             fitted in both cases.

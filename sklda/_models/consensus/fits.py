@@ -357,22 +357,22 @@ def warn_of_poor_fits(topics, found, min_prevalence):
         )
     elif found.n_not_in_halves:
         warn(
-            f"No topic is found in other documents: n_components_ is 0. {min_prevalence:.0%} of the {len(topics)} fits "
-            f"have {found.n_not_in_halves} topics in common, but fits to halves of the documents do not. Either these "
-            "topics come from single documents, for example from words that are repeated there, or halves are too "
-            "small. Use fewer topics or more documents; n_splits=0 shows the topics of the fits.",
+            f"No topic is found in other documents: n_components_ is 0. {100 * min_prevalence:.0f} % of the "
+            f"{len(topics)} fits have {found.n_not_in_halves} topics in common, but fits to halves of the documents do "
+            "not. Either these topics come from single documents, for example from words that are repeated there, "
+            "or halves are too small. Use fewer topics or more documents; n_splits=0 shows the topics of the fits.",
             ConvergenceWarning,
         )
     elif found.n_by_chance:
         warn(
-            f"No topic is found beyond chance: n_components_ is 0. {min_prevalence:.0%} of the {len(topics)} fits have "
-            f"{found.n_by_chance} topics in common, but these are not more alike than topics of a corpus without "
-            "topics, by the frequencies of its words alone. Use fewer topics or more documents.",
+            f"No topic is found beyond chance: n_components_ is 0. {100 * min_prevalence:.0f} % of the "
+            f"{len(topics)} fits have {found.n_by_chance} topics in common, but these are not more alike than topics "
+            "of a corpus without topics, by the frequencies of its words alone. Use fewer topics or more documents.",
             ConvergenceWarning,
         )
     elif not len(found.topic_word):
         warn(
-            f"No topic is found in {min_prevalence:.0%} of the {len(topics)} fits: n_components_ is 0. Use fewer "
-            "topics, more documents or a smaller min_prevalence.",
+            f"No topic is found in {100 * min_prevalence:.0f} % of the {len(topics)} fits: n_components_ is 0. Use "
+            "fewer topics, more documents or a smaller min_prevalence.",
             ConvergenceWarning,
         )

@@ -45,7 +45,7 @@ class Ellipse:
     def __repr__(self) -> str:
         priors = zip(("doc_topic_prior", "topic_word_prior"), self.center, self.intervals, strict=True)
         parts = [f"{name} {value:.3g} ({low:.3g} to {high:.3g})" for name, value, (low, high) in priors]
-        return f"<{', '.join(parts)}: intervals of {self.level:.0%}, kind={self.kind!r}>"
+        return f"<{', '.join(parts)}: intervals of {100 * self.level:.0f} %, kind={self.kind!r}>"
 
     @property
     def standard_errors(self) -> np.ndarray:
