@@ -210,3 +210,14 @@ def test_blocks_cover_every_document_once_in_order(X, size):
 def test_blocks_of_no_documents():
     corpus = Corpus(np.empty(0, np.int32), np.zeros(1, np.int64), 3)
     assert corpus.blocks(n_tokens=5) == corpus.blocks(n_documents=5) == []
+
+
+def test_equal_documents_are_counted_and_have_keys_of_their_own():
+    corpus = Corpus.from_counts(np.array([[1, 2], [0, 0], [1, 2], [2, 1], [0, 0], [1, 2]]))
+    copies = corpus.copies()
+    assert copies.tolist() == [0, 0, 1, 0, 1, 2]
+    keys = corpus.document_keys(3)
+    assert keys[0] == keys[2] == keys[5] and keys[1] == keys[4]
+    own = corpus.document_keys(3, copies)
+    assert len(np.unique(own)) == 6
+    assert own[[0, 1, 3]].tolist() == keys[[0, 1, 3]].tolist()

@@ -174,11 +174,23 @@ class Corpus(Aligned):
         shifts = np.repeat(self.offsets[documents] - offsets[:-1], lengths)
         return Corpus(self.words[np.arange(offsets[-1]) + shifts], offsets, self.n_features)
 
-    def document_keys(self, seed):
-        """A 64-bit seed for every document, computed from `seed` and the document's words; uint64 (n_documents,)."""
+    def document_keys(self, seed, copies=None):
+        """A 64-bit seed for every document, computed from `seed` and the document's words; uint64 (n_documents,).
+
+        Equal documents have different ones if the array `copies` has different numbers for them; see `copies`.
+        """
         keys = np.empty(self.n_documents, np.uint64)
         _tokens.document_keys(self.words, self.offsets, seed, keys)
-        return keys
+        # Multiples of an odd number are different keys, and those of zero the same.
+        return keys if copies is None else keys + copies * np.uint64(0x9E3779B97F4A7C15)
+
+    def copies(self):
+        """How many equal documents stand before each document; uint64 (n_documents,)."""
+        same = np.unique(self.document_keys(0), return_inverse=True)[1]
+        n, order = np.bincount(same), np.argsort(same, kind="stable")
+        found = np.empty(self.n_documents, np.uint64)
+        found[order] = np.arange(self.n_documents) - (np.cumsum(n) - n)[same[order]]
+        return found
 
     def blocks(self, n_tokens=None, n_documents=None):
         """Cut the corpus into blocks of about `n_tokens` tokens, or of exactly `n_documents` documents.

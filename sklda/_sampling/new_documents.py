@@ -45,7 +45,11 @@ def draws_with_new_documents(corpus, draws, new, alpha, topics, *, learns_alpha,
     found : KeptDraws
     """
     before = next(at_draws(corpus, draws.last(1), 1))
-    others = np.flatnonzero(~np.isin(corpus.document_keys(0), new.document_keys(0)))
+    # As many of equal documents as there are among the new ones.
+    keys, n_copies = np.unique(new.document_keys(0), return_counts=True)
+    own = corpus.document_keys(0)
+    place = np.minimum(np.searchsorted(keys, own), len(keys) - 1)
+    others = np.flatnonzero(corpus.copies() >= np.where(keys[place] == own, n_copies[place], 0))
     is_other = np.zeros(corpus.n_documents, bool)
     is_other[others] = True
     both = Corpus.joined([corpus.take(others), new])

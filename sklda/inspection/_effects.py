@@ -138,9 +138,11 @@ def _of_view(found, fitted, phi, alpha, n_draws, seed, values, used):
 
 def _folded_in(corpus, phi, alpha, n_draws, seed):
     documents, rng = corpus.token_documents, np.random.default_rng(random.child(seed, 0))
+    # Equal documents have draws of their own: the errors of a common one would be larger in sums of them.
+    copies = corpus.copies()
     for i in range(n_draws):
         key = random.key(random.child(seed, 1, i))
-        topics = draw_topics(corpus, phi, alpha, n_sweeps=_FOLD_IN_SWEEPS, seed=key)
+        topics = draw_topics(corpus, phi, alpha, n_sweeps=_FOLD_IN_SWEEPS, seed=key, copies=copies)
         counts = np.zeros((corpus.n_documents, len(phi)))
         known = topics >= 0
         np.add.at(counts, (documents[known], topics[known]), 1)

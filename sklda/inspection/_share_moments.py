@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from pandas import DataFrame, Series
+from pandas import DataFrame
 from scipy.special import digamma
 
 from sklda._core import random
@@ -256,11 +256,11 @@ def _of_topics(corpus, phi, alpha, topics, columns, used, seed):
     others, so a mean over draws that do not know them would have too little spread.
     """
     corpus, alpha = corpus.take(used), alpha[used] if len(alpha) > 1 else alpha
-    # Equal documents have one mean, and draws of their own: a common error would not shrink with their number.
-    same = np.arange(corpus.n_documents)
-    if len(alpha) == 1:
-        same = np.unique(corpus.document_keys(0), return_inverse=True)[1]
-    copies = Series(same).groupby(same).cumcount().to_numpy(np.uint64)
+    # Equal documents with one alpha have one mean, and draws of their own: a common error would not shrink with their
+    # number.
+    row = np.unique(alpha, axis=0, return_inverse=True)[1].ravel()
+    own = DataFrame({"words": corpus.document_keys(0), "alpha": row if len(alpha) > 1 else 0})
+    same, copies = own.groupby(["words", "alpha"]).ngroup().to_numpy(), corpus.copies()
 
     def moments(topic_word, draws, *name):
         key = random.key(random.child(seed, *name))

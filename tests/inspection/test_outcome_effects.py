@@ -253,17 +253,36 @@ def test_documents_of_the_fit_in_another_order_take_part_once():
     assert len(draws) > 5
 
 
-def test_equal_documents_have_one_mean_without_a_common_error():
+def test_as_many_of_equal_documents_take_part_again_as_there_are_new_ones():
+    """Of three equal documents of the fit, one is among the new ones: the other two are still documents of the fit."""
+    documents = np.vstack([X[:40], X[:1], X[:1]])
+    fit = GibbsLDA(3, max_iter=20, random_state=0).fit(documents)
+    given = fit._doc_prior(), np.zeros(X[:20].sum(), np.int32)
+    both, _ = draws_with_new_documents(
+        fit._results_.corpus,
+        fit._results_.kept_draws(),
+        Corpus.from_counts(X[:20]),
+        *given,
+        learns_alpha=False,
+        seed=np.random.SeedSequence(0),
+    )
+    assert_allclose(both.to_counts().toarray(), np.vstack([X[20:40], X[:1], X[:1], X[:20]]))
+
+
+@pytest.mark.parametrize("has_rows", [False, True])
+def test_equal_documents_have_one_mean_without_a_common_error(has_rows):
     """Twenty-one different documents: the same error of each in all its copies would be in the estimate."""
     rng = np.random.default_rng(0)
     phi, alpha = np.array([[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]]), np.array([0.7, 0.5])
     theta = rng.dirichlet(alpha, 4000)
     documents = np.array([rng.multinomial(5, p) for p in theta @ phi])
-    model = describe((phi, alpha), feature_names=["a", "b", "c"])
+    prior = np.tile(alpha, (4000, 1)) if has_rows else alpha
+    model = describe((phi, prior), feature_names=["a", "b", "c"])
     one, other = (
-        outcome_effects(model, documents, theta[:, 1], topics=[1], random_state=seed)["estimate"][0] for seed in (0, 1)
+        outcome_effects(model, documents, theta[:, 1], topics=[1], random_state=seed).iloc[0] for seed in (0, 1)
     )
-    assert abs(one / other - 1) < 0.02
+    assert abs(one["estimate"] / other["estimate"] - 1) < 0.02
+    assert abs(one["from_draws"] / other["from_draws"] - 1) < 0.05
 
 
 def simulated(seed, means):

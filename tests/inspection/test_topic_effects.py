@@ -515,7 +515,7 @@ def test_differences_of_a_category_have_a_row_for_each_topic():
 
 
 def test_short_documents_have_a_note():
-    attenuations = [(0.95, []), (0.7, ["short documents: 70% of the effects are left"])]
+    attenuations = [(0.95, []), (0.7, ["short documents: 70 % of the effects are left"])]
     for attenuation, expected in attenuations:
         assert entries(shares([0.1] * 3, [0.2] * 3, [0.3] * 3, attenuation=attenuation)) == expected
 
@@ -640,7 +640,7 @@ MISSING = np.where(np.arange(D) == 7, np.nan, X_NUMBER)
         (np.ma.masked_array(X_NUMBER, X_NUMBER > 0), {}, ValueError, "covariate.* has masked entries"),
         (np.ma.masked_array(X_NUMBER, X_NUMBER > 0), {"transformer": SplineTransformer()}, ValueError, "masked"),
         ([[{}]] * D, {}, TypeError, "hashable"),
-        (np.ones(D), {}, ValueError, "'x0' is a combination"),
+        (np.ones(D), {}, ValueError, "'x0' is 1 for all documents"),
         (np.eye(D), {}, ValueError, "80 documents do not determine 81"),
         ({"a": X_NUMBER, "b": X_NUMBER[:3]}, {}, ValueError, "3 values"),
         (X_NUMBER, {"n_draws": 0}, ValueError, "n_draws"),
@@ -827,3 +827,24 @@ def test_no_variation_has_no_p_value(clusters):
 def test_the_covariate_of_the_axis_is_not_given():
     with pytest.raises(ValueError, match="at has the covariate of the axis, 'x0'"):
         TopicEffectsDisplay.from_estimator(LDA, COUNTS, X_NUMBER, at={"x0": 0.5}, n_draws=2)
+
+
+def test_equal_documents_have_draws_of_their_own():
+    """Documents of five words of three kinds, and the same with words that tell most documents apart.
+
+    The mean of draws that equal documents have in common has an error that does not shrink with their number.
+    """
+    rng, n, names = np.random.default_rng(0), 1000, 40
+    phi, alpha = np.array([[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]]), np.array([0.7, 0.5])
+    equal = np.array([rng.multinomial(5, p) for p in rng.dirichlet(alpha, n) @ phi])
+    apart = np.zeros((n, 3 * names), int)
+    for d in range(n):
+        apart[d, np.arange(3) * names + d % names] = equal[d]
+    assert len(np.unique(equal, axis=0)) < 22 and len(np.unique(apart, axis=0)) > 400
+    # The covariate has a mean of zero, so the intercept is the mean share.
+    x = np.tile([-1.0, 1.0], n // 2)
+    errors = [
+        topic_effects((topics, alpha), X, x, n_draws=200, random_state=0)["standard_error"][0]
+        for topics, X in ((phi, equal), (np.repeat(phi, names, axis=1) / names, apart))
+    ]
+    assert_allclose(errors[0], errors[1], rtol=0.15)

@@ -68,12 +68,9 @@ def draw_proportions(corpus, topic_word, doc_topic_prior, draws, *, seed, n_jobs
     seed : int
         64 bits. The stream of a document depends only on it and on the words of the document.
     copies : ndarray of shape (n_documents,), uint64, default=None
-        Streams of equal documents are those of different seeds if they have different numbers here.
+        See `Corpus.document_keys`. None: the draws of equal documents are the same.
     """
-    keys = corpus.document_keys(seed)
-    if copies is not None:
-        # Multiples of an odd number are different keys, and those of zero the same.
-        keys = keys + copies * np.uint64(0x9E3779B97F4A7C15)
+    keys = corpus.document_keys(seed, copies)
     rows, word_topic, largest = word_rows(corpus, topic_word)
     scale = largest.astype(np.float32)
     if not len(word_topic):

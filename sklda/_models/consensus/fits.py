@@ -276,10 +276,10 @@ def topic_draws(estimator, X, metadata, is_whole, seed):
     known = metadata_of_transform(estimator, metadata)
     known = {name: known[name] for name in ("collections", "covariates") if name in known}
     corpus, topic_word, alpha = corpus_and_model(X, estimator, **known)
-    draws = []
+    draws, copies = [], corpus.copies()
     for i in range(_N_FOLD_IN):
         key = random.key(random.child(seed, i))
-        topics = draw_topics(corpus, topic_word, alpha, n_sweeps=_FOLD_IN_SWEEPS, seed=key)
+        topics = draw_topics(corpus, topic_word, alpha, n_sweeps=_FOLD_IN_SWEEPS, seed=key, copies=copies)
         # -1 stands for words that underflow in all topics.
         draws.append(Draw(i, compact_topics(np.maximum(topics, 0), len(topic_word)), {}))
     alpha = alpha[0] if len(alpha) == 1 else alpha
