@@ -302,6 +302,11 @@ class View:
     # The fit.
 
     @property
+    def fingerprint_of_fit(self):
+        """The hash of the tokens of the documents of the fit; None if the model has none, as after `partial_fit`."""
+        return getattr(self.model, "_fingerprint_", None)
+
+    @property
     def is_of_fit(self):
         """Whether no other documents are given than those of the fit."""
         return self.counts is None or self.is_training
@@ -379,8 +384,7 @@ def _of_model(model, X, collections, groups):
     if X is None:
         return found
     found.counts = _read_documents(documents, topic_word.shape[1], f"the {type(model).__name__}")
-    # The documents of the fit have tokens with the same hash.
-    stored = getattr(model, "_fingerprint_", None)
+    stored = found.fingerprint_of_fit
     found.is_training = stored is not None and found.has_counts and found.corpus.fingerprint == stored
     if found.is_training and given_collections is not None:
         # The documents of the fit in other collections are other documents.

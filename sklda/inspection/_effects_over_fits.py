@@ -182,11 +182,9 @@ def _check_fit(found):
             "merged topics cannot be fitted again: give the model that they were merged of, and sums of its topics, as "
             "in topics={'name': [0, 1]}."
         )
-    # A variational fit has no chains, whose results have the first one.
-    documents = getattr(found.model, "_fingerprint_", getattr(found.model, "_documents_", None))
-    if documents is None:
+    if found.fingerprint_of_fit is None:
         raise TypeError("the model is fitted again: give an estimator of this package, after a call of its fit.")
-    if found.corpus.fingerprint != documents:
+    if not found.is_training:
         raise ValueError("X is not the X of the fit, so other fits to it would have other documents: give that X.")
 
 

@@ -73,6 +73,8 @@ def test_variational_fits():
     assert table["found"].all() and table["fit"].tolist() == [0, 1] * 9
     with pytest.raises(ValueError, match="X is not the X of the fit"):
         effects_over_fits(model, X[::-1], FRAME)
+    with pytest.raises(TypeError, match="the model is fitted again: give an estimator of this package, after a call"):
+        effects_over_fits(clone(model).partial_fit(X), X, FRAME)
 
 
 def test_what_is_refused():

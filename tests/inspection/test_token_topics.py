@@ -209,8 +209,8 @@ def test_a_fit_without_assignments_is_folded_in():
 def test_a_fit_without_sweeps_gives_the_most_probable_topics():
     X = make_lda_corpus(10, 20, 2, random_state=0).data
     lda = CollapsedVariationalLDA(2, random_state=0).fit(X)
-    for documents in (X, X[:3]):
-        theta, table = lda.transform(documents), token_topics(lda, documents, document=2)
+    for documents, theta in ((X, lda.doc_topic_), (X[:3], lda.transform(X[:3]))):
+        table = token_topics(lda, documents, document=2)
         weights = theta[2] * lda.topic_word_[:, table["word"].astype(int)].T
         np.testing.assert_allclose(
             table.filter(regex="^topic_").to_numpy(), weights / weights.sum(axis=1, keepdims=True)

@@ -279,7 +279,7 @@ class CollapsedVariationalLDA(BaseLDA):
         self.bound_: float = perplexity(model.corpus, self.doc_topic_, topics(model))
         self.perplexity_trace_: np.ndarray = np.array(model.trace)
         self.n_iter_: int = model.n_sweeps
-        self._documents_ = model.corpus.fingerprint
+        self._fingerprint_ = model.corpus.fingerprint
         self._used_tokens_ = model.corpus.lengths
         self._set_topics(model, model.position(self.batch_size))
 
@@ -352,7 +352,7 @@ class CollapsedVariationalLDA(BaseLDA):
 
         with_team(min(effective_n_jobs(self.n_jobs), cpu_count()), work)
         # The documents of an earlier fit do not belong to the new topics.
-        for name in ("doc_topic_", "bound_", "perplexity_trace_", "_documents_", "_used_tokens_"):
+        for name in ("doc_topic_", "bound_", "perplexity_trace_", "_fingerprint_", "_used_tokens_"):
             self.__dict__.pop(name, None)
         self._fold_in_seed_ = key
         self._set_topics(stream, stream.position())
