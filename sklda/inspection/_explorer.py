@@ -61,9 +61,9 @@ class TopicExplorer:
     which the line had no room. Verses, lists and paragraphs of one line keep their breaks.
 
     **Time.** Periods are the shortest of days, weeks, months, quarters and years, or 2, 5, 10, 20, 50 and 100 years, of
-    which there are at most 40, with 10 documents on average. Shares of periods and groups are the mean proportions of
-    their documents, with 95 % intervals: those of `topics_over_time` with ``random_state=0``. They regard the documents
-    as a sample. Without groups, the collections of a `CompoundLDA` have its mixtures.
+    which there are at most 40, most with documents, and 10 of these on average. Shares of periods and groups are the
+    mean proportions of their documents, with 95 % intervals: those of `topics_over_time` with ``random_state=0``. They
+    regard the documents as a sample. Without groups, the collections of a `CompoundLDA` have its mixtures.
 
     **Size.** Large inputs are cut, and the page says so. It has at most 300 topics, 20,000 words, 20,000 documents, and
     40 million characters of texts; or, without texts, 6 million pairs of a word and its topic. If texts have more, the

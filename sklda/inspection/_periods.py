@@ -135,7 +135,8 @@ def _read(value, d):
 def read_period(period, days, unit, most=_MOST_ROWS):
     """The periods that were asked for; without any, the shortest that are few and have several documents each.
 
-    A few dates that are far from the others do not count for this.
+    Most of these are not empty, as months are if all dates are the first of January because only years are known. A few
+    dates that are far from the others do not count for this.
 
     Parameters
     ----------
@@ -160,7 +161,8 @@ def read_period(period, days, unit, most=_MOST_ROWS):
     possible = [each for each in _CHOICE if each.is_known(unit) and np.ptp(each.number(days)) < most] or _CHOICE[-1:]
     for each in possible:
         numbers = each.number(near)
-        if np.ptp(numbers) < MOST_PERIODS and _DOCUMENTS * len(np.unique(numbers)) <= len(numbers):
+        n_used, n_all = len(np.unique(numbers)), np.ptp(numbers) + 1
+        if n_all <= MOST_PERIODS and _DOCUMENTS * n_used <= len(numbers) and 2 * n_used > n_all:
             return each
     return next((each for each in possible if np.ptp(each.number(near)) < MOST_PERIODS), possible[-1])
 

@@ -46,9 +46,9 @@ def topics_over_time(
         or pandas.
     period : {"day", "week", "month", "quarter", "year", "decade"} or int, default=None
         Length of the periods; a number is that of years. Weeks begin with Monday, and periods of n years with the years
-        that n divides. None: the shortest for which there are at most forty periods, with ten documents on average; a
-        few dates that are far from all others, such as a wrong century, do not count for this. If only the year of some
-        dates is known, or the quarter or month, periods are not shorter than this.
+        that n divides. None: the shortest for which there are at most forty periods, most with documents, and ten of
+        these on average; a few dates that are far from all others, such as a wrong century, do not count for this. If
+        only the year of some dates is known, or the quarter or month, periods are not shorter than this.
     topics : sequence of int or str, default=None
         Topics of the table, by number or name. None: all.
     clusters : sequence of n_documents labels, default=None

@@ -164,6 +164,9 @@ def test_periods(period, dates, expected):
         (np.arange("2024-01-01", "2024-03-11", dtype="datetime64[D]"), "2024-01-01 2024-02-01"),
         (np.arange("2020-01-01", "2023-01-01", dtype="datetime64[M]"), "2020-01-01 2021-01-01"),
         (np.arange(1990, 1994), "1990-01-01 1991-01-01"),
+        # Months would be empty, but for one in each year or quarter.
+        (np.array(["2018-01-01", "2019-01-01", "2020-01-01"], "M8[s]"), "2018-01-01 2019-01-01"),
+        (np.array(["2018-01-01", "2018-04-01", "2018-07-01"], "M8[D]"), "2018-01-01 2018-04-01"),
         (np.arange(1900, 1980), "1900-01-01 1910-01-01"),
         (np.array([1000, 1950]), "1000-01-01 1050-01-01"),
         # One year is one period, however few documents there are.
