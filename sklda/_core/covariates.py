@@ -131,13 +131,15 @@ def _column(name, values):
         values = values.iloc[:, 0] if hasattr(values, "iloc") else np.asarray(values)[:, 0]
     if isinstance(values, (pd.Series, pd.Index)):
         return values.array
+    if isinstance(values, pd.api.extensions.ExtensionArray):
+        return values
     if hasattr(getattr(values, "dtype", None), "categories") and hasattr(values, "to_list"):
         # polars, whose categories may have no order.
         categories = values.dtype.categories
         return (
             pd.Categorical(values.to_list(), list(categories)) if hasattr(categories, "__len__") else values.to_list()
         )
-    if not isinstance(values, (list, tuple, range, pd.api.extensions.ExtensionArray)):
+    if not isinstance(values, (list, tuple, range)):
         values = np.asarray(values)
         if values.ndim != 1:
             raise ValueError(f"covariate {name!r} must have one value for each document.")
