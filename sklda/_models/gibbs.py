@@ -29,6 +29,7 @@ from sklda._sampling.annealed_start import NOT_ANNEALED
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda._sampling.known_weights import log_std, weight_likelihood
+from sklda._sampling.known_places import KnownPlaces
 from sklda._sampling.merge_and_split import MergeAndSplit
 from sklda._sampling.partitioned import TOKENS_PER_WORKER
 from sklda._sampling.point_estimates import check_assignments, check_memory_of_results
@@ -409,6 +410,8 @@ class GibbsLDA(ChainAttributes, BaseLDA):
                 if isinstance(init, str):
                     # Topics that are given keep their places.
                     for chain in chains:
+                        if known is not None:
+                            chain.steps.append(KnownPlaces(known.topics.topic_word, learns_alpha))
                         chain.steps.append(MergeAndSplit(learns_alpha))
             schedule = Schedule(
                 n_draws=self.n_draws,
