@@ -28,8 +28,8 @@ from sklda._models.results import ChainAttributes, ChainResults, prior_attribute
 from sklda._sampling.annealed_start import NOT_ANNEALED
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import SAMPLERS, chain_class
-from sklda._sampling.known_weights import log_std, weight_likelihood
 from sklda._sampling.known_places import KnownPlaces
+from sklda._sampling.known_weights import log_std, weight_likelihood
 from sklda._sampling.merge_and_split import MergeAndSplit
 from sklda._sampling.partitioned import TOKENS_PER_WORKER
 from sklda._sampling.point_estimates import check_assignments, check_memory_of_results
