@@ -84,9 +84,9 @@ def topic_drift(
     distribution of its maximum. It is averaged over draws of the topics of all tokens, so it contains that these are
     uncertain.
 
-    All is of the chain that was kept: other modes of the posterior are not contained. If most of a topic has moved, a
-    new topic may have taken its place, and what is left under its name is another one. m is taken as exact. If it was
-    estimated from few words, its own errors are part of the distance.
+    All is of the chain that was kept: other modes of the posterior are not contained. A topic that has moved far still
+    has its name if a fit can tell it from the new ones by what is left (:ref:`exchanges`). m is taken as exact. If it
+    was estimated from few words, its own errors are part of the distance.
 
     References
     ----------
