@@ -22,7 +22,7 @@ def make_corpus(docs, n_features):
 class Copies(Corpus):
     """Documents with random streams of their own. Otherwise equal documents have equal draws given phi."""
 
-    def document_keys(self, seed):
+    def document_keys(self, seed, copies=None):
         return np.random.default_rng(seed).integers(2**64, size=self.n_documents, dtype=np.uint64)
 
 

@@ -251,7 +251,7 @@ def test_the_display_has_the_numbers_of_the_table_on_an_axis_of_dates():
 def test_points_of_unknown_error_are_open():
     dates = YEARS.copy()
     dates[0] = 1985
-    shown = display(dates, topics=[TOPIC])
+    shown = display(dates, topics=[TOPIC], period="year")
     (ax,) = shown.axes_
     (point,) = (line for line in ax.lines if line.get_markerfacecolor() == ax.get_facecolor())
     assert [num2date(x).year for x in point.get_xdata(orig=False)] == [1985]

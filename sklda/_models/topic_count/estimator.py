@@ -451,7 +451,7 @@ default=None
 
     def _unequal_shares(self) -> str:
         """A sentence about shares that differ by more than one alpha allows, with a space before it; or nothing."""
-        others = len(self.topic_share_) - 1
+        others = self.n_components_ - 1
         if not others or self._variation_of_shares() * others <= chi2.isf(_UNEQUAL, others):
             return ""
         smallest, largest = 100 * self.topic_share_.min(), 100 * self.topic_share_.max()
