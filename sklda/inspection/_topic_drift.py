@@ -65,7 +65,7 @@ def topic_drift(
     The distance of the topic phi in these documents from the known one, m, is the chord distance (Orloci 1967) divided
     by the root of two,
 
-        moved = |phi / |phi| - m / |m|| / sqrt(2) = sqrt(1 - cos(phi, m)),
+        moved = norm(phi / norm(phi) - m / norm(m)) / sqrt(2) = sqrt(1 - cos(phi, m)),
 
     with lengths and the cosine of vectors of all words. If a part of .1, .3 or .5 of a topic has moved to other words,
     and both sides are spread over as many words, it is .08, .28 and .54. Frequent words count most. A change of rare
