@@ -164,6 +164,12 @@ class FormulaDesign:
             self.numbers = [name for name in frame if name in _names_of_numbers(parsed)]
         self.levels = {name: levels_of(name, frame[name]) for name in self.variables}
         self._check_levels(n_documents, most_terms)
+        for name, levels in self.levels.items():
+            if intercept and levels is not None and len(levels) == 1:
+                warn(
+                    f"covariate {name!r} is {levels[0]!r} for all documents that take part, so it has no effect that "
+                    "can be told from the intercept, and is left out."
+                )
         found = self._columns(parsed, typed(frame, self.levels))
         if not len(found.columns):
             raise ValueError(f"formula = {formula!r} has no term: give at least one, such as 'year'.")

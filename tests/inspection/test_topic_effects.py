@@ -61,6 +61,15 @@ def test_the_effect_of_a_number_is_found_and_all_chains_have_it():
     assert error < 2 * column(topic_effects(one, COUNTS, X_NUMBER, random_state=0), "standard_error")[1]
 
 
+def test_a_category_with_one_level_is_left_out_with_a_warning():
+    frame = pandas.DataFrame({"x": X_NUMBER, "country": "Chile"})
+    with pytest.warns(UserWarning, match="covariate 'country' is 'Chile' for all documents that take part"):
+        table = topic_effects(LDA, COUNTS, frame, random_state=0)
+    assert table["term"].unique().tolist() == ["intercept", "x"]
+    alone = topic_effects(LDA, COUNTS, frame[["x"]], random_state=0)
+    assert table["estimate"].tolist() == alone["estimate"].tolist()
+
+
 def test_categories_are_compared_with_their_base():
     table = topic_effects(LDA, COUNTS, GROUPS, random_state=0)
     assert column(table, "term")[:3] == ["intercept", "x0[b]", "x0[c]"]
