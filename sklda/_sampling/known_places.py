@@ -136,7 +136,8 @@ def _gains(corpus, priors, topics, known, movable):
     minus infinity for pairs that are not looked at.
     """
     K = priors.n_components
-    counts, totals = counts_of_known(topics, corpus, K)[movable], count_tokens(topics, K)[movable]
+    counts = counts_of_known(topics, corpus, K)[movable]
+    totals = counts.sum(axis=1)
     eta, weight = priors.topic[:, movable[-1]].astype(np.float64), _SHARE * corpus.n_tokens / K
     of_totals = log_gamma_ratio(eta.sum() + weight, totals) - log_gamma_ratio(eta.sum(), totals)
 

@@ -1,7 +1,7 @@
 """The likelihood of the learnt weights of known topics, from draws of z, and their standard errors."""
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array
 
 from sklda._core.corpus import count_tokens
 from sklda._core.known_topic_priors import WEIGHT_BOUNDS, Cells, WeightLikelihood
@@ -85,6 +85,7 @@ def _crossing(x, y, i, level):
 
 def counts_of_known(topics, corpus, n_known):
     """How often the known topics have each word, csr_array (n_known, n_features)."""
-    own, V = np.flatnonzero(topics < n_known), corpus.n_features
-    cells = np.bincount(topics[own].astype(np.int64) * V + corpus.words[own], minlength=n_known * V)
-    return csr_array(cells.reshape(n_known, V))
+    own = np.flatnonzero(topics < n_known)
+    # Never dense: this is also called for all topics, of which there may be many.
+    cells = np.ones(len(own), np.int64), (topics[own], corpus.words[own])
+    return coo_array(cells, (n_known, corpus.n_features)).tocsr()
