@@ -21,8 +21,7 @@ DOC = Path(__file__).parent
 EXAMPLES, STATIC = DOC.parent / "examples", DOC / "_static"
 # The script of a picture, and which of its plots it is.
 PLOTS = {
-    "topic_map.png": ("plot_topics.py", 0),
-    "topics.png": ("plot_topics.py", 1),
+    "topics.png": ("plot_topics.py", 0),
     "how_many_topics.png": ("plot_how_many_topics.py", 0),
     "effects.png": ("plot_covariates.py", 0),
     "effects_curves.png": ("plot_covariates.py", 1),

@@ -19,7 +19,6 @@ from sklearn.pipeline import make_pipeline
 from sklda import GibbsLDA
 from sklda.datasets import read_docstrings
 from sklda.inspection import (
-    TopicMapDisplay,
     TopicWordsDisplay,
     describe,
     document_table,
@@ -38,17 +37,6 @@ vectorizer = CountVectorizer(
 model = make_pipeline(vectorizer, GibbsLDA(12, random_state=0)).fit(texts)
 
 # %%
-# A map
-# -----
-#
-# Topics with similar words are near each other. Their areas are the shares
-# of the tokens.
-
-named = describe(model, texts)
-TopicMapDisplay.from_estimator(named)
-plt.show()
-
-# %%
 # Words
 # -----
 #
@@ -58,6 +46,7 @@ plt.show()
 # topics in a fit has no meaning, so they are ordered here by their share of
 # the tokens.
 
+named = describe(model, texts)
 TopicWordsDisplay.from_estimator(named, n_words=8)
 plt.show()
 

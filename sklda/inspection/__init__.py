@@ -28,7 +28,6 @@ from sklda.inspection._topic_counts import TopicCountComparisonDisplay
 from sklda.inspection._topic_drift import topic_drift
 from sklda.inspection._topic_effects import topic_effects
 from sklda.inspection._topic_effects_display import TopicEffectsDisplay
-from sklda.inspection._topic_map import TopicMapDisplay
 from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
 from sklda.inspection._topics_by_group import topics_by_group
@@ -44,7 +43,6 @@ __all__ = [
     "TopicCountDisplay",
     "TopicEffectsDisplay",
     "TopicExplorer",
-    "TopicMapDisplay",
     "TopicSharesDisplay",
     "TopicWordsDisplay",
     "contrast_topics",

@@ -4,9 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Steps of SMACOF, which ends earlier if a step changes places by less than a millionth of their spread.
-_STEPS, _SMALL = 500, 1e-6
-
 
 @dataclass
 class Scaling:
@@ -30,25 +27,3 @@ def classical_scaling(distances: np.ndarray) -> Scaling:
     points[:, : axes.shape[1]] = axes * np.sqrt(values[:2])
     total = values.sum()
     return Scaling(points, float(values[:2].sum() / total) if total > 0 else 1.0)
-
-
-def least_stress(distances: np.ndarray) -> np.ndarray:
-    """Points (n, 2) whose distances are nearest to those of a matrix (n, n), by squares.
-
-    From classical scaling, SMACOF lowers the squares in every step; de Leeuw & Mair (2009).
-    """
-    points = classical_scaling(distances).points
-    for _ in range(_STEPS):
-        own = point_distances(points)
-        ratio = np.where(own > 0, distances / np.where(own > 0, own, 1), 0)
-        new = (points * ratio.sum(axis=1)[:, None] - ratio @ points) / len(points)
-        is_last = np.abs(new - points).max() <= _SMALL * np.abs(points).max()
-        points = new
-        if is_last:
-            break
-    return points
-
-
-def point_distances(points: np.ndarray) -> np.ndarray:
-    """Distances between all pairs of points, (n, n)."""
-    return np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))

@@ -105,7 +105,6 @@ def pictures(draw, session):
         ),
         "TopicCountDisplay": ((), {}),
         "TopicSharesDisplay": ((draw.pick([None, X.given]),), {**common, "n_topics": n}),
-        "TopicMapDisplay": ((draw.pick([None, X.given]),), {**common, "topics": draw.mostly([None, [0]], [[99], "x"])}),
         "TopicWordsDisplay": (
             (draw.pick([None, X.given]),),
             {
