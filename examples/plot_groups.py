@@ -8,8 +8,6 @@ and scikit-learn differ within one topic. :ref:`topic_check` explains the
 functions.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # The check
 # ---------
@@ -25,7 +23,7 @@ from sklda import GibbsLDA
 from sklda.datasets import read_docstrings
 from sklda.inspection import (
     DocumentTopicsDisplay,
-    TopicContrastDisplay,
+    contrast_topics,
     describe,
     group_words,
     topic_check,
@@ -60,28 +58,14 @@ words = group_words(
 words.round(2)
 
 # %%
-# One package against the others. The numbers on the right are the ratios of
-# the shares, with intervals of 95 %:
-
-TopicContrastDisplay.from_estimator(
-    named,
-    topic=topic,
-    groups=packages,
-    group="scipy",
-    random_state=0,
-)
-plt.show()
-
-# %%
 # Two topics
 # ----------
 #
-# The same display compares two topics, here the two that have the largest
+# The words by which two topics differ, here the two that have the largest
 # shares:
 
 first, second = lda.topic_share_.argsort()[::-1][:2]
-TopicContrastDisplay.from_estimator(named, topic=first, other_topic=second)
-plt.show()
+contrast_topics(named, topic=first, other_topic=second, n_words=5).round(3)
 
 # %%
 # Quality

@@ -166,16 +166,9 @@ def call(public, method, argument, value, folder, X=X, **options):
         "n_draws": 10,
         "n_sweeps": 6,
         "least_tokens": 1,
-        "group": "a",
         "random_state": 0,
     }
     given |= {key: each for key, each in (fast | {"X": X} | options).items() if key in parameters}
-    if name == "TopicContrastDisplay" and argument == "collections":
-        given.setdefault("groups", SOURCES)
-    elif name == "TopicContrastDisplay" and argument == "clusters":
-        given["groups"] = SOURCES
-    elif name == "TopicContrastDisplay" and argument != "groups":
-        given |= {"other_topic": 1}
     if name == "export_results":
         function(**given)
         return [path.read_text(encoding="utf-8-sig") for path in sorted((folder / "saved").glob("*.csv"))]

@@ -3,7 +3,7 @@
 Tables are data frames of pandas. matplotlib and arviz-base are imported when they are needed.
 """
 
-from sklda.inspection._contrast import TopicContrastDisplay, contrast_topics
+from sklda.inspection._contrast import contrast_topics
 from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
 from sklda.inspection._correlation import TopicCorrelationDisplay, topic_correlation
 from sklda.inspection._describe import describe
@@ -37,7 +37,6 @@ __all__ = [
     "ConvergenceDisplay",
     "DocumentTopicsDisplay",
     "MarginalLikelihoodDisplay",
-    "TopicContrastDisplay",
     "TopicCorrelationDisplay",
     "TopicCountComparisonDisplay",
     "TopicCountDisplay",

@@ -109,7 +109,7 @@ def group_words(
     See Also
     --------
     topic_check : Whether the words of a topic depend on groups at all.
-    TopicContrastDisplay : The same as a plot.
+    contrast_topics : Words by which two topics differ.
 
     Notes
     -----
@@ -354,10 +354,10 @@ class TopicRatios:
         self.low = np.minimum(self.low, self.log_ratio - reach)
         self.high = np.maximum(self.high, self.log_ratio + reach)
 
-    def words_of(self, group, n_words, sign=1):
-        """Words that a group uses more, or less if `sign` is -1: columns, a dict."""
+    def words_of(self, group, n_words):
+        """Words that a group uses more: columns, a dict."""
         median, std = self.log_ratio[group], np.maximum(self.std[group], np.finfo(np.float64).tiny)
-        scores = sign * median / std
+        scores = median / std
         places = largest(scores, n_words)
         places = places[scores[places] > 0]
         words, own = self.words[places], self.tokens[group]
@@ -366,7 +366,7 @@ class TopicRatios:
             "word": words,
             "log_ratio": median[places],
             "std": std[places],
-            "z": (median / std)[places],
+            "z": scores[places],
             "low": self.low[group, places],
             "high": self.high[group, places],
         }

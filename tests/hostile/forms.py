@@ -57,10 +57,6 @@ def _questions(lda, X, K):
     def labeled(values):
         return LabeledLDA(max_iter=2, n_draws=1, random_state=0).fit(X, values).components_
 
-    def contrast(values):
-        shown = inspection.TopicContrastDisplay.from_estimator(lda, X, topic=0, groups=values, n_sweeps=2)
-        return shown.words
-
     return {
         "labels of collections": compound,
         "labels of covariates": covariates,
@@ -69,7 +65,6 @@ def _questions(lda, X, K):
         "labels of shares": lambda each: (
             inspection.TopicEffectsDisplay.from_groups(lda, X, each, random_state=0).estimate
         ),
-        "labels of a contrast": contrast,
         "labels of a check": lambda each: inspection.topic_check(lda, X, groups=each, **once),
         "labels of clusters of words": lambda each: inspection.group_words(
             lda, X, x > 0, clusters=each, least_tokens=1, random_state=0

@@ -99,10 +99,6 @@ def pictures(draw, session):
             {"along": draw.option("doc_topic_prior", "topic_word_prior"), "region": region, "n_points": 3},
         ),
         "DocumentTopicsDisplay": ((X.given,), {**common, "document": which, "n_topics": n}),
-        "TopicContrastDisplay": (
-            (X.given,),
-            {**common, "topic": which, **draw.pick([{"other_topic": 0}, {"groups": _groups(draw, D), "n_sweeps": 3}])},
-        ),
         "TopicCountDisplay": ((), {}),
         "TopicSharesDisplay": ((draw.pick([None, X.given]),), {**common, "n_topics": n}),
         "TopicWordsDisplay": (

@@ -9,12 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklda import GibbsLDA
 from sklda._core.distances import jensen_shannon
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import (
-    DocumentTopicsDisplay,
-    TopicContrastDisplay,
-    contrast_topics,
-    group_words,
-)
+from sklda.inspection import DocumentTopicsDisplay, contrast_topics
 from sklda.inspection._document_topics import _lines
 
 pytest.importorskip("matplotlib.pyplot")
@@ -63,45 +58,6 @@ def test_two_models(corpus, lda):
     assert len(contrast_topics(lda, topic=1, other_topic=1)) == 0
 
 
-def test_the_display_of_two_topics(corpus):
-    arrays = corpus.topic_word, corpus.doc_topic
-    table = contrast_topics(arrays, topic=0, other_topic=1, n_words=4)
-    display = TopicContrastDisplay.from_estimator(arrays, topic=0, other_topic=1, n_words=4)
-    left, right = ([bar.get_width() for bar in bars] for bars in display.bars_)
-    np.testing.assert_allclose(left, -table["probability"])
-    np.testing.assert_allclose(right, table["probability_in_other"])
-    assert [each.get_text() for each in display.ax_.get_yticklabels()] == table["word"].tolist()
-
-
-@pytest.mark.parametrize("groups", [["x", "y"] * 30, ["x", "y", "z"] * 20])
-def test_the_display_of_two_groups(corpus, lda, groups):
-    options = {"n_sweeps": 6, "random_state": 0}
-    display = TopicContrastDisplay.from_estimator(lda, corpus.data, topic=1, groups=groups, group="x", **options)
-    table = group_words(lda, corpus.data, groups, **options)
-    own = table[(table["topic"] == 1) & (table["group"] == "x")]
-    n = len(own)
-    assert n and list(display.words[:n]) == own["word"].tolist()
-    np.testing.assert_allclose(display.first[:n], own["share"])
-    np.testing.assert_allclose(display.second[:n], own["share_of_others"])
-    np.testing.assert_allclose(display.ratios[:n, 0], np.exp(own["log_ratio"]))
-    assert (display.ratios[:, 0] > 1).all() and (np.diff(display.ratios[:, [1, 0, 2]], axis=1) > 0).all()
-    assert display.names == ["x", "y" if len(set(groups)) == 2 else "all others"]
-
-
-def test_what_the_display_refuses(corpus, lda):
-    make = TopicContrastDisplay.from_estimator
-    with pytest.raises(ValueError, match="one of both"):
-        make(lda, topic=0)
-    with pytest.raises(ValueError, match="give the documents"):
-        make(lda, topic=0, groups=[0, 1] * 30)
-    with pytest.raises(ValueError, match="other_estimator is for other_topic"):
-        make(lda, corpus.data, topic=0, groups=[0, 1] * 30, other_estimator=lda)
-    with pytest.raises(ValueError, match="3 groups: give group"):
-        make(lda, corpus.data, topic=0, groups=[0, 1, 2] * 20, n_sweeps=6)
-    with pytest.raises(ValueError, match="group 5 is not among"):
-        make(lda, corpus.data, topic=0, groups=[0, 1] * 30, group=5, n_sweeps=6)
-
-
 def test_a_passage_is_the_text(pipeline):
     display = DocumentTopicsDisplay.from_estimator(pipeline, TEXTS, document=2, text=TEXTS[2])
     assert "".join(piece for piece, _ in display.parts) == TEXTS[2]
@@ -135,8 +91,6 @@ def test_lines_have_all_words_and_a_width():
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_drawn(name):
     display = DocumentTopicsDisplay([(f"{name} ", 0), ("$x", 1)], [name, "$a"], name).plot()
-    display.figure_.canvas.draw()
-    display = TopicContrastDisplay([name, "$x"], [0.1, 0.2], [0.2, 0.1], [name, "$b"], title=name).plot()
     display.figure_.canvas.draw()
 
 

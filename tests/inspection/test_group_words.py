@@ -11,7 +11,7 @@ from sklda._core.corpus import Corpus
 from sklda._sampling import group_words as inner
 from sklda._sampling.group_words import GroupPriors, TopicGroups, sample_group_counts
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import TopicContrastDisplay, describe, group_words
+from sklda.inspection import describe, group_words
 from sklda.inspection._group_words import TopicRatios, _Parts
 
 ALARM = 1e-5
@@ -312,20 +312,12 @@ def test_clusters_in_the_table(monkeypatch):
     monkeypatch.setattr("sklda.inspection._group_words._BLOCK", 100)
     blocks = group_words(lda, X, groups, clusters=authors, **options)
     np.testing.assert_allclose(blocks["std"].sort_values(), together["std"].sort_values())
-    shown = TopicContrastDisplay.from_estimator(
-        lda, X, topic=0, groups=groups, clusters=authors, n_sweeps=6, random_state=0
-    )
-    words = group_words(lda, X, groups, clusters=authors, topics=[0], n_sweeps=6, random_state=0)
-    first = words[words["group"] == 0].iloc[0]
-    np.testing.assert_allclose(shown.ratios[0], np.exp(first[["log_ratio", "low", "high"]].astype(float)))
     with pytest.warns(UserWarning, match="groups with a single cluster: True"):
         assert len(group_words(lda, X, authors == 3, clusters=authors, **options))
     with pytest.raises(ValueError, match="each group has a single cluster"):
         group_words(lda, X, groups, clusters=groups)
     with pytest.raises(ValueError, match="clusters has one label"):
         group_words(lda, X, groups, clusters=[0] * len(groups))
-    with pytest.raises(ValueError, match="give groups, too"):
-        TopicContrastDisplay.from_estimator(lda, topic=0, other_topic=1, clusters=authors)
 
 
 def test_what_is_refused():

@@ -16,7 +16,6 @@ from sklda.inspection import (
     ConvergenceDisplay,
     DocumentTopicsDisplay,
     MarginalLikelihoodDisplay,
-    TopicContrastDisplay,
     TopicCorrelationDisplay,
     TopicCountComparisonDisplay,
     TopicCountDisplay,
@@ -65,13 +64,6 @@ def correlations(n):
     r = np.corrcoef(np.random.default_rng(1).standard_normal((n, 30)))
     order = np.random.default_rng(2).permutation(n)
     return TopicCorrelationDisplay(r, order, names, np.full((n, n), 0.1), np.full((n, n), -1 / n)).plot()
-
-
-def contrast():
-    n = 6
-    first, second, ratios = np.linspace(0.1, 0.01, n), np.linspace(0.01, 0.1, n), np.full((n, 3), [40.0, 3, 5000])
-    words = [f"{'word' * (v + 1)}" for v in range(n)]
-    return TopicContrastDisplay(words, first, second, [LONG[0], "all others"], ratios, f"topic {LONG[0]}").plot()
 
 
 def comparison():
@@ -152,7 +144,6 @@ PICTURES = {
     "correlations of 20": lambda: correlations(20),
     "correlations of 60": lambda: correlations(60),
     "correlations of 100": lambda: correlations(100),
-    "contrast": contrast,
     "comparison": comparison,
     "counts": counts,
     "marginal": lambda: marginal("contour"),
