@@ -3,7 +3,6 @@
 import textwrap
 import time
 import warnings
-from importlib.metadata import version
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -192,16 +191,8 @@ def main():
     docstrings = read_docstrings()
     model, agree = fit(docstrings["text"])
     X = model[0].transform(docstrings["text"])
-    installed = ", ".join(
-        f"{title} {version(name)}"
-        for name, title in (
-            ("numpy", "NumPy"),
-            ("scipy", "SciPy"),
-            ("scikit-learn", "scikit-learn"),
-        )
-    )
     print(
-        f"\n{len(docstrings):,} docstrings of {installed}: {X.shape[1]:,} words, {X.sum():,} tokens; {K} topics"
+        f"\n{len(docstrings):,} docstrings: {X.shape[1]:,} words, {X.sum():,} tokens; {K} topics"
     )
     print("\n1. Topics\n")
     words = show_topics(model, agree, docstrings)

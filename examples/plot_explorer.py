@@ -9,9 +9,8 @@ interactive page.
 # sphinx_gallery_thumbnail_path = '_static/explorer.png'
 
 # %%
-# The texts are the docstrings of NumPy, SciPy and scikit-learn, as they are
-# installed. The functions of this page also take matrices of counts, models
-# of scikit-learn, and arrays.
+# The texts are docstrings of NumPy, SciPy and scikit-learn. The functions of
+# this page also take matrices of counts, models of scikit-learn, and arrays.
 
 import matplotlib.pyplot as plt
 from sklearn.feature_extraction.text import CountVectorizer

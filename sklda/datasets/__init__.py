@@ -1,8 +1,7 @@
 """Texts and counts: read from files, bundled with the package, drawn from a model, or those of other samplers."""
 
 from sklda.datasets._counts import load_counts, save_counts
-from sklda.datasets._docstring_texts import read_docstrings
-from sklda.datasets._docstrings import load_docstrings
+from sklda.datasets._docstrings import load_docstrings, read_docstrings
 from sklda.datasets._states import read_mallet_state
 from sklda.datasets._survey import make_survey_answers
 from sklda.datasets._synthetic import make_compound_lda_corpus, make_lda_corpus

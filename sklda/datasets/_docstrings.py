@@ -1,9 +1,10 @@
-"""The bundled corpus."""
+"""The bundled corpus: docstrings, as word counts and as texts."""
 
 from importlib.resources import files
 from typing import Literal, overload
 
 import numpy as np
+from pandas import DataFrame, read_csv
 from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
 
@@ -57,7 +58,7 @@ def load_docstrings(*, return_X_y: bool = False) -> Bunch | tuple[csr_matrix, np
 
     See Also
     --------
-    read_docstrings : The texts of the versions that are installed, with years.
+    read_docstrings : The texts, with years.
 
     Notes
     -----
@@ -93,3 +94,54 @@ def load_docstrings(*, return_X_y: bool = False) -> Bunch | tuple[csr_matrix, np
         document_names=stored["document_names"],
         DESCR=folder.joinpath("docstrings.rst").read_text(encoding="utf-8"),
     )
+
+
+def read_docstrings() -> DataFrame:
+    """Read the docstrings of NumPy, SciPy and scikit-learn, with their texts, packages and years.
+
+    A document is the prose of the docstring of one public function or class: the summary, the descriptions of
+    parameters and results, the notes, and the text between examples. Code, headings, types, formulas, references, and
+    sentences that more than six docstrings share are left out. So are docstrings of fewer than 20 words, and those that
+    repeat more than three quarters of earlier ones. The texts come with sklda, so they do not depend on the installed
+    versions of the three packages.
+
+    Returns
+    -------
+    pandas.DataFrame of shape (2574, 6)
+        A row for each docstring, in the order of modules and names. The index, ``name``, is the name of the function or
+        class, such as ``"scipy.stats.gaussian_kde"``. Columns:
+
+        - ``text``: the prose, with an empty line between paragraphs
+        - ``package``: ``"numpy"``, ``"scipy"`` or ``"sklearn"``
+        - ``module``: such as ``"scipy.stats"``
+        - ``kind``: ``"function"``, ``"class"`` or ``"object"``, such as a distribution of ``scipy.stats``
+        - ``length``: the number of words
+        - ``year``: that of the release that added the function or class, if the docstring says it (Int64); else NA
+
+    See Also
+    --------
+    load_docstrings : Word counts of these docstrings, with their subjects.
+    read_texts : Read your own texts.
+
+    Examples
+    --------
+    >>> from sklda.datasets import read_docstrings
+    >>> docstrings = read_docstrings()
+    >>> docstrings.columns.tolist()
+    ['text', 'package', 'module', 'kind', 'length', 'year']
+    >>> butter = docstrings.loc["scipy.signal.butter"]
+    >>> butter["text"].partition("\\n")[0], butter["package"], butter["kind"]
+    ('Butterworth digital and analog filter design.', 'scipy', 'function')
+    >>> int(docstrings.loc["scipy.signal.sosfilt", "year"])
+    2015
+    """
+    # Only a year can be missing.
+    with files("sklda.datasets").joinpath("data", "docstring_texts.csv.xz").open("rb") as file:
+        return read_csv(
+            file,
+            compression="xz",
+            index_col="name",
+            dtype={"year": "Int64"},
+            keep_default_na=False,
+            na_values={"year": ""},
+        )

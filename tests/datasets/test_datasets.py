@@ -262,5 +262,6 @@ def test_docstrings_licences(docstrings):
     assert "Redistribution and use in source and binary forms" in docstrings.DESCR
 
 
-def test_docstrings_file_is_small():
-    assert len(files("sklda.datasets").joinpath("data", "docstrings.npz").read_bytes()) < 200_000
+def test_docstrings_files_are_small():
+    for name, most in (("docstrings.npz", 200_000), ("docstring_texts.csv.xz", 700_000)):
+        assert len(files("sklda.datasets").joinpath("data", name).read_bytes()) < most

@@ -1,9 +1,15 @@
-"""The docstrings of the installed NumPy, SciPy and scikit-learn, as texts with their metadata."""
+"""Make docstring_texts.csv.xz, the texts that sklda.datasets.read_docstrings returns.
 
+Usage: python make_docstring_texts.py OUTPUT.csv.xz
+
+It needs NumPy, SciPy and scikit-learn in the versions that docstrings.rst names. The result depends only on their
+docstrings. Modules that cannot be imported are left out.
+"""
+
+import argparse
 import importlib
 import inspect
 import re
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -140,56 +146,8 @@ _SENTENCE = re.compile(r"(?<=[.!?;:])\s+")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
-def read_docstrings() -> DataFrame:
-    """Read the docstrings of the installed NumPy, SciPy and scikit-learn, with their texts, packages and years.
-
-    Everybody who has sklda has these texts, because it needs the three packages. A document is the prose of the
-    docstring of one public function or class: the summary, the descriptions of parameters and results, the notes, and
-    the text between examples. Code, headings, types, formulas, references, and sentences that more than six docstrings
-    share are left out. So are docstrings of fewer than 20 words, and those that repeat more than three quarters of
-    earlier ones.
-
-    Returns
-    -------
-    pandas.DataFrame of shape (n_documents, 6)
-        A row for each docstring, in the order of modules and names. The index, ``name``, is the name of the function or
-        class, such as ``"scipy.stats.gaussian_kde"``. Columns:
-
-        - ``text``: the prose, with an empty line between paragraphs
-        - ``package``: ``"numpy"``, ``"scipy"`` or ``"sklearn"``
-        - ``module``: such as ``"scipy.stats"``
-        - ``kind``: ``"function"``, ``"class"`` or ``"object"``, such as a distribution of ``scipy.stats``
-        - ``length``: the number of words
-        - ``year``: that of the release that added the function or class, if the docstring says it (Int64); else NA
-
-    Raises
-    ------
-    RuntimeError
-        If Python runs with ``-OO``, which removes docstrings.
-
-    See Also
-    --------
-    load_docstrings : Word counts of these docstrings that do not depend on installed versions.
-    read_texts : Read your own texts.
-
-    Notes
-    -----
-    The texts depend on the installed versions of the three packages. Modules that cannot be imported are left out.
-
-    Examples
-    --------
-    >>> from sklda.datasets import read_docstrings
-    >>> docstrings = read_docstrings()
-    >>> docstrings.columns.tolist()
-    ['text', 'package', 'module', 'kind', 'length', 'year']
-    >>> butter = docstrings.loc["scipy.signal.butter"]
-    >>> butter["text"].partition("\\n")[0], butter["package"], butter["kind"]
-    ('Butterworth digital and analog filter design.', 'scipy', 'function')
-    >>> int(docstrings.loc["scipy.signal.sosfilt", "year"])
-    2015
-    """
-    if sys.flags.optimize > 1:
-        raise RuntimeError("Python runs with -OO, which removes docstrings: there is nothing to read.")
+def main(path: str) -> None:
+    """Write a row for each docstring."""
     rows = list(_documented_objects())
     documents = [_sentences(row["text"], row["name"]) for row in rows]
     repeats = Counter(key for document in documents for key in {s.key for paragraph in document for s in paragraph})
@@ -204,8 +162,10 @@ def read_docstrings() -> DataFrame:
             seen.update(each for sentence in own for each in (sentence.text, sentence.key))
             text = "\n\n".join(" ".join(sentence.text for sentence in each) for each in paragraphs if each)
             kept.append(row | {"text": text, "length": length})
-    table = DataFrame(kept, columns=["name", "text", "package", "module", "kind", "length", "year"])
-    return table.set_index("name").astype({"year": "Int64"})
+    columns = ["name", "text", "package", "module", "kind", "length", "year"]
+    table = DataFrame(kept, columns=columns).astype({"year": "Int64"})
+    table.to_csv(path, index=False, compression={"method": "xz", "preset": 9}, lineterminator="\n")
+    print(f"{len(table)} documents")
 
 
 def _documented_objects() -> Iterator[dict]:
@@ -360,3 +320,9 @@ def _blocks(lines: list[str]) -> Iterator[str]:
             paragraph.append(_ADMONITION.sub("", re.sub(r"^[-*+•] ", "", text)).replace("::", ":").strip())
             if text.endswith("::"):
                 skip_deeper_than = indent
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("output")
+    main(parser.parse_args().output)
