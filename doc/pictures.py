@@ -27,7 +27,6 @@ PLOTS = {
     "effects_curves.png": ("plot_covariates.py", 1),
     "topics_over_time.png": ("plot_over_time.py", 0),
     "collections.png": ("plot_collections.py", 0),
-    "correlations.png": ("plot_report.py", 1),
     "number_of_topics.png": ("plot_number_of_topics.py", 0),
     "few_documents.png": ("plot_number_of_topics.py", 1),
     "priors.png": ("plot_empirical_bayes.py", 0),

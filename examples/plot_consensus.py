@@ -18,7 +18,6 @@ from scipy.spatial.distance import cdist
 from sklda import ConsensusTopics, GibbsLDA
 from sklda.datasets import load_docstrings
 from sklda.inspection import (
-    TopicSharesDisplay,
     describe,
     top_words,
     topic_report,
@@ -73,14 +72,8 @@ ax.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# The shares of the consensus topics, with their posterior standard
-# deviations:
-
-TopicSharesDisplay.from_estimator(named)
-plt.show()
-
-# %%
-# The whole report of the topics that all fits have:
+# The topics that all fits have, with the posterior standard deviations of
+# their shares:
 
 report = topic_report(named, n_words=6)
 columns = [

@@ -1,9 +1,9 @@
 """
-The explorer, tables and plots of one fit
-=========================================
+The explorer and tables of one fit
+==================================
 
-This example looks at the topics of a fit: as tables, as plots, and as an
-interactive page.
+This example looks at the topics of a fit: as an interactive page, and as
+tables.
 """
 
 # sphinx_gallery_thumbnail_path = '_static/explorer.png'
@@ -12,7 +12,6 @@ interactive page.
 # The texts are docstrings of NumPy, SciPy and scikit-learn. The functions of
 # this page also take matrices of counts, models of scikit-learn, and arrays.
 
-import matplotlib.pyplot as plt
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
@@ -20,7 +19,6 @@ from sklda import GibbsLDA
 from sklda.datasets import read_docstrings
 from sklda.inspection import (
     TopicExplorer,
-    TopicSharesDisplay,
     describe,
     similarity_table,
     token_topics,
@@ -68,13 +66,10 @@ explorer
 top_words(named, n_words=6, by="relevance")
 
 # %%
-# Shares and documents
-# --------------------
-
-TopicSharesDisplay.from_estimator(named)
-plt.show()
-
-# %%
+# Documents
+# ---------
+#
+# The documents of the largest topic:
 
 largest = top_words(named)["share"].idxmax()
 top_documents(named).loc[largest]

@@ -14,15 +14,12 @@ merges two, and plots the results. :ref:`inspection` explains the functions.
 
 import warnings
 
-import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda import GibbsLDA, merge_topics
 from sklda.datasets import load_docstrings
 from sklda.inspection import (
-    TopicCorrelationDisplay,
-    TopicSharesDisplay,
     describe,
     name_topics,
     topic_correlation,
@@ -65,29 +62,13 @@ good = report[(report["prevalence"] >= 0.75) & (report["coherence"] > 0.1)]
 good[columns].sort_values("share", ascending=False).round(3)
 
 # %%
-# Shares
-# ------
-
-TopicSharesDisplay.from_estimator(lda)
-plt.show()
-
-# %%
 # Topics that occur together
 # --------------------------
 #
-# Most correlations are negative, because proportions sum to one. So the
-# colours show the difference from topics that do not depend on each other:
-# red topics occur together, blue ones apart. Dots mark differences of more
-# than two standard errors.
-
-TopicCorrelationDisplay.from_estimator(lda, random_state=0)
-plt.show()
-
-# %%
-# Merge topics
-# ------------
-#
-# The two topics whose correlation is farthest above the neutral one:
+# Most correlations are negative, because proportions sum to one. So they
+# are compared with those of topics that do not depend on each other. These
+# are the two topics whose correlation is farthest above that, in standard
+# errors:
 
 found = topic_correlation(lda, random_state=0)
 rows, columns = np.triu_indices(12, 1)
@@ -97,6 +78,9 @@ pair = [int(rows[best]), int(columns[best])]
 print([str(lda.topic_names_[k]) for k in pair])
 
 # %%
+# Merge topics
+# ------------
+#
 # In the merged model, the proportion of the new topic is the sum of the
 # two. The score falls a little: one topic describes the words less well
 # than two.

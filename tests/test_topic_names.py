@@ -17,7 +17,6 @@ from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLD
 from sklda.inspection import (
     TopicEffectsDisplay,
     TopicExplorer,
-    TopicSharesDisplay,
     TopicWordsDisplay,
     describe,
     document_table,
@@ -157,7 +156,6 @@ def test_given_names_come_first(lda):
 
 def test_plots_show_names(lda):
     by_share = [SHOWN[k] for k in np.argsort(-lda.topic_share_)]
-    assert TopicSharesDisplay.from_estimator(lda).names == by_share
     assert TopicWordsDisplay.from_estimator(lda).names == by_share
     groups = np.arange(20) % 2
     shown = TopicEffectsDisplay.from_groups(lda, X, groups, topics=["états", 0])

@@ -5,7 +5,7 @@ Tables are data frames of pandas. matplotlib and arviz-base are imported when th
 
 from sklda.inspection._contrast import contrast_topics
 from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
-from sklda.inspection._correlation import TopicCorrelationDisplay, topic_correlation
+from sklda.inspection._correlation import topic_correlation
 from sklda.inspection._describe import describe
 from sklda.inspection._document_topics import DocumentTopicsDisplay
 from sklda.inspection._effect_sentences import effect_sentences
@@ -28,7 +28,6 @@ from sklda.inspection._topic_counts import TopicCountComparisonDisplay
 from sklda.inspection._topic_drift import topic_drift
 from sklda.inspection._topic_effects import topic_effects
 from sklda.inspection._topic_effects_display import TopicEffectsDisplay
-from sklda.inspection._topic_shares import TopicSharesDisplay
 from sklda.inspection._topic_words import TopicWordsDisplay
 from sklda.inspection._topics_by_group import topics_by_group
 from sklda.inspection._topics_over_time import topics_over_time
@@ -37,12 +36,10 @@ __all__ = [
     "ConvergenceDisplay",
     "DocumentTopicsDisplay",
     "MarginalLikelihoodDisplay",
-    "TopicCorrelationDisplay",
     "TopicCountComparisonDisplay",
     "TopicCountDisplay",
     "TopicEffectsDisplay",
     "TopicExplorer",
-    "TopicSharesDisplay",
     "TopicWordsDisplay",
     "contrast_topics",
     "describe",

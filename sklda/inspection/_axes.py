@@ -1,7 +1,6 @@
 """Axes, colours, marks and labels of plots. matplotlib is an optional dependency, imported by the first plot."""
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
@@ -31,7 +30,6 @@ class Colours:
     fill: str  # bars
     uncertain: str  # bars of estimates that are not known well
     pale: str  # the area of an interval, behind bars
-    no_value: str  # a field of a heatmap without a value
     series: tuple[str, ...]  # groups and lines that are to be told apart
     shades: tuple[float, float]  # of the colour map "Blues": of the smallest and of the largest value
 
@@ -45,7 +43,6 @@ _LIGHT = Colours(
     fill="#4682b4",
     uncertain="#a9bfd3",
     pale="#f3d3c6",
-    no_value="#dddddd",
     series=(BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY),
     # A pale one keeps the marks on top visible.
     shades=(0.0, 0.6),
@@ -59,7 +56,6 @@ _DARK = Colours(
     fill="#5089bd",
     uncertain="#35536d",
     pale="#5a3324",
-    no_value="#555555",
     series=(SKY, ORANGE, "#4fd1a5", "#e8a5c9", YELLOW, "#ff8a5c"),
     shades=(1.0, 0.55),
 )
@@ -125,8 +121,8 @@ class Display:
         Examples
         --------
         >>> import matplotlib.pyplot as plt
-        >>> from sklda.inspection import TopicSharesDisplay
-        >>> display = TopicSharesDisplay([0.7, 0.3], ["0: cat dog", "1: bank rate"])
+        >>> from sklda.inspection import DocumentTopicsDisplay
+        >>> display = DocumentTopicsDisplay([("cat ", 0), ("rate", 1)], ["0: cat dog", "1: bank rate"])
         >>> figure, ax = plt.subplots()
         >>> display.plot(ax).ax_ is ax
         True
@@ -194,58 +190,6 @@ class PanelsDisplay:
         fit_texts(axes)
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
-
-
-# Topics of a heatmap that has names, and inches of a field: the smallest number that can be read has five points.
-_MOST_NAMES, _SMALLEST_FIELD, _LARGEST_FIELD = 60, 0.085, 0.27
-# Inches of the sides of a heatmap.
-_SIDE, _LONGEST_SIDE = 6.5, 12.0
-
-
-class HeatmapDisplay(Display):
-    """Topics by topics, in the order of `order`, with `names` on the left and numbers below.
-
-    More than sixty topics have numbers on both sides.
-    """
-
-    order: Sequence[int]
-    names: Sequence[str]
-
-    def _figsize(self):
-        side = min(self._field() * max(len(self.order), 8), _LONGEST_SIDE)
-        width, _ = names_size(self.names) if self._has_names() else (0.3, 1)
-        return side + width + 1.2, side + 0.9
-
-    def _has_names(self):
-        return len(self.order) <= _MOST_NAMES
-
-    def _field(self):
-        """Inches of the side of a field."""
-        return float(np.clip(_SIDE / len(self.order), _SMALLEST_FIELD, _LARGEST_FIELD))
-
-    def _show(self, ax, values, label, **colours):
-        """Draw a matrix (n_topics, n_topics) as `image_`, with a bar of its colours. `values` are in `order`.
-
-        The diagonal, where each topic meets itself, has no colour of its own.
-        """
-        values = np.array(values, dtype=np.float64)
-        np.fill_diagonal(values, np.nan)
-        # About square by the size of the figure: a layout that keeps them so cuts names at its left.
-        self.image_: Any = ax.imshow(values, aspect="auto", **colours)
-        ax.set_facecolor(colours_of(ax).no_value)
-        places, size = range(len(self.order)), min(8.0, 0.8 * 72 * self._field())
-        if self._has_names():
-            most_lines = 2 if self._field() == _LARGEST_FIELD else 1
-            names = [wrapped(self.names[k], NAME_WIDTH, size, most_lines) for k in self.order]
-            ax.set_yticks(places, names, fontsize=size, linespacing=1)
-        else:
-            ax.set_yticks(places, self.order, fontsize=size)
-        ax.set_xticks(places, self.order, fontsize=size, rotation=90)
-        ax.tick_params(length=0)
-        bar = ax.figure.colorbar(self.image_, ax=ax, shrink=0.8)
-        # Before the layout, the axes are about as high as after it.
-        height = 0.7 * size_in_points(ax)[1]
-        bar.set_label(wrapped(label, height, 9, most_lines=3), fontsize=9)
 
 
 # --- Texts -------------------------------------------------------------------------------------------------------

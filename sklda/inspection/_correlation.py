@@ -1,10 +1,6 @@
-"""Correlations between the proportions of topics over documents, with standard errors, and their display."""
+"""Correlations between the proportions of topics over documents, with standard errors."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -12,11 +8,9 @@ from sklearn.utils import Bunch
 from sklda._core import random
 from sklda._core.arguments import check_int
 from sklda._core.rounding import rounding
-from sklda._core.types import Data, Model, Seed, Values
+from sklda._core.types import Data, Model, Seed
 from sklda._description.view import view
 from sklda._sampling.draws import draw_doc_topic
-from sklda.inspection._axes import HeatmapDisplay
-from sklda.inspection._leaf_order import leaf_order
 
 
 def topic_correlation(
@@ -119,8 +113,6 @@ def topic_correlation(
 
 # Draws by default: of a chain that goes on, and of other models.
 _CHAIN_DRAWS, _DRAWS, _FEWEST_DRAWS = 400, 20, 20
-# Topics of a display whose fields are large enough for dots.
-_MOST_DOTS = 150
 # Parts of a chain, for the jackknife. The variance over documents, which is slow, is that of each tenth draw.
 _BLOCKS, _VARIANCE_EVERY = 10, 10
 # The variance between draws is known no better than this: it depends on the corpus, too.
@@ -270,123 +262,3 @@ def _pearson(theta):
     np.fill_diagonal(variance, 0)
     variance[constant] = variance[:, constant] = np.nan
     return r, variance
-
-
-@dataclass(eq=False, repr=False)
-class TopicCorrelationDisplay(HeatmapDisplay):
-    """Which topics occur together, and which apart, as a heatmap ordered by clustering.
-
-    Proportions sum to one, so correlations are negative even if topics do not depend on each other. The colours show
-    how far a correlation is above or below that of such topics, `neutral`: red topics occur together, blue ones apart.
-    `from_estimator` plots a fitted model; the constructor takes the values to plot.
-
-    Parameters
-    ----------
-    correlation : array-like of shape (n_topics, n_topics)
-    order : sequence of n_topics int
-        Topics in the order of rows and columns.
-    names : sequence of n_topics str
-        Names of the topics, by number.
-    std : array-like of shape (n_topics, n_topics), default=None
-        Standard errors. Correlations that are above `neutral` by more than two of these have a dot, and those that are
-        below it a ring. Displays of more than 150 topics have none.
-    neutral : array-like of shape (n_topics, n_topics), default=None
-        Correlations of topics that do not depend on each other. None: 0.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    image_ : matplotlib AxesImage
-    dots_ : matplotlib PathCollection or None
-
-    Examples
-    --------
-    >>> from sklda.inspection import TopicCorrelationDisplay
-    >>> theta = [[0.5, 0.5, 0.0], [0.4, 0.4, 0.2], [0.1, 0.2, 0.7], [0.0, 0.0, 1.0]]
-    >>> TopicCorrelationDisplay.from_estimator(([[1, 0, 0], [0, 1, 0], [0, 0, 1]], theta)).names
-    ['0: 0 1 2', '1: 1 0 2', '2: 2 0 1']
-    """
-
-    correlation: Values
-    order: Sequence[int]
-    names: Sequence[str]
-    std: Values | None = None
-    neutral: Values | None = None
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Model,
-        X: Data | None = None,
-        *,
-        n_samples: int | None = None,
-        n_words: int = 3,
-        random_state: Seed = None,
-        ax: Any = None,
-    ) -> Self:
-        """Plot the correlations of the topics of a fitted model.
-
-        Parameters
-        ----------
-        estimator : estimator, pipeline, or pair (topic_word, doc_topic)
-            A fitted topic model with ``components_``, a pipeline or search that has one, or arrays of shapes
-            (n_components, n_features) and (n_documents, n_components). `describe` adds names of words, topics and
-            documents.
-        X : array-like, sparse matrix, or whatever a pipeline takes, default=None
-            Documents. None: those of `describe`, or of the fit, if the model has ``doc_topic_``, or the rows of
-            ``doc_topic``.
-        n_samples : int, default=None
-            See `topic_correlation`.
-        n_words : int, default=3
-            How many of a topic's most probable words are in its label, if it has no name.
-        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
-            Of the draws.
-        ax : matplotlib Axes, default=None
-            None: those of a new figure.
-
-        Returns
-        -------
-        TopicCorrelationDisplay
-
-        Raises
-        ------
-        ValueError, TypeError
-            If the model is not one that this function takes, or an argument does not fit it.
-        """
-        found = view(estimator, X, needs="proportions")
-        values = _correlation(found, n_samples, random_state)
-        # A topic that does not vary is as far from all others as one without correlation.
-        distances = np.nan_to_num(1 - values.correlation, nan=1.0)
-        np.fill_diagonal(distances, 0)
-        order = leaf_order(distances)
-        return cls(values.correlation, order, found.labels(n_words=n_words), values.std, values.neutral).plot(ax=ax)
-
-    def _draw(self, ax):
-        order = np.asarray(self.order)
-        place = np.ix_(order, order)
-        values = np.asarray(self.correlation, dtype=np.float64) - (0 if self.neutral is None else self.neutral)
-        values = values[place]
-        np.fill_diagonal(values, np.nan)
-        strongest = np.nanmax(np.abs(values)) if np.isfinite(values).any() else 1
-        strongest = strongest if strongest > 0 else 1
-        label = "correlation" if self.neutral is None else "correlation, less that of independent topics"
-        self._show(ax, values, label, cmap="RdBu_r", vmin=-strongest, vmax=strongest)
-        self.dots_: Any = None
-        if self.std is not None and len(order) <= _MOST_DOTS:
-            rows, columns = np.nonzero(self._clear()[place])
-            # White on the dark ends of the colours. These are alike in greyscale, so dots and rings tell them apart.
-            ink = np.where(np.abs(values[rows, columns]) > 0.7 * strongest, "white", "black")
-            inside = np.where(values[rows, columns] > 0, ink, "none")
-            size = min(6.0, (0.35 * 72 * self._field()) ** 2)
-            self.dots_ = ax.scatter(columns, rows, s=size, color=inside, edgecolor=ink, lw=0.5)
-        marks = "" if self.dots_ is None else "\ndot: more than two standard errors above white; ring: below"
-        ax.set_xlabel("topic" + marks, fontsize=9)
-
-    def _clear(self):
-        """Which correlations clearly differ from those of topics that do not depend on each other, an array of bool."""
-        gap = np.asarray(self.correlation, dtype=np.float64) - (0 if self.neutral is None else self.neutral)
-        with np.errstate(invalid="ignore"):
-            clear = np.abs(gap) > np.maximum(2 * np.asarray(self.std, dtype=np.float64), rounding(1.0))
-        np.fill_diagonal(clear, False)
-        return clear

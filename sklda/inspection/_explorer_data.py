@@ -3,12 +3,13 @@
 from numbers import Number
 
 import numpy as np
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
 
 from sklda._core.distances import jensen_shannon
 from sklda._core.largest import largest
 from sklda._description.view import NO_TOPIC
 from sklda.inspection._groups import group_shares
-from sklda.inspection._leaf_order import leaf_order
 from sklda.inspection._period_shares import period_shares
 from sklda.inspection._ranking import relevance
 from sklda.inspection._scaling import classical_scaling
@@ -145,7 +146,7 @@ def _similarity(distances):
     """Topics on a map, and all pairs of them."""
     scaling = classical_scaling(distances)
     return {
-        "order": leaf_order(distances).tolist(),
+        "order": _leaf_order(distances).tolist(),
         "values": [[round(float(1 - value), 3) for value in row[: i + 1]] for i, row in enumerate(distances)],
         "points": scaling.points.round(4).tolist(),
         "part": round(scaling.part, 3),
@@ -209,3 +210,11 @@ def _known(values):
 def _short(values):
     """Numbers with six significant digits, enough for what is shown."""
     return [float(f"{value:.6g}") for value in values]
+
+
+def _leaf_order(distances: np.ndarray) -> np.ndarray:
+    """Topics in the order of the leaves of average linkage; close ones stand side by side where n is at most 500."""
+    n = len(distances)
+    if n < 2:
+        return np.zeros(1, int)
+    return leaves_list(linkage(squareform(distances, checks=False), "average", optimal_ordering=n <= 500))

@@ -100,7 +100,6 @@ def pictures(draw, session):
         ),
         "DocumentTopicsDisplay": ((X.given,), {**common, "document": which, "n_topics": n}),
         "TopicCountDisplay": ((), {}),
-        "TopicSharesDisplay": ((draw.pick([None, X.given]),), {**common, "n_topics": n}),
         "TopicWordsDisplay": (
             (draw.pick([None, X.given]),),
             {

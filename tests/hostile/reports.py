@@ -37,11 +37,6 @@ def reports(draw, session):
         session.require(~(found.std < 0), "errors are not negative")
     exclusivity = session.call(metrics.topic_exclusivity, model, n_words=draw.mostly([1, 2], [0, 99, "x"]))
     session.require(exclusivity is None or 0 <= exclusivity <= 1 + 1e-9, "exclusivity is a part")
-    if draw.chance(0.2):
-        display = session.call(inspection.TopicCorrelationDisplay.from_estimator, described, given)
-        if display is not None:
-            session.call(display.plot)
-        _close()
 
 
 def merged(draw, session):

@@ -1,4 +1,4 @@
-"""Correlations of the proportions of topics: their formula, their errors, and the display."""
+"""Correlations of the proportions of topics: their formula and their errors."""
 
 import warnings
 
@@ -18,10 +18,9 @@ from sklda import (
     merge_topics,
 )
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import TopicCorrelationDisplay, _correlation, describe, topic_correlation
+from sklda.inspection import _correlation, describe, topic_correlation
 from sklda.inspection._correlation import _prior_correlation
 
-plt = pytest.importorskip("matplotlib.pyplot")
 ALARM = 1e-5
 
 
@@ -197,11 +196,6 @@ def test_a_topic_that_does_not_vary():
     theta = np.array([[0.2, 0.5, 0.3], [0.2, 0.1, 0.7], [0.2, 0.3, 0.5], [0.2, 0.0, 0.8]])
     found = topic_correlation(arrays(theta))
     assert np.isnan(found.correlation[0]).all() and found.correlation[1, 2] == pytest.approx(-1)
-    display = TopicCorrelationDisplay.from_estimator(arrays(theta))
-    display.figure_.canvas.draw()
-    one = TopicCorrelationDisplay.from_estimator(arrays(np.ones((4, 1))))
-    one.figure_.canvas.draw()
-    assert one.names == ["0: 0"]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -226,28 +220,6 @@ def test_other_models():
     np.testing.assert_allclose(known.correlation, np.corrcoef(theta.T), atol=1e-6)
 
 
-def test_the_display():
-    theta = np.random.default_rng(0).dirichlet([0.3, 1, 2, 1], 100)
-    names = ["$x$", "b", "c", "d"]
-    display = TopicCorrelationDisplay.from_estimator(describe(arrays(theta), topic_names=names))
-    found = topic_correlation(arrays(theta))
-    shown = (found.correlation - found.neutral)[np.ix_(display.order, display.order)]
-    off = ~np.eye(4, dtype=bool)
-    np.testing.assert_allclose(display.image_.get_array()[off], shown[off])
-    assert display.image_.get_clim() == (-np.abs(shown[off]).max(), np.abs(shown[off]).max())
-    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
-    assert [label.partition(":")[0] for label in labels] == [str(k) for k in display.order]
-    clear = (np.abs(found.correlation - found.neutral) >= 2 * found.std) & off
-    assert len(display.dots_.get_offsets()) == clear.sum()
-    for column, row in display.dots_.get_offsets():
-        assert clear[display.order[int(row)], display.order[int(column)]]
-    figure, ax = plt.subplots()
-    assert display.plot(ax=ax).ax_ is ax and display.figure_ is figure
-    plain = TopicCorrelationDisplay(found.correlation, [0, 1, 2, 3], names).plot()
-    assert plain.dots_ is None and plain.ax_.get_xlabel() == "topic"
-    np.testing.assert_allclose(plain.image_.get_array()[off], found.correlation[off])
-
-
 def test_rounding_is_no_variation():
     """A topic whose proportions differ by rounding errors of single precision; two topics have only one correlation."""
     rng = np.random.default_rng(0)
@@ -256,8 +228,8 @@ def test_rounding_is_no_variation():
     found = topic_correlation(arrays(theta))
     assert np.isnan(found.correlation[3]).all() and np.isnan(found.std[3]).all()
     assert np.isfinite(found.correlation[:3, :3]).all()
-    two = TopicCorrelationDisplay.from_estimator(arrays(rng.dirichlet([1, 1], 50)))
-    assert len(two.dots_.get_offsets()) == 0
+    two = topic_correlation(arrays(rng.dirichlet([1, 1], 50)))
+    assert two.correlation[0, 1] == pytest.approx(-1) and two.std[0, 1] < 1e-6
 
 
 def test_draws_without_a_variance_of_documents():

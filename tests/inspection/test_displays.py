@@ -16,7 +16,6 @@ from sklda._core.composition import share_interval
 from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import (
     TopicEffectsDisplay,
-    TopicSharesDisplay,
     TopicWordsDisplay,
     describe,
     topic_table,
@@ -49,32 +48,9 @@ def widths(bars):
 
 @pytest.mark.parametrize(("share", "expected"), [(0.09, "2.5%"), (0.9, "20%")])
 def test_labels_of_an_axis_have_the_decimals_of_its_ticks(share, expected):
-    ax = TopicSharesDisplay([share, share / 2], ["0: a", "1: b"]).plot().ax_
+    (ax,) = TopicWordsDisplay([np.array(["a", "b"])], [np.array([share, share / 2])], ["0: a"]).plot().axes_
     ax.set_xticks(np.arange(5) * (0.025 if share < 0.5 else 0.2))
     assert [label.get_text() for label in ax.get_xticklabels()][1] == expected
-
-
-def test_shares(arrays, corpus):
-    display = TopicSharesDisplay.from_estimator(arrays, corpus.data)
-    n = np.ravel(corpus.data.sum(axis=1))
-    share = n @ corpus.doc_topic / n.sum()
-    order = np.argsort(-share)
-    np.testing.assert_allclose(widths(display.bars_), share[order])
-    assert [label.get_text().partition(":")[0] for label in display.ax_.get_yticklabels()] == [str(k) for k in order]
-    assert len(TopicSharesDisplay.from_estimator(arrays, n_topics=3).bars_) == 3
-
-
-def test_shares_with_errors_and_stability():
-    display = TopicSharesDisplay([0.7, 0.3], ["0: a", "1: b"], share_std=[0.02, 0.01], stability=[0.9, 0.4])
-    figure, ax = plt.subplots()
-    assert display.plot(ax=ax) is display and display.ax_ is ax and display.figure_ is figure
-    reach = [segment[:, 0] for segment in display.bars_.errorbar.lines[2][0].get_segments()]
-    np.testing.assert_allclose(reach, [[0.66, 0.74], [0.28, 0.32]])
-    assert {text.get_text() for text in ax.texts} == {"stability 0.90", "stability 0.40"}
-    display = TopicSharesDisplay([0.7], ["0: a"], stability=[0.9], found_in=["3 of 4 chains"]).plot()
-    assert display.ax_.texts[0].get_text() == "stability 0.90, in 3 of 4 chains"
-    display = TopicSharesDisplay([0.7, 0.0], ["0: a", "1: b"], stability=[0.9, np.nan], found_in=["4 of 4 chains", ""])
-    assert display.plot().ax_.texts[1].get_text() == "no words of its own"
 
 
 def test_words_of_a_pipeline_have_names(pipeline):
@@ -213,9 +189,8 @@ def test_collections_of_a_pipeline():
 
 def test_models_of_scikit_learn(corpus):
     nmf = NMF(3, random_state=0, max_iter=400).fit(corpus.data)
-    display = TopicSharesDisplay.from_estimator(nmf, corpus.data)
-    assert sum(widths(display.bars_)) == pytest.approx(1)
-    TopicWordsDisplay.from_estimator(nmf)
+    display = TopicWordsDisplay.from_estimator(nmf, n_words=20)
+    assert [sum(widths(ax.patches)) for ax in display.axes_] == pytest.approx([1, 1, 1])
 
 
 @pytest.mark.filterwarnings("ignore:Glyph", "ignore:Matplotlib currently does not support")
@@ -223,13 +198,9 @@ def test_hostile_names_are_drawn():
     V = len(HOSTILE)
     arrays = np.random.default_rng(0).dirichlet(np.ones(V), 3), np.full((V, 3), 1 / 3)
     names = [*HOSTILE[:-1], "$x$ $"]
-    displays = [
-        TopicWordsDisplay.from_estimator(describe(arrays, feature_names=names), n_words=V),
-        TopicSharesDisplay.from_estimator(describe(arrays, feature_names=names), n_words=V),
-    ]
-    for display in displays:
-        display.figure_.canvas.draw()
-    texts = [label.get_text() for label in displays[0].axes_[0].get_yticklabels()]
+    display = TopicWordsDisplay.from_estimator(describe(arrays, feature_names=names), n_words=V)
+    display.figure_.canvas.draw()
+    texts = [label.get_text() for label in display.axes_[0].get_yticklabels()]
     assert max(map(len, texts)) <= 44 and all(c.isprintable() for text in texts for c in text)
 
 
@@ -239,10 +210,7 @@ def test_hostile_names_are_drawn():
         (lambda a: TopicWordsDisplay.from_estimator(a, n_words=0), ValueError, "n_words must be at least 1"),
         *(
             (lambda a, display=display: display.from_estimator(a, n_words=-1), ValueError, "n_words must be at least 1")
-            for display in (
-                TopicSharesDisplay,
-                TopicWordsDisplay,
-            )
+            for display in (TopicWordsDisplay,)
         ),
         (lambda a: TopicWordsDisplay.from_estimator(a, topics=[0.5]), ValueError, "topics must be numbers"),
     ],

@@ -16,11 +16,9 @@ from sklda.inspection import (
     ConvergenceDisplay,
     DocumentTopicsDisplay,
     MarginalLikelihoodDisplay,
-    TopicCorrelationDisplay,
     TopicCountComparisonDisplay,
     TopicCountDisplay,
     TopicEffectsDisplay,
-    TopicSharesDisplay,
     TopicWordsDisplay,
     describe,
 )
@@ -45,25 +43,6 @@ def model(n_topics, n_documents=24):
     words = [f"{'word' * (v % 5 + 1)}{v}" for v in range(40)]
     names = [f"{LONG[k % 3]} {k}" for k in range(n_topics)]
     return describe((phi, theta), X, feature_names=words, topic_names=names), X
-
-
-def shares(n):
-    names = [f"{k}: {LONG[k % 3]}"[:60] for k in range(n)]
-    return TopicSharesDisplay(
-        np.linspace(0.2, 0.01, n),
-        names,
-        share_std=np.full(n, 0.01),
-        stability=[*np.linspace(0, 1, n - 1), np.nan],
-        deviations="two standard deviations (of a single chain: without the differences between modes)",
-        found_in=["3 of 4 chains"] * n,
-    ).plot()
-
-
-def correlations(n):
-    names = [f"{k}: {LONG[k % 3]}"[:60] for k in range(n)]
-    r = np.corrcoef(np.random.default_rng(1).standard_normal((n, 30)))
-    order = np.random.default_rng(2).permutation(n)
-    return TopicCorrelationDisplay(r, order, names, np.full((n, n), 0.1), np.full((n, n), -1 / n)).plot()
 
 
 def comparison():
@@ -139,11 +118,7 @@ def document():
 
 
 PICTURES = {
-    "shares": lambda: shares(30),
     "words": lambda: TopicWordsDisplay.from_estimator(model(20)[0]),
-    "correlations of 20": lambda: correlations(20),
-    "correlations of 60": lambda: correlations(60),
-    "correlations of 100": lambda: correlations(100),
     "comparison": comparison,
     "counts": counts,
     "marginal": lambda: marginal("contour"),
@@ -225,9 +200,9 @@ def test_texts_are_inside_and_apart_and_seen(name, page):
 
 
 def test_error_bars_are_seen_on_their_bars(page):
-    for display in (shares(4), counts()):
-        errors = display.bars_.errorbar.lines[2][0].get_color()[0]
-        assert contrast(errors, display.bars_[0].get_facecolor()) > 3
+    display = counts()
+    errors = display.bars_.errorbar.lines[2][0].get_color()[0]
+    assert contrast(errors, display.bars_[0].get_facecolor()) > 3
 
 
 def test_groups_differ_in_greyscale():
@@ -251,17 +226,9 @@ def test_words_have_the_letters_of_their_topics():
     )
 
 
-def test_signs_of_correlations_differ_in_greyscale():
-    r = np.array([[1, 0.9, -0.9], [0.9, 1, 0.0], [-0.9, 0.0, 1]])
-    display = TopicCorrelationDisplay(r, [0, 1, 2], list("abc"), np.full((3, 3), 0.1)).plot()
-    inside = [colour[3] for colour in display.dots_.get_facecolor()]
-    assert display.dots_.get_offsets().tolist() == [[1, 0], [2, 0], [0, 1], [0, 2]] and inside == [1, 0, 1, 0]
-
-
 @pytest.mark.parametrize(
     ("display", "texts"),
     [
-        (lambda: TopicSharesDisplay.from_estimator(model(20)[0], n_topics=3), "the 3 largest of 20 topics"),
         (lambda: TopicWordsDisplay.from_estimator(model(20)[0]), "the 12 largest of 20 topics"),
         (groups, "the 6 largest of 8 topics"),
         (dates, "the 6 largest of 8 topics"),
@@ -280,12 +247,6 @@ def test_a_picture_of_all_topics_says_nothing_of_it():
     for display in (TopicWordsDisplay.from_estimator(model(5)[0]), groups(5)):
         drawn, _ = drawn_texts(display.figure_)
         assert not any("largest" in text.get_text() for text in drawn)
-
-
-def test_numbers_of_a_hundred_topics_stand_at_their_places():
-    display = correlations(100)
-    for labels in (display.ax_.get_xticklabels(), display.ax_.get_yticklabels()):
-        assert [text.get_text() for text in labels] == [str(k) for k in display.order]
 
 
 def test_long_texts_are_broken():
