@@ -9,8 +9,9 @@ tables.
 # sphinx_gallery_thumbnail_path = '_static/explorer.png'
 
 # %%
-# The texts are docstrings of NumPy, SciPy and scikit-learn. The functions of
-# this page also take matrices of counts, models of scikit-learn, and arrays.
+# The texts are docstrings of NumPy, SciPy and scikit-learn. The functions
+# of this page also take matrices of counts, models of scikit-learn, and
+# arrays.
 
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline

@@ -49,7 +49,7 @@ from sklda._sampling.choice import SAMPLERS
 from sklda.datasets import load_docstrings
 from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
-from sklda.papers.held_out import chib, leave_one_out_score, left_to_right, particle_filter, ratio_ais
+from sklda.papers.held_out import ais, chib, leave_one_out_score, left_to_right, particle_filter, ratio_ais
 from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence
 
 # Seconds in which an interrupt must be heard; and those after which threads that still run will not end.
@@ -241,9 +241,7 @@ CASES = {
     "short transforms": scored(lambda lda, X, n_jobs: [lda.transform(X[:100]) for _ in range(1000)]),
     "score": scored(lambda lda, X, n_jobs: [lda.score(X) for _ in range(100)]),
     "held_out ais": scored(
-        lambda lda, X, n_jobs: metrics.held_out_log_likelihood(
-            (lda.topic_word_, 0.1), X, method="ais", n_temperatures=1000, n_runs=20, n_jobs=n_jobs
-        )
+        lambda lda, X, n_jobs: ais((lda.topic_word_, 0.1), X, n_temperatures=1000, n_runs=20, n_jobs=n_jobs)
     ),
     **{
         estimate.__name__: scored(

@@ -30,10 +30,9 @@ from sklda.inspection import TopicWordsDisplay, document_table, to_pyldavis, tok
 from sklda.metrics import (
     compare_topic_models,
     held_out_log_likelihood,
-    predictive_perplexity,
     topic_coherence,
 )
-from sklda.papers.held_out import held_out_curve, leave_one_out_score, ratio_ais
+from sklda.papers.held_out import held_out_curve, leave_one_out_score, predictive_perplexity, ratio_ais
 
 try:
     import pandas
@@ -259,7 +258,7 @@ def test_impossible_words_bring_no_warning():
     assert np.isneginf(value[[0, 2]]).all()
     assert (std[[0, 2]] == 0).all()
     assert np.isfinite([value[1], std[1]]).all()
-    assert metrics.predictive_perplexity(Topics, X, X) == np.inf
+    assert predictive_perplexity(Topics, X, X) == np.inf
     for metric in ("perplexity", "log_likelihood"):
         found = metrics.make_held_out_scorer(metric=metric, return_std=True)(Topics, X)
         assert not np.isnan(list(found.values())).any()
@@ -270,7 +269,7 @@ def test_components_that_are_no_topics(components):
     model = Topics()
     model.components_ = np.array(components, float)
     for call in (
-        lambda: metrics.predictive_perplexity(model, GOOD, GOOD),
+        lambda: predictive_perplexity(model, GOOD, GOOD),
         lambda: metrics.compare_topic_models(model, model, GOOD),
         lambda: metrics.neg_ais_perplexity_scorer(model, GOOD),
     ):
@@ -283,7 +282,7 @@ def test_components_that_are_no_topics(components):
 )
 def test_models_that_are_not_fitted(cls):
     for call in (
-        lambda model: metrics.predictive_perplexity(model, GOOD, GOOD),
+        lambda model: predictive_perplexity(model, GOOD, GOOD),
         lambda model: metrics.compare_topic_models(model, FITTED, GOOD),
         lambda model: metrics.compare_topic_models(FITTED, model, GOOD),
         lambda model: held_out_curve([model], GOOD),

@@ -16,10 +16,11 @@ from sklda._models.compound.model import CompoundModel
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.steps import advance
 from sklda.datasets import make_compound_lda_corpus
-from sklda.metrics import predictive_perplexity, topic_coherence
+from sklda.metrics import topic_coherence
 from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 from sklda.papers.compound._ascent import VariationalAscent
 from sklda.papers.compound._langevin import LangevinMixtures
+from sklda.papers.held_out import predictive_perplexity
 
 
 def _sweep(chain):

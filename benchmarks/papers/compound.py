@@ -30,7 +30,8 @@ from sklearn.metrics import silhouette_samples
 from sklda import CompoundLDA, GibbsLDA
 from sklda._core.corpus import Corpus
 from sklda._likelihood.held_out.document_completion import split_tokens
-from sklda.metrics import predictive_perplexity, topic_coherence
+from sklda.metrics import topic_coherence
+from sklda.papers.held_out import predictive_perplexity
 
 METHODS = {"augmented": "AGS", "langevin": "MGS", "variational": "VEM"}
 

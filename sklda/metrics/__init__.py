@@ -12,7 +12,6 @@ from sklda.metrics._exclusivity import topic_exclusivity
 from sklda.metrics._held_out import held_out_log_likelihood
 from sklda.metrics._matching import match_topics
 from sklda.metrics._new_topics import compare_new_topics
-from sklda.metrics._predictive import predictive_perplexity
 from sklda.metrics._scorers import (
     make_coherence_scorer,
     make_diversity_scorer,
@@ -32,7 +31,6 @@ __all__ = [
     "make_held_out_scorer",
     "match_topics",
     "neg_ais_perplexity_scorer",
-    "predictive_perplexity",
     "topic_coherence",
     "topic_diversity",
     "topic_exclusivity",

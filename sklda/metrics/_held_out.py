@@ -75,9 +75,6 @@ def held_out_log_likelihood(
         - ``"guided_ais"``: annealed importance sampling along theta ~ Dir(alpha + c a), where a is the expected topic
           counts by ten CVB0 iterations plus alpha, and c falls from infinity through 10 ... 0.01 to 0; for alpha
           below 0.1, the last value before 0 is a tenth of alpha, but at least 1e-5. Unbiased.
-        - ``"ais"``: annealing from the prior by powers of phi (Wallach et al. 2009; Foulds & Smyth 2014, section 2.2),
-          to compare with. Unbiased. If phi has zeros, a run is -inf when its draw from the prior gives a word a topic
-          without that word. A few runs can then all be -inf for a document of positive probability.
         - ``"document_completion"``: log p of a random half of each document's tokens given theta from the other half,
           by `n_temperatures` sweeps. This is another quantity, of ``length // 2`` tokens, and needs no annealing.
         - ``"exact"``: dynamic programming over topic counts, for few topics and short documents.
@@ -113,8 +110,6 @@ def held_out_log_likelihood(
 
     References
     ----------
-    Wallach, Murray, Salakhutdinov & Mimno (2009). Evaluation methods for topic models. ICML.
-
     Foulds & Smyth (2014). Annealing paths for the evaluation of topic models. UAI.
 
     Examples

@@ -15,6 +15,7 @@ from sklda import EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
 from sklda.datasets import make_lda_corpus
 from sklda.papers.empirical_bayes import FullBayesLDA, SerialTemperingLDA
 from sklda.papers.held_out import (
+    ais,
     chib,
     held_out_curve,
     leave_one_out_score,
@@ -130,7 +131,7 @@ def log_m(seed, kind):
 
 ERRORS = {
     "held_out_log_likelihood, guided_ais": partial(held_out, n_temperatures=20),
-    "held_out_log_likelihood, ais": partial(held_out, method="ais", n_temperatures=200),
+    "ais": partial(of_paper, estimate=ais, n_temperatures=200),
     "left_to_right": partial(of_paper, estimate=left_to_right),
     "particle_filter": partial(of_paper, estimate=particle_filter),
     "chib": partial(of_paper, estimate=chib),

@@ -15,7 +15,7 @@ from sklda import (
     inspection,
     metrics,
 )
-from sklda.papers.held_out import held_out_curve, leave_one_out_score
+from sklda.papers.held_out import held_out_curve, leave_one_out_score, predictive_perplexity
 
 
 def column_names(draw, session):
@@ -94,8 +94,8 @@ def _questions(draw, model, frame):
         "coherence scorer": lambda X: metrics.make_coherence_scorer(n_words=2)(wrapped, X),
         "held out": lambda X: metrics.held_out_log_likelihood(wrapped, X, n_temperatures=2, random_state=0, **known),
         "scorer": lambda X: metrics.make_held_out_scorer(n_temperatures=2)(wrapped, X, **known),
-        "seen": lambda X: metrics.predictive_perplexity(wrapped, X, frame, n_sweeps=2, random_state=0, **known),
-        "hidden": lambda X: metrics.predictive_perplexity(wrapped, frame, X, n_sweeps=2, random_state=0, **known),
+        "seen": lambda X: predictive_perplexity(wrapped, X, frame, n_sweeps=2, random_state=0, **known),
+        "hidden": lambda X: predictive_perplexity(wrapped, frame, X, n_sweeps=2, random_state=0, **known),
         "compare": lambda X: metrics.compare_topic_models(wrapped, model, X, n_temperatures=2, random_state=0).std,
         "table": lambda X: inspection.topic_table(wrapped, X=X),
         "documents": lambda X: inspection.document_table(wrapped, X=X),

@@ -12,7 +12,6 @@ from sklda.metrics import held_out_log_likelihood
 PHI = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6], [0.25, 0.25, 0.25, 0.25]])
 THREE = np.array([0.2, 0.5, 1.0])
 MIXED = [0, 1, 2, 3, 3, 0, 0, 3, 3, 3]
-UNBIASED = ["guided_ais", "ais"]
 
 
 def counts(docs):
@@ -53,7 +52,7 @@ def test_completion_is_the_likelihood_of_the_second_half():
     assert found[2] == found[3] == 0
 
 
-@pytest.mark.parametrize("method", [*UNBIASED, "document_completion", "exact"])
+@pytest.mark.parametrize("method", ["guided_ais", "document_completion", "exact"])
 def test_empty_documents_and_impossible_words(method):
     phi = np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.6, 0.4, 0.0]])
     X = np.array([[0, 0, 0, 0], [1, 2, 0, 0], [0, 1, 0, 2], [1, 0, 1, 0]])
@@ -65,7 +64,7 @@ def test_empty_documents_and_impossible_words(method):
         assert np.isfinite(found[[1, 3]]).all()
 
 
-@pytest.mark.parametrize("method", [*UNBIASED, "document_completion"])
+@pytest.mark.parametrize("method", ["guided_ais", "document_completion"])
 def test_order_batches_and_jobs_change_nothing(method):
     data = make_lda_corpus(150, 30, 3, doc_length=(0, 30), random_state=0)
     phi = data.topic_word

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklda import CompoundLDA, GibbsLDA, metrics
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import describe
-from sklda.papers.held_out import held_out_curve, leave_one_out_score
+from sklda.papers.held_out import held_out_curve, leave_one_out_score, predictive_perplexity
 
 VOCABULARY = [f"w{v:02d}" for v in range(40)]
 FEW = {"n_temperatures": 5, "random_state": 0}
@@ -46,7 +46,7 @@ def halves(X):
 # Functions as users call them; `as_input` turns counts into what the model takes.
 SCORES = {
     "held_out_log_likelihood": lambda X, model, as_input: metrics.held_out_log_likelihood(model, as_input(X), **FEW),
-    "predictive_perplexity": lambda X, model, as_input: metrics.predictive_perplexity(
+    "predictive_perplexity": lambda X, model, as_input: predictive_perplexity(
         model, *map(as_input, halves(X)), random_state=0
     ),
     "compare_topic_models": lambda X, model, as_input: (
@@ -96,10 +96,8 @@ def test_arrays(X, lda, score):
 WITHOUT_X = ("topic_diversity", "word_association")
 READERS = {name: score for name, score in SCORES.items() if name not in WITHOUT_X} | {
     "coherence scorer": lambda X, model, as_input: metrics.make_coherence_scorer()(model, as_input(X)),
-    "predictive_perplexity": lambda X, model, as_input: metrics.predictive_perplexity(
-        model, as_input(X), X, random_state=0
-    ),
-    "predictive_perplexity, hidden": lambda X, model, as_input: metrics.predictive_perplexity(
+    "predictive_perplexity": lambda X, model, as_input: predictive_perplexity(model, as_input(X), X, random_state=0),
+    "predictive_perplexity, hidden": lambda X, model, as_input: predictive_perplexity(
         model, X, as_input(X), random_state=0
     ),
 }

@@ -27,7 +27,7 @@ from sklda._core import corpus as corpus_module
 from sklda._core.corpus import Corpus
 from sklda.datasets import _counts as counts_module
 from sklda.datasets import save_counts
-from sklda.papers.held_out import chib, held_out_curve, leave_one_out_score, ratio_ais
+from sklda.papers.held_out import chib, held_out_curve, leave_one_out_score, predictive_perplexity, ratio_ais
 from sklda.papers.topic_count import log_evidence
 
 pytestmark = pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
@@ -149,8 +149,8 @@ ENTRIES = {
     "held_out_log_likelihood": lambda X: metrics.held_out_log_likelihood((PHI, ALPHA), X),
     "leave_one_out_score": lambda X: leave_one_out_score((np.zeros(7, int), 1.0, 1.0), X, n_draws=10),
     "log_evidence": lambda X: log_evidence(X, 2, n_temperatures=2, n_chains=1),
-    "predictive_perplexity, seen": lambda X: metrics.predictive_perplexity(FITTED, X, GOOD),
-    "predictive_perplexity, hidden": lambda X: metrics.predictive_perplexity(FITTED, GOOD, X),
+    "predictive_perplexity, seen": lambda X: predictive_perplexity(FITTED, X, GOOD),
+    "predictive_perplexity, hidden": lambda X: predictive_perplexity(FITTED, GOOD, X),
     "neg_ais_perplexity_scorer": lambda X: metrics.neg_ais_perplexity_scorer(FITTED, X),
     "topic_coherence": lambda X: metrics.topic_coherence(PHI, X, n_words=2),
     "make_coherence_scorer": lambda X: metrics.make_coherence_scorer(n_words=2)(FITTED, X),

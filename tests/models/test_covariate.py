@@ -23,7 +23,7 @@ from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, metrics
 from sklda._core.design import design_of
 from sklda.inspection import describe, document_table, outcome_effects, token_topics, topic_effects
 from sklda.metrics import held_out_log_likelihood
-from sklda.papers.held_out import leave_one_out_score
+from sklda.papers.held_out import leave_one_out_score, predictive_perplexity
 
 D, V, K = 150, 40, 3
 RNG = np.random.default_rng(0)
@@ -482,7 +482,7 @@ def test_scores_take_the_covariates_or_refuse(fitted):
     arrays = fitted.topic_word_, fitted.document_prior(Z)
     for score, options in [
         (metrics.held_out_log_likelihood, {"n_temperatures": 5, "random_state": 0}),
-        (lambda *args, **known: metrics.predictive_perplexity(*args, X, **known), {"n_sweeps": 3, "random_state": 0}),
+        (lambda *args, **known: predictive_perplexity(*args, X, **known), {"n_sweeps": 3, "random_state": 0}),
     ]:
         assert_array_equal(score(fitted, X, covariates=Z, **options), score(arrays, X, **options))
         with pytest.raises(TypeError, match="arrays have no covariates"):
@@ -493,7 +493,7 @@ def test_scores_take_the_covariates_or_refuse(fitted):
     assert scorer(fitted, X, covariates=Z) == scorer(arrays, X)
     for call in (
         lambda: metrics.held_out_log_likelihood(fitted, X),
-        lambda: metrics.predictive_perplexity(fitted, X, X),
+        lambda: predictive_perplexity(fitted, X, X),
         lambda: metrics.compare_topic_models(fitted, arrays, X),
         lambda: scorer(fitted, X),
     ):

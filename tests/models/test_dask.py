@@ -11,9 +11,8 @@ from sklda._sampling.choice import SAMPLERS
 from sklda.metrics import (
     compare_topic_models,
     held_out_log_likelihood,
-    predictive_perplexity,
 )
-from sklda.papers.held_out import held_out_curve, leave_one_out_score, particle_filter, ratio_ais
+from sklda.papers.held_out import held_out_curve, leave_one_out_score, particle_filter, predictive_perplexity, ratio_ais
 from sklda.papers.topic_count import log_evidence, log_evidence_by_sweeps
 
 # joblib 1.5 warns of its own Dask backend.

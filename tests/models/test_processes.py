@@ -23,6 +23,7 @@ from sklda._sampling.choice import SAMPLERS
 from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
 from sklda.papers.held_out import (
+    ais,
     chib,
     held_out_curve,
     leave_one_out_score,
@@ -111,11 +112,7 @@ PATHS = {
     "GibbsEMLDA": empirical_bayes(GibbsEMLDA, doc_topic_prior=[1, 1], n_tuning=4),
     "VariationalEMLDA": empirical_bayes(VariationalEMLDA, max_iter=2, n_tuning=4),
     "TopicCountLDA": lambda X: TopicCountLDA(1, 2, max_iter=2000, n_chains=2, **GIVEN).fit(X).components_,
-    "held out ais": scored(
-        lambda lda, X: metrics.held_out_log_likelihood(
-            (lda.topic_word_, 0.5), X, method="ais", n_temperatures=5, random_state=0
-        )
-    ),
+    "held out ais": scored(lambda lda, X: ais((lda.topic_word_, 0.5), X, n_temperatures=5, random_state=0)[0]),
     **{
         estimate.__name__: scored(
             lambda lda, X, estimate=estimate: estimate((lda.topic_word_, 0.5), X, random_state=0)[0]

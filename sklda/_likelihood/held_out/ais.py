@@ -72,20 +72,6 @@ def strengths(doc_topic_prior, n_temperatures):
     return np.ascontiguousarray(np.geomspace(_FIRST_STRENGTH, last, n_temperatures, axis=1))
 
 
-def ais(block, stop, *, n_temperatures, power=1):
-    """Log weights of AIS from the prior of z to its posterior (Wallach et al. 2009), (n_documents,).
-
-    The powers of phi along the path are equally spaced numbers to this `power`.
-    """
-    # With equal probabilities of all words in all topics, the posterior of z is its prior.
-    flat = np.zeros_like(block.word_topic)
-    flat[:, : block.prior.shape[1]] = 1
-    positions = np.linspace(0, 1, n_temperatures + 1)[1:] ** power
-    state = AnnealingState.initial(block)
-    anneal_between(block, flat, block.word_topic, block.prior, positions, state, stop, geometric=True)
-    return state.log_weights
-
-
 def anneal_between(block, first, last, last_prior, positions, state, stop, *, geometric=False, n_burn_in=1):
     """Anneal from one model to another, and add to the log weights of the `AnnealingState`, which is changed in place.
 

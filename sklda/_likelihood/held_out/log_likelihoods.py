@@ -5,12 +5,12 @@ from functools import partial
 import numpy as np
 
 from sklda._core.parallel import in_parallel
-from sklda._likelihood.held_out.ais import ais, guided_ais
+from sklda._likelihood.held_out.ais import guided_ais
 from sklda._likelihood.held_out.document_block import document_blocks, possible_word_rows
 from sklda._likelihood.held_out.document_completion import document_completion
 from sklda._likelihood.held_out.exact import exact
 
-METHODS = ("guided_ais", "ais", "document_completion", "exact")
+METHODS = ("guided_ais", "document_completion", "exact")
 
 
 def log_likelihoods(
@@ -41,7 +41,7 @@ def log_likelihoods(
         )
     if method == "exact":
         return exact(*model)[None]
-    run = partial({"guided_ais": guided_ais, "ais": ais}[method], n_temperatures=n_temperatures)
+    run = partial(guided_ais, n_temperatures=n_temperatures)
     return estimates_by_block(*model, run, n_runs=n_runs, seed=seed, n_jobs=n_jobs)
 
 

@@ -13,7 +13,7 @@ from sklda._core.arguments import check_choice, check_int
 from sklda._core.types import Counts, Model, Seed
 from sklda._description.models import corpus_and_model
 from sklda._kernels import LANES, _chib, _sequential
-from sklda._likelihood.held_out.ais import ais as annealed_from_the_prior
+from sklda._likelihood.held_out.ais import AnnealingState, anneal_between
 from sklda._likelihood.held_out.averages import log_mean_exp
 from sklda._likelihood.held_out.log_likelihoods import estimates_by_block
 
@@ -74,7 +74,7 @@ def ais(
     """
     n_temperatures = check_int(n_temperatures, "n_temperatures", 1)
     check_choice(schedule, "schedule", tuple(SCHEDULES))
-    run = partial(annealed_from_the_prior, n_temperatures=n_temperatures, power=SCHEDULES[schedule])
+    run = partial(_annealed, n_temperatures=n_temperatures, power=SCHEDULES[schedule])
     return _estimate(estimator, X, run, n_runs, random_state, n_jobs)
 
 
@@ -231,6 +231,17 @@ def _estimate(
     n_runs = check_int(n_runs, "n_runs", 1)
     seed = random.seed_sequence(random_state)
     return log_mean_exp(estimates_by_block(corpus, topic_word, alpha, run, n_runs=n_runs, seed=seed, n_jobs=n_jobs))
+
+
+def _annealed(block, stop, *, n_temperatures, power):
+    """Log weights along powers of phi, which are equally spaced numbers to this `power`; (n_documents,)."""
+    # With equal probabilities of all words in all topics, the posterior of z is its prior.
+    flat = np.zeros_like(block.word_topic)
+    flat[:, : block.prior.shape[1]] = 1
+    positions = np.linspace(0, 1, n_temperatures + 1)[1:] ** power
+    state = AnnealingState.initial(block)
+    anneal_between(block, flat, block.word_topic, block.prior, positions, state, stop, geometric=True)
+    return state.log_weights
 
 
 def _left_to_right(block, stop):

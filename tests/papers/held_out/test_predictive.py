@@ -7,7 +7,7 @@ from sklda import CompoundLDA
 from sklda._core.corpus import Corpus
 from sklda._likelihood.held_out.document_completion import split_tokens
 from sklda.datasets import make_compound_lda_corpus
-from sklda.metrics import predictive_perplexity
+from sklda.papers.held_out import predictive_perplexity
 
 MIXTURES = [[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.05, 0.05, 0.9]]
 

@@ -28,6 +28,8 @@ def predictive_perplexity(
 ) -> float:
     """Perplexity of the hidden words of documents, given their other words.
 
+    ``sklda.metrics.held_out_log_likelihood(..., method="document_completion")`` divides the documents itself.
+
     Topic proportions come from Gibbs sampling over the seen words with fixed topics. They are averaged in the
     Rao-Blackwellised form (George, Xia & Michailidis 2019, section 4.2.2 and equations 21 and 98).
 
@@ -69,7 +71,7 @@ def predictive_perplexity(
     --------
     >>> from sklda import GibbsLDA
     >>> from sklda.datasets import make_lda_corpus
-    >>> from sklda.metrics import predictive_perplexity
+    >>> from sklda.papers.held_out import predictive_perplexity
     >>> X = make_lda_corpus(80, 40, 3, random_state=0).data
     >>> lda = GibbsLDA(3, max_iter=50, random_state=0).fit(X[:60])
     >>> seen = (X[60:] / 2).floor()
