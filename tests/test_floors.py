@@ -151,6 +151,11 @@ def test_no_module_imports_itself_by_way_of_others():
     assert not circles(graph)
 
 
+def test_one_module_imports_private_modules_of_scikit_learn():
+    found = {m for m, path in modules() for name in imports_of(m, path) if name.startswith("sklearn.") and "._" in name}
+    assert found == {"sklda._models.parameters"}
+
+
 def test_a_circle_is_found():
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a", "d"}}) == [["b", "c"]]
     assert loaded("sklda.metrics._matching", "sklda.inspection._tables") == {

@@ -12,7 +12,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
@@ -22,7 +21,7 @@ from sklda._mode_search.initialisation import INITS, initialise_chains, start_of
 from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
 from sklda._models.known_topics import LEARN, read_known_topics
-from sklda._models.parameters import columns_of_words, counts_of_seed_words, shared
+from sklda._models.parameters import HasMethods, Interval, StrOptions, columns_of_words, counts_of_seed_words, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults, prior_attributes
 from sklda._sampling.annealed_start import NOT_ANNEALED

@@ -6,14 +6,35 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn import __version__ as sklearn_version
 from sklearn import get_config
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from sklda._core.names import read_vocabulary
 from sklda._core.priors import at_topics
 from sklda._sampling.point_estimates import METHODS
 from sklda._sampling.prior_learning import KINDS
 from sklda._sampling.seed_words import pseudo_counts
+
+# The only import of a private module of scikit-learn: all estimators take their constraints from here.
+try:
+    from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+except ImportError as error:
+    raise ImportError(
+        f"this version of sklda cannot check parameters with scikit-learn {sklearn_version}: install an earlier "
+        "scikit-learn, or a later sklda."
+    ) from error
+
+__all__ = [
+    "POSITIVE",
+    "HasMethods",
+    "Interval",
+    "Options",
+    "ParametersMixin",
+    "StrOptions",
+    "columns_of_words",
+    "counts_of_seed_words",
+    "shared",
+]
 
 POSITIVE = Interval(Integral, 1, None, closed="left")
 _PRIOR = [None, Interval(Real, 0, None, closed="neither"), "array-like"]

@@ -6,7 +6,6 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
@@ -29,7 +28,7 @@ from sklda._models.compound.results import (
     warn_of_unsettled_count,
 )
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
-from sklda._models.parameters import shared
+from sklda._models.parameters import Interval, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainResults, eta_attribute
 from sklda._sampling.point_estimates import check_memory_of_results

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from sklearn.utils import Bunch, check_scalar, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -44,7 +43,7 @@ from sklda._models.consensus.fits import (
 )
 from sklda._models.fit_run import all_or_nothing
 from sklda._models.gibbs import GibbsLDA
-from sklda._models.parameters import ParametersMixin
+from sklda._models.parameters import HasMethods, Interval, ParametersMixin, StrOptions
 from sklda._models.persistence import SavedMixin
 from sklda._models.topic_names import TopicNamesMixin
 

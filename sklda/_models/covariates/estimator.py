@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
@@ -33,7 +32,7 @@ from sklda._models.covariates.coefficients import (
 )
 from sklda._models.doc_topic_posterior import DocTopicPosterior
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
-from sklda._models.parameters import shared
+from sklda._models.parameters import HasMethods, Interval, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults, eta_attribute, normalised, total_variance
 from sklda._sampling.annealed_start import Annealing

@@ -10,7 +10,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from sklda._core import random
@@ -20,7 +19,7 @@ from sklda._models.base import BaseLDA, check_tokens
 from sklda._models.dask.cluster_chain import ClusterChain
 from sklda._models.dask.cluster_corpus import ClusterCorpus
 from sklda._models.fit_run import FitRun, all_or_nothing
-from sklda._models.parameters import counts_of_seed_words, shared
+from sklda._models.parameters import Interval, StrOptions, counts_of_seed_words, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import RunResults, most_draws, prior_attributes, set_traces, shares_with_std
 from sklda._sampling.annealed_start import NOT_ANNEALED, Annealing

@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
@@ -20,7 +19,7 @@ from sklda._models.empirical_bayes.prior_steps import trace_of
 from sklda._models.empirical_bayes.results import MarginalLikelihoodMixin
 from sklda._models.empirical_bayes.settings import NAMES, Settings, run_lengths
 from sklda._models.fit_run import FitRun, all_or_nothing
-from sklda._models.parameters import POSITIVE, shared
+from sklda._models.parameters import POSITIVE, Interval, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults
 from sklda._sampling.point_estimates import check_memory_of_results

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklda._core import random
 from sklda._core.document_values import check_documents
@@ -27,7 +26,7 @@ from sklda._models.labels.label_topics import label_prior
 from sklda._models.labels.open_topics import LabelPriors, OpenTopics
 from sklda._models.labels.results import LabelMeans, LabelResults, LabelSums
 from sklda._models.labels.targets import read_targets
-from sklda._models.parameters import POSITIVE, shared
+from sklda._models.parameters import POSITIVE, HasMethods, Interval, StrOptions, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import RunResults, eta_attribute, set_traces, shares_with_std
 from sklda._models.topic_names import names_of_labels

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from scipy.stats import chi2
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_scalar
-from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
@@ -20,7 +19,7 @@ from sklda._core.word_information import dependence_on_documents
 from sklda._likelihood.evidence.estimates import EvidenceSettings
 from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, all_or_nothing
-from sklda._models.parameters import POSITIVE, shared
+from sklda._models.parameters import POSITIVE, HasMethods, Interval, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults, prior_attributes
 from sklda._models.topic_count.count_prior import LARGEST, CountPrior

@@ -10,7 +10,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from sklda._core import random
@@ -21,7 +20,7 @@ from sklda._core.priors import SMALLEST, Priors
 from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, all_or_nothing, check_same_parameters
-from sklda._models.parameters import POSITIVE, shared
+from sklda._models.parameters import POSITIVE, Interval, StrOptions, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import prior_attributes
 from sklda._models.variational.batch import Batch

@@ -7,7 +7,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval
 
 from sklda._core import random
 from sklda._core.labels import encode, warn_of_many_collections
@@ -18,7 +17,7 @@ from sklda._models.compound.hyperparameters import first_hyperparameters
 from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.results import check_same_collections, set_corpus_mixture
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
-from sklda._models.parameters import shared
+from sklda._models.parameters import Interval, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import FitResults, eta_attribute
 from sklda._sampling.draws import draw_dirichlets

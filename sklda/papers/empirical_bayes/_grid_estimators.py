@@ -9,7 +9,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import StrOptions
 
 from sklda._core import random
 from sklda._core.priors import Priors
@@ -18,7 +17,7 @@ from sklda._models.empirical_bayes.estimator import EmpiricalBayesLDA
 from sklda._models.empirical_bayes.results import pairs_of
 from sklda._models.empirical_bayes.settings import WIDEST
 from sklda._models.fit_run import FitRun, all_or_nothing
-from sklda._models.parameters import POSITIVE, shared
+from sklda._models.parameters import POSITIVE, StrOptions, shared
 from sklda._models.progress import with_callbacks
 from sklda._sampling.point_estimates import check_memory_of_results
 from sklda.papers.empirical_bayes._estimate import GridEstimate, estimate_on_grid

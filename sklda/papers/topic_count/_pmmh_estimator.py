@@ -8,13 +8,12 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklda._core import random
 from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._core.warn import warn
 from sklda._models.fit_run import FitRun, all_or_nothing
-from sklda._models.parameters import POSITIVE, shared
+from sklda._models.parameters import POSITIVE, HasMethods, Interval, StrOptions, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.topic_count.count_prior import LARGEST, CountPrior
 from sklda._models.topic_count.estimator import TopicCountLDA
