@@ -1,4 +1,4 @@
-"""The columns of a linear model of documents: by formulaic, or by a transformer of scikit-learn.
+"""The columns of a linear model of documents: as they are, by formulaic, or by a transformer of scikit-learn.
 
 Each design has
 
@@ -14,6 +14,7 @@ formulaic is imported where it is used: it takes a quarter of the time of ``impo
 import ast
 import re
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,14 +35,16 @@ from sklda._core.names import python_value
 from sklda._core.warn import warn
 
 INTERCEPT = "intercept"
-_CATEGORY = re.compile(r"C\((`[^`]*`|\w+)\s*[,)]")
+# Operators of formulas that make products of terms.
+_PRODUCTS = ("*", ":", "**", "^")
 # Values of a number at which the columns of a transformer are looked at.
 _TRIED = 20
 # What a formula may use besides the covariates and formulaic's own functions.
 _CONTEXT = {"np": np}
 _HOW = (
     "A category is C(g), a spline bs(x, df=4), a name with spaces stands between backticks (`), functions of NumPy "
-    "have the prefix np., and groups of documents that are not independent are given as clusters=."
+    "have the prefix np., a name that is a word of Python, such as class, needs another one inside of C(), and groups "
+    "of documents that are not independent are given as clusters=."
 )
 
 
@@ -56,8 +59,10 @@ def design_of(covariates, n_documents, formula=None, transformer=None, *, interc
         raise ValueError("give a formula or a transformer, not both.")
     if transformer is not None:
         design = TransformedDesign(transformer, covariates, n_documents, intercept, most_terms)
-    else:
+    elif formula is not None:
         design = FormulaDesign(formula, covariates, n_documents, intercept, most_terms)
+    else:
+        design = PlainDesign(covariates, n_documents, intercept, most_terms)
     if not design.terms and (formula is not None or transformer is not None):
         raise ValueError("the covariates have no term but the intercept, which the model has already: give one.")
     return design
@@ -75,7 +80,9 @@ def needed_covariates(formula, transformer, missing="raise"):
     from formulaic import Formula
 
     try:
-        return sorted(_names_in_formula(Formula(formula)))
+        return sorted(
+            {name for term in Formula(formula) for factor in term.factors for name in _Factor.of(factor).names}
+        )
     # That of a formula with an error, which the design reports.
     except Exception:
         return ()
@@ -138,80 +145,104 @@ class TransformedDesign:
         return bool(changing.any() and steps[changing].all())
 
 
+class PlainDesign:
+    """All covariates as they are: a number is a column, and a category has a column for each of its levels."""
+
+    def __init__(self, covariates, n_documents, intercept, most_terms=None):
+        frame = covariate_frame(covariates, n_documents)
+        for name in frame:
+            check_no_scale(name, frame[name])
+        self.variables, self.intercept = list(frame), intercept
+        self.levels = _levels_of(frame, self.variables, intercept)
+        # With an intercept, the first level is what the others are compared with.
+        shown = {name: (None,) if own is None else own[int(intercept) :] for name, own in self.levels.items()}
+        widest = max(shown, key=lambda name: len(shown[name]))
+        _check_size(sum(map(len, shown.values())), repr(widest), len(shown[widest]), most_terms)
+        _check_memory(n_documents, self.levels, intercept)
+        self.terms, self.bases, groups = [], [], []
+        for name, levels in shown.items():
+            is_number = self.levels[name] is None
+            self.terms += [name] if is_number else [f"{name}[{level}]" for level in levels]
+            self.bases += (
+                [""] * len(levels) if is_number or not intercept else [str(self.levels[name][0])] * len(levels)
+            )
+            groups += [0 if is_number else max(groups, default=0) + 1] * len(levels)
+        if len(set(self.terms)) < len(self.terms):
+            raise ValueError("the covariates have two columns with one name: rename a covariate.")
+        if intercept:
+            self.terms, self.bases = _with_intercept(self.terms), ["", *self.bases]
+        self.groups = np.array(groups, int)
+        self.around = np.where(self.groups > 0, 0, -1)
+
+    def matrix(self, covariates, n_documents=None):
+        frame = covariate_frame(covariates, n_documents, self.variables)
+        frame = typed(frame, self.levels, new_levels=not self.intercept)
+        found = [np.ones((len(frame), int(self.intercept)))]
+        for name, levels in self.levels.items():
+            if levels is None:
+                check_no_scale(name, frame[name])
+                found.append(np.asarray(frame[name], dtype=np.float64)[:, None])
+            else:
+                codes = frame[name].cat.codes.to_numpy()
+                found.append((codes[:, None] == np.arange(int(self.intercept), len(levels))).astype(np.float64))
+        return np.hstack(found)
+
+    def has_steps(self, frame, name, values):
+        return False
+
+
 class FormulaDesign:
-    """The columns of a formula, by the package formulaic; without a formula, of all covariates as they are."""
+    """The columns of a formula, by the package formulaic, whose model spec keeps what the fit had."""
 
     def __init__(self, formula, covariates, n_documents, intercept, most_terms=None):
-        if formula is not None and not isinstance(formula, str):
+        if not isinstance(formula, str):
             raise TypeError(f"formula must be a str such as 'year + source', got {formula!r}.")
-        if formula is not None and not has_names(covariates):
+        if not has_names(covariates):
             raise TypeError(
                 f"formula = {formula!r} has names of covariates: give a data frame or a dict of columns, got a "
                 f"{type(covariates).__name__}."
             )
         self.formula, self.intercept, self.takes_new_levels = formula, intercept, False
         frame = covariate_frame(covariates, n_documents)
-        if formula is None:
-            self.variables = list(frame)
-            self.numbers = self.variables
-            parsed = _sum_of(self.variables)
-            for name in frame:
-                check_no_scale(name, frame[name])
-        else:
-            parsed = self._parsed()
-            used = _names_in_formula(parsed)
-            self.variables = [name for name in frame if name in used]
-            self.numbers = [name for name in frame if name in _names_of_numbers(parsed)]
-        self.levels = {name: levels_of(name, frame[name]) for name in self.variables}
-        self._check_levels(n_documents, most_terms)
-        for name, levels in self.levels.items():
-            if intercept and levels is not None and len(levels) == 1:
-                warn(
-                    f"covariate {name!r} is {levels[0]!r} for all documents that take part, so it has no effect that "
-                    "can be told from the intercept, and is left out."
-                )
-        found = self._columns(parsed, typed(frame, self.levels))
+        parsed = self._parsed()
+        used = [_Factor.of(factor) for term in parsed for factor in term.factors]
+        self.variables = [name for name in frame if any(name in factor.names for factor in used)]
+        self.numbers = [name for name in frame if any(name in factor.numbers for factor in used)]
+        self.levels = _levels_of(frame, self.variables, intercept)
+        _check_memory(n_documents, self.levels, intercept)
+        frame = typed(frame, self.levels)
+        self.ranges = {name: (frame[name].min(), frame[name].max()) for name in self._real(frame)}
+        found = self._columns(parsed, frame)
         if not len(found.columns):
             raise ValueError(f"formula = {formula!r} has no term: give at least one, such as 'year'.")
-        spec = found.model_spec
-        # A sum of covariates has no other state than their levels. skops cannot save the specs of formulaic.
-        self.spec = None if formula is None else spec
-        made = [(str(name), entry.term.degree == 0) for entry in spec.structure for name in entry.columns]
+        self.spec = found.model_spec
+        self._check_rows_alone(np.asarray(found, dtype=np.float64), frame)
+        made = [(str(name), entry.term.degree == 0) for entry in self.spec.structure for name in entry.columns]
         if len(found.columns) < len(made) or len({name for name, _ in made}) < len(made):
             raise ValueError("the covariates have two columns with one name: rename a covariate.")
-        # The column of ones is the first, if there is one. formulaic calls it Intercept.
-        has_ones = made[0][1]
-        self.first = int(has_ones and not intercept)
+        # formulaic calls the column of ones Intercept.
+        is_ones = np.array([is_constant for _, is_constant in made])
+        self.kept = np.flatnonzero(~is_ones | intercept)
         self.terms = [_without_t(name) for name, is_constant in made if not is_constant]
-        if has_ones and intercept:
+        if is_ones.any() and intercept:
             self.terms = _with_intercept(self.terms)
-        self.bases = [base for entry in spec.structure for base in _bases(spec, entry)][self.first :]
+        bases = [base for entry in self.spec.structure for base in _bases(self.spec, entry)]
+        self.bases = [bases[j] for j in self.kept]
         if not intercept:
-            self._check_contrasts(spec)
-            columns = np.asarray(found, dtype=np.float64)[:, self.first :]
-            self.groups, self.around, self.takes_new_levels = _levels_of_terms(spec, columns)
-        widest = max(spec.structure, key=lambda entry: len(entry.columns))
+            self._check_contrasts()
+            columns = np.asarray(found, dtype=np.float64)[:, self.kept]
+            self.groups, self.around, self.takes_new_levels = _levels_of_terms(self.spec, columns)
+        widest = max(self.spec.structure, key=lambda entry: len(entry.columns))
         _check_size(len(self.terms), repr(str(widest.term)), len(widest.columns), most_terms)
 
-    def _check_levels(self, n_documents, most_terms):
-        """Refuse categories with so many levels that their columns do not fit into memory, or are too many."""
-        base = int(self.intercept)
-        widths = {name: 1 if levels is None else len(levels) - base for name, levels in self.levels.items()}
-        n_terms = sum(widths.values())
-        if self.formula is None:
-            widest = max(widths, key=widths.__getitem__)
-            _check_size(n_terms, repr(widest), widths[widest], most_terms)
-        check_memory(
-            16 * n_documents * n_terms,
-            f"{n_terms} terms of the covariates of {n_documents} documents need at least",
-            "Give fewer covariates, or categories with fewer levels.",
-        )
+    def _real(self, frame):
+        return [name for name in self.numbers if getattr(frame[name].dtype, "kind", "") in "iuf"]
 
-    def _check_contrasts(self, spec):
+    def _check_contrasts(self):
         """Refuse contrasts that columns of all levels do not have, because formulaic leaves them out."""
         from formulaic.transforms.contrasts import DiffContrasts, HelmertContrasts, PolyContrasts
 
-        for factor, (_, state) in spec.encoder_state.items():
+        for factor, (_, state) in self.spec.encoder_state.items():
             contrasts = getattr(state.get("contrasts"), "contrasts", None)
             if isinstance(contrasts, (DiffContrasts, HelmertContrasts, PolyContrasts)):
                 raise ValueError(
@@ -219,12 +250,38 @@ class FormulaDesign:
                     "level: write C(name) without contrasts, or poly(name, 2) for a trend."
                 )
 
+    def _check_rows_alone(self, found, frame):
+        """Refuse functions of a whole column: other documents would have other values of them."""
+        middle = (len(frame) + 2) // 2
+        # A single row has its own mean, rank and largest value.
+        for rows in (slice(0, 1), slice(1, middle), slice(middle, None)):
+            part = frame.iloc[rows]
+            if not len(part):
+                continue
+            try:
+                alone = np.asarray(self._columns(self.spec, part), dtype=np.float64)
+            except ValueError:
+                # Such as a shift, which gives the first row no value.
+                alone = np.full((len(part), found.shape[1]), np.inf)
+            size = np.abs(found).max(axis=0, initial=0)
+            differs = np.abs(alone - found[rows]).max(axis=0) > 1e-9 * size
+            if differs.any():
+                ends = np.cumsum([len(entry.columns) for entry in self.spec.structure])
+                entry = self.spec.structure[int(np.searchsorted(ends, np.argmax(differs), side="right"))]
+                raise ValueError(
+                    f"formula = {self.formula!r} has {str(entry.term)!r}, which is computed from all documents "
+                    "together, so that other documents would have other values of it. center(x), scale(x), poly(x, 2) "
+                    "and bs(x, df=4) keep what they need of the fit; for anything else, compute the column first."
+                )
+
     def _parsed(self):
-        """The formula as formulaic reads it, after a check of its Python code."""
+        """The formula as formulaic reads it, after checks of what it would read in another way than it is meant."""
         from formulaic import Formula, SimpleFormula
+        from formulaic.parser import DefaultFormulaParser
 
         try:
             parsed = Formula(self.formula)
+            tree = DefaultFormulaParser().get_ast(self.formula)
         # Python code raises a SyntaxError.
         except Exception as error:
             if "`.` operator" in str(error):
@@ -238,12 +295,16 @@ class FormulaDesign:
                 f"formula = {self.formula!r} has several parts, such as a left side: give only the terms on which "
                 "topics depend, such as 'year + source'."
             )
-        for factor in (factor for term in parsed for factor in term.factors):
-            if factor.eval_method.value != "python":
-                continue
-            if any(isinstance(getattr(node, "op", None), ast.BitXor) for node in _nodes(factor.expr)):
+        own = _product_with_itself(tree)
+        if own is not None:
+            raise ValueError(
+                f"formula = {self.formula!r} multiplies {own} by itself, which is {own} in a formula: write "
+                f"I({own}**2) or poly({own}, 2) for a square."
+            )
+        for factor in (_Factor.of(each) for term in parsed for each in term.factors):
+            if any(isinstance(getattr(node, "op", None), ast.BitXor) for node in factor.nodes):
                 raise ValueError(
-                    f"formula = {self.formula!r} has {factor.expr!r}, in which ^ is not a power but exclusive or in "
+                    f"formula = {self.formula!r} has {factor.code!r}, in which ^ is not a power but exclusive or in "
                     "Python: write **, as in I(year**2)."
                 )
         return parsed
@@ -253,8 +314,7 @@ class FormulaDesign:
         from formulaic.errors import DataMismatchWarning
 
         # Powers and differences of whole numbers may not fit into their types, without an error.
-        numbers = {name: np.float64 for name in self.numbers if getattr(frame[name].dtype, "kind", "") in "iuf"}
-        frame = frame.astype(numbers)
+        frame = frame.astype(dict.fromkeys(self._real(frame), np.float64))
         options = {"context": _CONTEXT, "na_action": "ignore", "ensure_full_rank": self.intercept}
         with warnings.catch_warnings():
             # A number that is a category, and that the fit did not have, would have the columns of the base.
@@ -268,6 +328,7 @@ class FormulaDesign:
             except Exception as error:
                 for name in self.variables:
                     check_no_scale(name, frame[name])
+                self._check_ranges(frame, error)
                 raise self._error(error) from error
         self._check_kinds(found, frame)
         values = np.asarray(found, dtype=np.float64)
@@ -279,6 +340,20 @@ class FormulaDesign:
                 f"{python_value(frame.index[row])!r}: each document needs finite values."
             )
         return found
+
+    def _check_ranges(self, frame, error):
+        """The error for a spline at a value that is beyond those of the fit."""
+        if "extrapolation" not in str(error):
+            return
+        for name, (low, high) in self.ranges.items():
+            beyond = np.flatnonzero((frame[name] < low) | (frame[name] > high))
+            if len(beyond):
+                raise ValueError(
+                    f"covariate {name!r} of document {python_value(frame.index[beyond[0]])!r} is "
+                    f"{frame[name].iloc[beyond[0]]:g}, and the documents of the fit have {low:g} to {high:g}. A spline "
+                    f"ends there: write bs({name}, ..., extrapolation='clip') for a curve that stays as it is at its "
+                    "ends, or extrapolation='extend' for one that goes on."
+                ) from error
 
     def _error(self, error):
         """The error for one of formulaic, which writes for terminals."""
@@ -301,20 +376,77 @@ class FormulaDesign:
     def matrix(self, covariates, n_documents=None):
         frame = covariate_frame(covariates, n_documents, self.variables)
         frame = typed(frame, self.levels, new_levels=self.takes_new_levels)
-        source = _sum_of(self.variables) if self.spec is None else self.spec
-        found = np.asarray(self._columns(source, frame), dtype=np.float64)
+        found = np.asarray(self._columns(self.spec, frame), dtype=np.float64)
         check_rows(len(found), len(frame))
-        return np.ascontiguousarray(found[:, self.first :])
+        return np.ascontiguousarray(found[:, self.kept])
 
     def has_steps(self, frame, name, values):
         """So it is if the formula has C(name)."""
-        if self.spec is None:
-            return False
         kinds = {expression: kind.value for expression, (kind, _) in self.spec.encoder_state.items()}
         return any(
             kinds.get(str(factor)) == "categorical" and name in map(str, variables)
             for factor, variables in self.spec.factor_variables.items()
         )
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """A factor of a formula: the name of a covariate, or Python code.
+
+    formulaic's own list of variables lacks those of bs() and poly().
+    """
+
+    code: str
+    nodes: list[ast.AST]
+    names: set[str]  # of covariates and functions
+    numbers: set[str]  # names that are used in another way than C(name), whose categories show the numbers as they are
+
+    @classmethod
+    def of(cls, factor):
+        from formulaic.utils.code import sanitize_variable_names
+
+        if factor.eval_method.value != "python":
+            return cls(factor.expr, [], {factor.expr}, {factor.expr})
+        aliases = {}
+        code = sanitize_variable_names(factor.expr, {}, aliases)
+        tree = ast.parse(code, mode="eval").body
+        nodes = list(ast.walk(tree))
+        own = tree.args[0] if isinstance(tree, ast.Call) and tree.args else None
+        is_category = isinstance(own, ast.Name) and isinstance(tree.func, ast.Name) and tree.func.id == "C"
+        names = {aliases.get(node.id, node.id) for node in nodes if isinstance(node, ast.Name)}
+        return cls(factor.expr, nodes, names, names - {aliases.get(own.id, own.id)} if is_category else names)
+
+
+def _product_with_itself(node):
+    """The first term of a formula that is multiplied by itself, which formulas take for the term alone; or None."""
+    if not hasattr(node, "operator"):
+        return None
+    sides = [{str(term) for term in each.to_terms()} for each in node.args] if node.operator.symbol in _PRODUCTS else []
+    if sides and len(sides[0]) == 1 and (node.operator.symbol in ("**", "^") or sides[0] == sides[-1]):
+        return next(iter(sides[0]))
+    return next((found for each in node.args if (found := _product_with_itself(each)) is not None), None)
+
+
+def _levels_of(frame, variables, intercept):
+    """The levels of each covariate, None for numbers; with a warning of a category that has one."""
+    found = {name: levels_of(name, frame[name]) for name in variables}
+    for name, levels in found.items():
+        if intercept and levels is not None and len(levels) == 1:
+            warn(
+                f"covariate {name!r} is {levels[0]!r} for all documents that take part, so it has no effect that "
+                "can be told from the intercept, and is left out."
+            )
+    return found
+
+
+def _check_memory(n_documents, levels, intercept):
+    """Refuse categories with so many levels that their columns do not fit into memory."""
+    n_terms = sum(1 if own is None else len(own) - int(intercept) for own in levels.values())
+    check_memory(
+        16 * n_documents * n_terms,
+        f"{n_terms} terms of the covariates of {n_documents} documents need at least",
+        "Give fewer covariates, or categories with fewer levels.",
+    )
 
 
 class VaryingDesign:
@@ -342,15 +474,6 @@ class VaryingDesign:
 
     def matrix(self, covariates, n_documents=None):
         return np.ascontiguousarray(self.design.matrix(covariates, n_documents)[:, self.kept])
-
-
-def _sum_of(names):
-    """The formula of an intercept and these covariates. As terms, names need no quotes."""
-    from formulaic import Formula
-    from formulaic.parser.types import Factor, Term
-
-    ones = Term([Factor("1", eval_method="literal")])
-    return Formula([ones, *(Term([Factor(name, eval_method="lookup")]) for name in names)])
 
 
 def _levels_of_terms(spec, columns):
@@ -426,34 +549,6 @@ def _base(spec, expression):
         return ""
     base = state.contrasts.get_drop_field(state.levels, reduced_rank=False)
     return "" if base is None else str(base)
-
-
-def _names_in_formula(parsed):
-    """The names of the covariates of a formula; formulaic's own list lacks those of bs() and poly()."""
-    return {name for term in parsed for factor in term.factors for name in _names_in(factor.expr)}
-
-
-def _names_of_numbers(parsed):
-    """The names that a formula uses in another way than C(name), whose categories show the numbers as they are."""
-    found = set()
-    for factor in (factor for term in parsed for factor in term.factors):
-        category = _CATEGORY.match(factor.expr)
-        found |= _names_in(factor.expr) - ({category[1].strip("`")} if category else set())
-    return found
-
-
-def _nodes(code):
-    """The nodes of the Python code of a factor, in which names with spaces are between backticks."""
-    return ast.walk(ast.parse(re.sub("`[^`]*`", "name", code)))
-
-
-def _names_in(code):
-    """The names in a factor, which is a name itself or Python code."""
-    try:
-        names = {node.id for node in _nodes(code) if isinstance(node, ast.Name)}
-    except SyntaxError:
-        names = set()
-    return names | {code, *re.findall("`([^`]*)`", code)}
 
 
 def _without_t(name):

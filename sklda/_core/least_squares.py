@@ -164,11 +164,13 @@ def spans(base: np.ndarray, matrix: np.ndarray) -> bool:
     return bool((np.abs(rest - basis @ (basis.T @ rest)) < 1e-8).all())
 
 
-def has_constant(matrix: np.ndarray) -> bool:
-    """Whether columns sum up to a constant, as an intercept or the indicators of all categories."""
-    ones = np.ones(len(matrix))
-    columns = Columns.of(matrix)
-    return np.allclose(columns.basis @ (columns.weighted.T @ ones), ones)
+def sum_to_one(matrix: np.ndarray) -> np.ndarray | None:
+    """Coefficients of columns that sum up to one, as an intercept or the indicators of all levels; None if none do."""
+    ones = np.flatnonzero((matrix == 1).all(axis=0))
+    if len(ones):
+        return np.eye(matrix.shape[1])[ones[0]]
+    found = Columns.of(matrix).least_squares(np.ones(len(matrix)))
+    return found if np.allclose(matrix @ found, 1) else None
 
 
 def is_constant(values: np.ndarray) -> bool:

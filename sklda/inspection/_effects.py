@@ -36,8 +36,8 @@ _FOLD_IN_SWEEPS = 30
 _SIMULATED = 2000
 # For a term that is a combination of others.
 ADVICE = (
-    "Leave it out; the intercept is there already, so give SplineTransformer(include_bias=False) and "
-    "OneHotEncoder(drop='first')."
+    "Leave it out; the intercept is there already, so give cr(x, df=4, constraints='center'), "
+    "SplineTransformer(include_bias=False) and OneHotEncoder(drop='first')."
 )
 
 

@@ -14,16 +14,16 @@ from scipy.special import expit
 from sklda._core import random
 from sklda._core.arguments import check_choice, check_level
 from sklda._core.composition import SMALLEST_P_VALUE, Basis, LinearModels, mean_of_known
-from sklda._core.design import design_of, needed_covariates
+from sklda._core.design import INTERCEPT, design_of, needed_covariates
 from sklda._core.document_values import DocumentValues
 from sklda._core.least_squares import (
     NEAREST,
     Columns,
     checked_columns,
     combination_of,
-    has_constant,
     is_constant,
     spans,
+    sum_to_one,
 )
 from sklda._core.rounding import rounding
 from sklda._core.types import Data, Model, Seed, Values
@@ -214,7 +214,7 @@ def outcome_effects(
     outcome = _checked_outcome(values["y"][used], used, model)
     clusters = cluster_numbers(values["clusters"], used)
     weights = None if weights is None else values["weights"][used]
-    terms, bases, matrix = ["intercept"], [""], np.ones((len(used), 1))
+    terms, bases, matrix = [INTERCEPT], [""], np.ones((len(used), 1))
     if covariates is not None:
         covariates = values.covariates_of(used)
         design = design_of(covariates, len(used), formula, transformer)
@@ -314,7 +314,8 @@ def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, 
     typical = np.average(shares, axis=0, weights=weights)
     contrasts = rows.contrasts(moments.known(), typical)
     kept = np.arange(len(typical))
-    if has_constant(matrix):
+    ones = sum_to_one(matrix)
+    if ones is not None:
         # The shares sum up to one, so one column is left out.
         kept = np.delete(kept, typical.argmax())
     columns = np.column_stack([matrix, shares[:, kept]])
@@ -328,8 +329,9 @@ def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, 
     # Any that is determined: the result is not used.
     combinations[: len(contrasts)][unknown] = np.eye(columns.shape[1])[0]
     combinations[len(contrasts) :, :n_terms] = np.eye(n_terms)
-    # The outcome of a document with typical shares.
-    combinations[len(contrasts), n_terms:] = typical[kept]
+    if ones is not None:
+        # An intercept, or the levels that take its place, are outcomes of a document with typical shares.
+        combinations[len(contrasts) :, n_terms:] = np.outer(ones, typical[kept])
 
     def shares_of_topics(coefficients):
         """Coefficients of the own topics; that of the column that was left out is zero."""
@@ -361,7 +363,8 @@ def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, 
         centre = moments.mean @ b
         of_means, given_words = centre.var(), moments.variance_given_words(b).mean()
         lost = given_words / of_means if of_means > 0.01 * given_words else 100.0
-        taken = lost * Columns.of(matrix, weights).least_squares(centre)
+        with_ones = np.column_stack([np.ones(len(matrix)), matrix])
+        taken = lost * Columns.of(with_ones, weights).least_squares(centre)[1:]
 
     shrunk, shrunk_error = np.zeros((2, len(unknown)))
     if moments.alpha is not None and len(kept) == len(typical) - 1:
@@ -536,8 +539,8 @@ def _table(fits, rows, moments, terms, bases, level, unit, has_clusters):
     has_topics = np.array([each.known() for each in moments])
     taken = unit * np.mean([each.taken for each in fits], axis=0)
     warned = False
-    for term, part, own in zip(terms[1:], taken[1:], error[-len(terms) :][1:], strict=True):
-        if abs(part) > own:
+    for term, part, own in zip(terms, taken, error[-len(terms) :], strict=True):
+        if term != INTERCEPT and abs(part) > own:
             warned = True
             warn(
                 f"{term!r} goes together with the topics, and the prior of their shares does not know it: its effect "

@@ -519,6 +519,16 @@ def test_units_and_origins_of_a_covariate_change_its_own_effect_only(model):
     assert_allclose(3e16 * seconds["estimate"].iloc[-1], own["estimate"].iloc[-1], rtol=1e-4)
 
 
+def test_a_formula_without_an_intercept():
+    """Shares of all topics sum up to one, so the same model has one; and levels in its place are compared as before."""
+    number, level = NUMBER + 5, np.random.default_rng(1).choice(["a", "b", "c"], D)
+    with_ones, without = (effects(covariates={"x": number}, formula=f"{n} + x").iloc[-1] for n in "10")
+    assert_allclose(without["estimate"], with_ones["estimate"], rtol=1e-6)
+    tables = [effects(covariates={"g": level}, formula=f"{n} + g").set_index("name")["estimate"] for n in "10"]
+    assert_allclose(tables[1]["g[b]"] - tables[1]["g[a]"], tables[0]["g[b]"], rtol=1e-6)
+    assert_allclose(tables[1]["g[a]"], tables[0]["intercept"], rtol=1e-6)
+
+
 def test_a_large_constant_of_the_outcome_is_in_the_intercept():
     own, far = effects(covariates=NUMBER), effects(y=Y + 1e9, covariates=NUMBER)
     kept = own["name"] != "intercept"

@@ -201,10 +201,21 @@ def test_a_number_that_a_transformer_makes_a_category_has_points(transformer):
         ("lag(y)", "gives nan for document 0"),
         ("y + intercept", "a covariate .* has the name 'intercept'"),
         ("y + Intercept", "two columns with one name"),
+        ("y**2", r"multiplies y by itself.*I\(y\*\*2\)"),
+        ("g + y + y**2", r"I\(y\*\*2\)"),
+        ("y * y", r"I\(y\*\*2\)"),
+        ("g + y:y", r"I\(y\*\*2\)"),
+        ("C(`class`)", "cannot be used.*a word of Python, such as class"),
+        ("C(class)", "a word of Python, such as class"),
+        ("I(y - y.mean())", r"computed from all documents together.*center\(x\)"),
+        ("I(y > y.median())", "computed from all documents together"),
+        ("g + I(y.rank())", r"'I\(y.rank\(\)\)', which is computed"),
+        ("I(y / y.max())", "computed from all documents together"),
+        ("cr(y, df=4)", "constraints='center'"),
     ],
 )
 def test_bad_formulas(formula, message):
-    others = dict.fromkeys(("a b", "intercept", "Intercept"), np.arange(D))
+    others = dict.fromkeys(("a b", "intercept", "Intercept", "class"), np.arange(D))
     frame = {"y": X_NUMBER, "g": GROUPS, "gap": np.where(np.arange(D) == 3, np.nan, X_NUMBER), **others}
     with pytest.raises(ValueError, match=message) as found, np.errstate(all="ignore"):
         topic_effects(LDA, COUNTS, frame, formula=formula, n_draws=2)
@@ -222,6 +233,40 @@ def test_dates_in_a_formula_are_refused(formula):
     with pytest.raises(TypeError, match=r"has values of type .*: give a real number"):
         topic_effects(LDA, COUNTS, frame, formula=formula, n_draws=2)
     assert "day.dt.month" in list(topic_effects(LDA, COUNTS, frame, formula="{day.dt.month}", n_draws=2)["term"])
+
+
+@pytest.mark.parametrize(
+    "formula", ["(y + g)**2", "y * g", "y + I(y**2)", "center(y)", "g + scale(y)", "poly(y, 2) * g"]
+)
+def test_products_and_functions_that_a_formula_keeps(formula):
+    """Rows alone have the columns that they have among others."""
+    frame = pandas.DataFrame({"y": X_NUMBER, "g": GROUPS})
+    lda = CovariateLDA(2, formula=formula, max_iter=5, random_state=0).fit(COUNTS, covariates=frame)
+    assert_allclose(lda.document_prior(frame)[7:9], lda.document_prior(frame[7:9]), rtol=1e-12)
+
+
+def test_names_of_covariates_do_not_matter():
+    """Numbers as names of columns, which formulas take for constants."""
+    values = rng.standard_normal((D, 3))
+    right = column(
+        topic_effects(LDA, COUNTS, pandas.DataFrame(values, columns=list("pqr")), random_state=0), "estimate"
+    )
+    for frame in (pandas.DataFrame(values), pandas.DataFrame(values, columns=list("012"))):
+        table = topic_effects(LDA, COUNTS, frame, random_state=0)
+        assert column(table, "estimate") == right and column(table, "term")[:4] == ["intercept", "0", "1", "2"]
+    lda = CovariateLDA(2, max_iter=5, random_state=0).fit(COUNTS, covariates=pandas.DataFrame(values))
+    assert lda.covariate_names_.tolist() == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("difference", [(1, 1.5), (2, 0)])
+def test_a_spline_beyond_the_documents_says_what_to_write(difference):
+    frame = {"year": X_NUMBER}
+    with pytest.raises(ValueError, match=r"'year' .* is \S+, and .* -1 to 1.*extrapolation='extend'"):
+        TopicEffectsDisplay.from_estimator(
+            LDA, COUNTS, frame, formula="bs(year, df=4)", difference=difference, n_draws=2
+        )
+    formula = "bs(year, df=4, extrapolation='extend')"
+    TopicEffectsDisplay.from_estimator(LDA, COUNTS, frame, formula=formula, difference=difference, n_draws=2)
 
 
 def test_columns_that_are_not_used_may_hold_anything():

@@ -30,6 +30,7 @@ def test_indexes_that_have_nothing_in_common_or_equal_labels_of_other_types(lda)
         topic_effects(lda, missing, COLUMN)
 
 
+@pytest.mark.filterwarnings("ignore:'x' goes together with the topics")
 def test_outcomes_with_a_formula_without_a_constant_do_not_depend_on_their_origin(lda):
     y = 2 * lda.doc_topic_[:, 0] + 0.3 * NUMBERS
     moved = [outcome_effects(lda, X, y + c, COLUMN, formula="0+x", random_state=0)["estimate"] for c in (0, 100)]

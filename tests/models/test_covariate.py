@@ -262,7 +262,7 @@ def test_formulas_and_transformers_have_the_columns_of_topic_effects():
     some = {"year": YEAR[5:9], "source": SOURCE[5:9]}
     assert_array_equal(lda.document_prior(some), lda.document_prior(data)[5:9])
     assert_array_equal(pickle.loads(pickle.dumps(lda)).document_prior(some), lda.document_prior(some))
-    with pytest.raises(ValueError, match="bounds"):
+    with pytest.raises(ValueError, match="extrapolation"):
         lda.document_prior(some | {"year": YEAR[5:9] + 99})
     spline = make(transformer=SplineTransformer(include_bias=False), max_iter=5).fit(X, covariates=YEAR)
     assert spline.covariate_names_.tolist() == [f"x0_sp_{j}" for j in range(6)]
