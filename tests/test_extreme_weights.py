@@ -128,7 +128,6 @@ POISONED = """
     from sklda._sampling.partitioned import PartitionedChain
     from sklda._core.priors import Priors, padded
     from sklda._sampling.word_major import WordMajorChain
-    from sklda._sampling.word_major_partitioned import WordMajorPartitionedChain
 
     f32, i32, u64 = np.float32, np.int32, np.uint64
     rng = np.random.default_rng(0)
@@ -210,8 +209,7 @@ POISONED = """
                 )
                 # the collapsed samplers, whose weights are made of priors
                 for own in (False, True):
-                    by_word = WordMajorChain, WordMajorPartitionedChain
-                    for chain_class in (GibbsChain, *by_word, PartitionedChain):
+                    for chain_class in (GibbsChain, WordMajorChain, PartitionedChain):
                         priors = Priors.make(0.1, np.full((K, 5), 0.1) if own else 0.1, K, 5, 6)
                         chain = chain_class.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
                         for array in (priors.doc, priors.word, priors.topic[:, :K], priors.totals):

@@ -1,6 +1,6 @@
-"""The steps of the partitioned samplers: the totals that each worker assumes, the threads, and the acceptance.
+"""The steps of the partitioned sampler: the totals that each worker assumes, the threads, and the acceptance.
 
-The sweep over the tokens of a step differs: see _partitioned.pyx and _word_major_partitioned.pyx.
+_partitioned.pyx has the sweep over the tokens of a step.
 """
 from libc.math cimport exp
 from libc.stdint cimport int32_t, int64_t, uint64_t

@@ -8,7 +8,6 @@ from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._sampling.partitioned import PartitionedChain
 from sklda._sampling.word_major import WordMajorChain
-from sklda._sampling.word_major_partitioned import WordMajorPartitionedChain
 
 SAMPLERS = ("collapsed", "partitioned", "grouped", "partially_collapsed")
 
@@ -17,8 +16,6 @@ COSTS = {
     "dense": (34.5, 0.136, 0.121, 0.206),
     "sparse": (54.3, 0.176, 0.0598, 0.0232, 0.493),
 }
-# The number of topics from which on the partitioned sampler makes word-major sweeps, as measured.
-_LEAST_PARTITIONED = 256
 # The bytes that the model of costs takes for the cache of a core: a constant, so that the choice and the draws do not
 # depend on the machine.
 _CACHE = 2**20
@@ -60,7 +57,7 @@ def cost_features(corpus, n_components):
 
 
 def chain_class(sampler, corpus, priors):
-    """The class of chains for a sampler. For the collapsed and the partitioned sampler, the faster of two.
+    """The class of chains for a sampler. For the collapsed sampler, the faster of two.
 
     Parameters
     ----------
@@ -73,10 +70,7 @@ def chain_class(sampler, corpus, priors):
     type
         `GibbsChain` or a subclass.
     """
-    if sampler == PartitionedChain.sampler:
-        sparse = priors.n_components >= _LEAST_PARTITIONED and WordMajorPartitionedChain.supports(corpus, priors)
-        return WordMajorPartitionedChain if sparse else PartitionedChain
-    for kind in (GroupedChain, PartiallyCollapsedChain):
+    for kind in (PartitionedChain, GroupedChain, PartiallyCollapsedChain):
         if sampler == kind.sampler:
             return kind
     if not WordMajorChain.supports(corpus, priors):

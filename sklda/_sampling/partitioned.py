@@ -75,7 +75,8 @@ class PartitionedChain(ThreadedChain):
     def _set_up(self, topics):
         super()._set_up(topics)
         corpus, K, width = self.corpus, self.priors.n_components, self._width
-        most = min(corpus.n_tokens // TOKENS_PER_WORKER, corpus.n_tokens // max(_LEAST_PART * self._n_opened(), 1))
+        n_opened = np.count_nonzero(corpus.lengths)
+        most = min(corpus.n_tokens // TOKENS_PER_WORKER, corpus.n_tokens // max(_LEAST_PART * n_opened, 1))
         W = self._n_workers = int(np.clip(most, _LEAST_WORKERS, _MOST_WORKERS))
         self._word_cuts = _cut(corpus.word_frequencies, W)
         self._doc_cuts = _cut(corpus.lengths, W)
@@ -107,36 +108,12 @@ class PartitionedChain(ThreadedChain):
         share = _STEP_SHARE / self.priors.n_components**0.25
         return max(share * n_tokens / self._n_workers, _LEAST_STEP * np.sqrt(n_tokens))
 
-    def _n_opened(self):
-        """The number of documents that a turn opens."""
-        return np.count_nonzero(self.corpus.lengths)
-
-    def _kernel(self):
-        return _partitioned.run
-
-    def _tokens(self, edges, turn):
-        """The first arguments of the kernel: the tokens, their steps, the priors, and the counts."""
-        priors = self.priors
-        return (
-            self.corpus.words,
-            self._cuts,
-            edges,
-            turn,
-            priors.doc,
-            priors.row_of,
-            priors.word,
-            priors.topic,
-            priors.totals,
-            self.topics,
-            *self.rows.arrays,
-        )
-
     def _is_slow(self):
         return self.corpus.n_tokens * self._width > BLOCK_WEIGHTS * self._n_workers
 
     def sweep(self, stop=NEVER_STOP):
         """Draw every token once. ``stop()`` is called between turns, and its flag is read between steps."""
-        W, n_threads = self._n_workers, 1
+        priors, W, n_threads = self.priors, self._n_workers, 1
         if self._team:
             # An error in one thread sets the flag of the team. Without it, the other threads would wait for its part.
             stop, n_threads = self._team.stop, self._choice.n_threads(min(self._team.n_threads, W))
@@ -147,7 +124,17 @@ class PartitionedChain(ThreadedChain):
         for turn, edges in enumerate(self._edges):
             stop()
             arguments = (
-                *self._tokens(edges, turn),
+                self.corpus.words,
+                self._cuts,
+                edges,
+                turn,
+                priors.doc,
+                priors.row_of,
+                priors.word,
+                priors.topic,
+                priors.totals,
+                self.topics,
+                *self.rows.arrays,
                 self.topic_totals,
                 streams[turn],
                 keys[turn],
@@ -162,7 +149,7 @@ class PartitionedChain(ThreadedChain):
                 (*arguments, thread, *(scratch[thread] for scratch in self._scratch_by_thread))
                 for thread in range(n_threads)
             )
-            run_tasks(self._team, self._kernel(), tasks)
+            run_tasks(self._team, _partitioned.run, tasks)
         self._choice.add(n_threads, perf_counter() - began)
         self.acceptance_rate = float(accepted.sum() / sum(edges.shape[1] - 1 for edges in self._edges))
         self.stream = seeds[:4].copy()

@@ -26,7 +26,6 @@ from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.partitioned import PartitionedChain
 from sklda._sampling.word_major import WordMajorChain
-from sklda._sampling.word_major_partitioned import WordMajorPartitionedChain
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send to one process")
 
@@ -206,7 +205,7 @@ def test_ctrl_c_while_chains_prune(in_a_process, call):
     )
 
 
-@pytest.mark.parametrize("kind", [GibbsChain, PartitionedChain, WordMajorChain, WordMajorPartitionedChain])
+@pytest.mark.parametrize("kind", [GibbsChain, PartitionedChain, WordMajorChain])
 @pytest.mark.parametrize("wrong", [5, 9, -2, 2**16, 2**32 + 1])
 def test_topics_out_of_range_make_no_chain(problem, kind, wrong):
     corpus, priors = problem

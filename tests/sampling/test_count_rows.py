@@ -15,11 +15,10 @@ from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._sampling.partitioned import PartitionedChain
 from sklda._sampling.prior_path import PriorPath
 from sklda._sampling.steps import advance
-from sklda._sampling.word_major_partitioned import WordMajorPartitionedChain
 from sklda.papers.empirical_bayes._grid import Grid, continue_on_grid
 
 V = 40
-CHAINS = [GibbsChain, PartitionedChain, WordMajorPartitionedChain, GroupedChain, PartiallyCollapsedChain]
+CHAINS = [GibbsChain, PartitionedChain, GroupedChain, PartiallyCollapsedChain]
 
 
 @pytest.fixture

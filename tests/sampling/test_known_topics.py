@@ -20,7 +20,6 @@ from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._sampling.partitioned import PartitionedChain
 from sklda._sampling.prior_learning import PriorLearning
 from sklda._sampling.word_major import WordMajorChain
-from sklda._sampling.word_major_partitioned import WordMajorPartitionedChain
 
 ALARM = 1e-5
 DOCS, V, K = [[0, 0, 1], [2, 1], [0, 3]], 4, 3
@@ -31,7 +30,6 @@ CHAINS = [
     GibbsChain,
     WordMajorChain,
     PartitionedChain,
-    WordMajorPartitionedChain,
     PartiallyCollapsedChain,
     GroupedChain,
 ]

@@ -4,21 +4,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from enumeration import DOCS, PRIORS, Enumeration, K, V, chi_square_p, make_chain
+from enumeration import Enumeration, chi_square_p, make_chain
 from interrupts import StopAtLook
 
-from sklda import GibbsLDA
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import NEVER_STOP, Stopped
 from sklda._core.priors import Priors
 from sklda._sampling import partitioned
-from sklda._sampling.choice import chain_class
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.partitioned import PartitionedChain, ThreadChoice
-from sklda._sampling.word_major_partitioned import WordMajorPartitionedChain
 
 ALARM = 1e-5
-SHARED = [name for name in PRIORS if name != "alpha per document"]
 
 
 @pytest.fixture(autouse=True)
@@ -27,63 +23,10 @@ def four_workers(monkeypatch):
     monkeypatch.setattr(partitioned, "_LEAST_WORKERS", 4)
 
 
-class ListsPartitioned(WordMajorPartitionedChain):
-    """All documents are lists."""
-
-    least_for_row = np.inf
-
-
-BY_WORD = [WordMajorPartitionedChain, ListsPartitioned]
-
-
-def stationary_p(kind, truth, break_it=lambda chain: None, priors=None, n_draws=500):
-    """p-value of one sweep from each of `n_draws` exact draws against the posterior."""
-    starts = truth.states[np.random.default_rng(0).choice(len(truth.states), size=n_draws, p=truth.posterior)]
-    chain, draws = make_chain(truth.corpus, priors or truth.priors, starts[0], kind=kind), []
-    for start in starts:
-        chain._set_up(start)
-        break_it(chain)
-        chain.sweep()
-        draws.append(chain.topics)
-    return chi_square_p(truth.frequencies(draws), truth.posterior)
-
-
-# Every shape of priors once, and the most general one with both.
-SHAPES = [
-    pytest.param(kind, name, marks=() if i % 2 == own or i == 3 else pytest.mark.exhaustive)
-    for own, kind in enumerate(BY_WORD)
-    for i, name in enumerate(SHARED)
-]
-
-
-@pytest.mark.mutation("test_miscounts_and_a_dropped_prior_are_found")
-@pytest.mark.parametrize(("kind", "name"), SHAPES)
-def test_a_sweep_by_words_keeps_the_posterior(kind, name, monkeypatch):
-    # Steps of one token, and of several.
-    monkeypatch.setattr(partitioned, "_LEAST_STEP", 0.2 if kind is ListsPartitioned else 1.0)
-    assert stationary_p(kind, Enumeration(DOCS, V, K, *PRIORS[name])) > ALARM
-
-
-@pytest.mark.mutation("test_miscounts_and_a_dropped_prior_are_found")
-@pytest.mark.parametrize(
-    ("kind", "n_workers"),
-    [
-        pytest.param(kind, n, marks=() if n == own else pytest.mark.exhaustive)
-        for own, kind in enumerate(BY_WORD, 1)
-        for n in (1, 2)
-    ],
-)
-def test_a_sweep_by_words_keeps_the_posterior_with_few_workers(kind, n_workers, monkeypatch):
-    monkeypatch.setattr(partitioned, "_LEAST_WORKERS", n_workers)
-    rng = np.random.default_rng(0)
-    truth = Enumeration([[0, 0, 1], [], [1, 0]], 2, 3, rng.gamma(1, size=3) + 0.1, rng.gamma(1, size=(3, 2)) + 0.1)
-    assert stationary_p(kind, truth) > ALARM
-
-
-def long_steps_p(kind, truth, priors, n_draws=5000):
+def long_steps_p(truth, priors, n_draws=5000):
     """p-value of the number of tokens of a topic, which couples the workers, after sweeps of one step a turn."""
     starts = truth.states[np.random.default_rng(0).choice(len(truth.states), size=n_draws, p=truth.posterior)]
-    chain, totals = make_chain(truth.corpus, priors, starts[0], kind=kind), []
+    chain, totals = make_chain(truth.corpus, priors, starts[0], kind=PartitionedChain), []
     for start in starts:
         chain._set_up(start)
         for _ in range(3):
@@ -95,67 +38,24 @@ def long_steps_p(kind, truth, priors, n_draws=5000):
 
 
 @pytest.mark.mutation
-@pytest.mark.parametrize("kind", [PartitionedChain, WordMajorPartitionedChain])
-def test_two_workers_in_one_long_step_keep_the_posterior(kind, monkeypatch):
+def test_two_workers_in_one_long_step_keep_the_posterior(monkeypatch):
     """If a worker's guess at the topics of the others used tokens that these draw themselves, p would be 3e-8."""
     monkeypatch.setattr(partitioned, "_LEAST_WORKERS", 2)
     monkeypatch.setattr(partitioned, "_LEAST_STEP", 100)
     truth = Enumeration([[0, 0, 1, 1], [0, 0, 1, 1]], 2, 2, np.full(2, 5.0), np.full((2, 2), 0.3))
-    assert long_steps_p(kind, truth, truth.priors) > ALARM
-    assert long_steps_p(kind, truth, Priors.make(5.0, 0.15, 2, 2), n_draws=1500) < ALARM
+    assert long_steps_p(truth, truth.priors) > ALARM
+    assert long_steps_p(truth, Priors.make(5.0, 0.15, 2, 2), n_draws=1500) < ALARM
 
 
-@pytest.mark.parametrize("kind", [BY_WORD[0], pytest.param(BY_WORD[1], marks=pytest.mark.exhaustive)])
-def test_miscounts_and_a_dropped_prior_are_found(kind):
-    def miscount_words(chain):
-        chain.rows.arrays[0][:, 0] += 2
-
-    def miscount_topics(chain):
-        chain.topic_totals[0] += 5
-
-    truth = Enumeration(DOCS, V, K, *PRIORS["alpha per topic"])
-    for break_it in (miscount_words, miscount_topics):
-        assert stationary_p(kind, truth, break_it) < ALARM
-    assert stationary_p(kind, truth, priors=Priors.make(0.55, 0.3, K, V)) < ALARM
-
-
-@pytest.mark.parametrize("kind", BY_WORD)
-@pytest.mark.parametrize("wide", [False, True])
-def test_sweeps_by_words_do_not_depend_on_threads_or_vectors(counts, kind, wide, monkeypatch):
-    monkeypatch.setattr(partitioned, "_LEAST_STEP", 0.3)
-    corpus, found = Corpus.from_counts(counts), []
-    for n_jobs in (1, 2, 3):
-        chain = kind.initialise_randomly(corpus, Priors.make(0.05, 0.1, 300, 60), np.random.SeedSequence(0))
-        chain._vectors = chain._vectors if wide or n_jobs == 1 else 0
-        rates = []
-
-        def work(stop, chain=chain, rates=rates):
-            for _ in range(5):
-                chain.sweep(stop)
-                rates.append(chain.acceptance_rate)
-
-        chain.with_workers(n_jobs, work)
-        found.append(chain.topics)
-        again = GibbsChain(corpus, chain.priors, chain.state())
-        np.testing.assert_array_equal(chain.word_topic_counts, again.word_topic_counts)
-        np.testing.assert_array_equal(chain.topic_totals, again.topic_totals)
-        by_topic, expected = (each.doc_histogram_by_topic().toarray() for each in (chain, again))
-        np.testing.assert_array_equal(by_topic, expected)
-        assert chain.log_joint() == pytest.approx(again.log_joint(), rel=1e-12)
-        # Steps are accepted and undone.
-        assert 0.5 < np.mean(rates) < 1
-    np.testing.assert_array_equal(found, found[:1] * 3)
-
-
-@pytest.mark.parametrize("kind", [PartitionedChain, WordMajorPartitionedChain])
 @pytest.mark.parametrize("last", [1, -1])
-def test_a_thread_that_does_not_run_holds_up_no_sweep(counts, kind, last, monkeypatch):
+def test_a_thread_that_does_not_run_holds_up_no_sweep(counts, last, monkeypatch):
     """One of three threads does everything before the others begin."""
     monkeypatch.setattr(partitioned, "_LEAST_STEP", 0.3)
     monkeypatch.setattr(partitioned, "run_tasks", lambda team, run, tasks: [run(*task) for task in [*tasks][::last]])
     corpus = Corpus.from_counts(counts)
     alone, with_idle = (
-        kind.initialise_randomly(corpus, Priors.make(0.05, 0.1, 300, 60), np.random.SeedSequence(0)) for _ in range(2)
+        PartitionedChain.initialise_randomly(corpus, Priors.make(0.05, 0.1, 300, 60), np.random.SeedSequence(0))
+        for _ in range(2)
     )
     with_idle._team = SimpleNamespace(n_threads=3, stop=NEVER_STOP)
     for chain in (alone, with_idle):
@@ -163,41 +63,11 @@ def test_a_thread_that_does_not_run_holds_up_no_sweep(counts, kind, last, monkey
             chain.sweep()
     np.testing.assert_array_equal(with_idle.topics, alone.topics)
     assert with_idle.acceptance_rate == alone.acceptance_rate
-    other = kind(corpus, chain.priors, chain.state())
+    other = PartitionedChain(corpus, chain.priors, chain.state())
     other._vectors = chain._vectors
     for each in (chain, other):
         each.sweep()
     np.testing.assert_array_equal(chain.topics, other.topics)
-
-
-def test_in_its_turns_a_sweep_by_words_draws_every_token_once(counts, monkeypatch):
-    monkeypatch.setattr(partitioned, "_LEAST_STEP", 0.2)
-    corpus = Corpus.from_counts(counts)
-    chain = WordMajorPartitionedChain.initialise_randomly(
-        corpus, Priors.make(0.1, 0.1, 5, 60), np.random.SeedSequence(0)
-    )
-    words = np.empty(corpus.n_tokens, int)
-    for offsets in chain._word_offsets:
-        words[offsets[0] : offsets[-1]] = np.repeat(np.arange(60), np.diff(offsets))
-    np.testing.assert_array_equal(np.bincount(words), np.bincount(corpus.words))
-    met = np.zeros(corpus.n_tokens, int)
-    for edges in chain._edges:
-        assert edges.shape[1] > 5
-        for first, last in zip(edges[:, :-1].T, edges[:, 1:].T, strict=True):
-            own = [np.arange(a, b) for a, b in zip(first, last, strict=True)]
-            met[np.concatenate(own)] += 1
-            for each, others in ((words[own[i]], words[np.concatenate(own[:i])]) for i in range(1, len(own))):
-                assert not set(each) & set(others)
-    assert (met == 1).all()
-
-
-def test_the_estimator_takes_sweeps_by_words_from_256_topics(counts):
-    options = {"sampler": "partitioned", "max_iter": 4, "random_state": 0}
-    one, two = (GibbsLDA(256, n_jobs=n, **options).fit(counts) for n in (1, 2))
-    np.testing.assert_array_equal(one.topic_assignments_, two.topic_assignments_)
-    corpus, priors = Corpus.from_counts(counts), Priors.make(0.1, 0.1, 256, 60)
-    assert chain_class("partitioned", corpus, priors) is WordMajorPartitionedChain
-    assert chain_class("partitioned", corpus, priors.resized(255)) is PartitionedChain
 
 
 def test_workers_share_neither_documents_nor_words(counts, monkeypatch):
@@ -273,8 +143,7 @@ def test_sweeps_use_one_thread_or_all_whichever_is_faster():
     assert choice.n_threads(4) == 4
 
 
-@pytest.mark.parametrize("kind", [PartitionedChain, WordMajorPartitionedChain])
-def test_a_chain_times_its_sweeps_with_one_thread_and_with_all(counts, kind, monkeypatch):
+def test_a_chain_times_its_sweeps_with_one_thread_and_with_all(counts, monkeypatch):
     used, run = [], partitioned.run_tasks
 
     def counted(team, kernel, tasks):
@@ -284,6 +153,6 @@ def test_a_chain_times_its_sweeps_with_one_thread_and_with_all(counts, kind, mon
 
     monkeypatch.setattr(partitioned, "run_tasks", counted)
     corpus = Corpus.from_counts(counts)
-    chain = kind.initialise_randomly(corpus, Priors.make(0.05, 0.1, 300, 60), np.random.SeedSequence(0))
+    chain = PartitionedChain.initialise_randomly(corpus, Priors.make(0.05, 0.1, 300, 60), np.random.SeedSequence(0))
     chain.with_workers(2, lambda stop: [chain.sweep(stop) for _ in range(8)])
     assert set(used) == {1, 2}
