@@ -195,12 +195,10 @@ def _column(values, name):
 
 
 def _dates(values, name):
-    """As `_column`, but years and months of NumPy stay what they are."""
-    found, dtype = _column(values, name), getattr(values, "dtype", None)
-    unit = np.datetime_data(dtype)[0] if getattr(dtype, "kind", "") == "M" and isinstance(dtype, np.dtype) else ""
-    if unit not in ("Y", "M"):
-        return found
-    return [None if value is None else np.datetime64(value, "D").astype(f"datetime64[{unit}]") for value in found]
+    """As `_column`, but dates of NumPy keep their unit."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "M" and values.ndim == 1:
+        return [None if np.isnat(value) else value for value in values]
+    return _column(values, name)
 
 
 def _numbers(values, name):

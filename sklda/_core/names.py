@@ -233,7 +233,11 @@ def label_array(labels):
 def listed(labels, most=10):
     """The first labels of a list, for a message."""
     shown = ", ".join(map(repr, labels[:most]))
-    return shown + (f" and {len(labels) - most} others" if len(labels) > most else "")
+    return shown + _and_others(len(labels) - most)
+
+
+def _and_others(n):
+    return f" and {n} other{'s' * (n > 1)}" if n > 0 else ""
 
 
 # --- Names ---------------------------------------------------------------------------------------------------------
@@ -454,10 +458,9 @@ def find_words(words, columns, name):
         for word in unknown[:_MOST_UNKNOWN]:
             alike = _words_like(word, columns)
             shown.append(f"{word!r} (there is {', '.join(map(repr, alike))})" if alike else repr(word))
-        others = len(unknown) - len(shown)
         raise ValueError(
             f"{name} has {len(unknown)} of its words not in the vocabulary: {', '.join(shown)}"
-            f"{f' and {others} others' if others > 0 else ''}. Leave these out, or write them as the vocabulary does."
+            f"{_and_others(len(unknown) - len(shown))}. Leave these out, or write them as the vocabulary does."
         )
     return [int(columns[word]) for word in words]
 

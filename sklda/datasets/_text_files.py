@@ -27,13 +27,25 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# Digits that are a date of their own: 2004-05-12, 20040512, 2004_05, 1818.
-_YEAR, _MONTH, _DAY = r"(?P<year>1\d\d\d|20\d\d)", r"(?P<month>0[1-9]|1[0-2])", r"(?P<day>0[1-9]|[12]\d|3[01])"
+# Digits that are a date of their own: 2004-05-12, 2004-5-2, 20040512, 2004_05, 1818. The numbers of Project Gutenberg,
+# as in 1342-0, are no years.
+_YEAR = r"(?P<year>1\d\d\d|20\d\d)"
 _DATES = [
     re.compile(rf"(?<![^\W_]){date}(?!\d)")
-    for date in (rf"{_YEAR}(?P<mark>[-_.]?){_MONTH}(?P=mark){_DAY}", rf"{_YEAR}[-_.]{_MONTH}", _YEAR)
+    for date in (
+        rf"{_YEAR}(?P<mark>[-_.])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)",
+        rf"{_YEAR}(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])",
+        rf"{_YEAR}[-_.](?P<month>0[1-9]|1[0-2])",
+        rf"{_YEAR}(?!-\d(?!\d))",
+    )
 ]
+# Characters within words that are not seen: a soft hyphen, a space of no width, a word joiner, a byte order mark.
+_UNSEEN = str.maketrans("", "", "\u00ad\u200b\u2060\ufeff")
+# What `surrogateescape` makes of bytes that are not UTF-8.
+_STRAY = re.compile("[\udc80-\udcff]")
 _WORD = re.compile(r"\S+")
+# Before a heading, a line may have spaces, or a form feed where a page begins.
+_SPACE = re.compile(r"[^\S\n]*")
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _LINE = re.compile(r"\n\s*")
 # The space after the end of a sentence, and after quotation marks and brackets that close it.
@@ -66,17 +78,17 @@ def read_texts(
         words is cut at ends of sentences, and a sentence of more than `chunk` words between words. None: a text, or a
         part of `split`, is one row.
     split : str, default=None
-        A regular expression for the beginnings of headings, such as ``"CHAPTER "`` or ``r"(?i) *letter \\d+"``. A line
-        that begins with it is a heading and starts a part of the text; an expression that goes over several lines has
-        these, too. Headings are left out of the text. So are parts without words, as in a table of contents. Words
-        before the first heading are a part without heading. None: texts have no parts.
+        A regular expression for the beginnings of headings, such as ``"CHAPTER "`` or ``r"(?i)letter \\d+"``. A line
+        that begins with it, or with spaces and then with it, is a heading and starts a part of the text; an expression
+        that goes over several lines has these, too. Headings are left out of the text. So are parts without words, as
+        in a table of contents. Words before the first heading are a part without heading. None: texts have no parts.
     pattern : str, optional
         Which files, as in `pathlib.Path.glob`. The default, ``"**/*.txt"``, has also those in folders of this folder,
         and ``"*.txt"`` only those in this one. Endings in capitals, such as ``"NOTES.TXT"``, fit too. Names that begin
         with a dot, such as ``".notes.txt"``, are left out.
     encoding : str, default=None
-        The encoding of all files. None: that of the mark at the beginning of a file, or UTF-8, or Windows-1252 if a
-        file is not UTF-8, with a warning.
+        The encoding of all files. None: that of the mark at the beginning of a file, or UTF-8, or Windows-1252 if most
+        letters beyond ASCII are not UTF-8, with a warning. If a few are not, these alone are read as Windows-1252.
 
     Returns
     -------
@@ -117,15 +129,17 @@ def read_texts(
 
     Notes
     -----
-    A date is a year from 1000 to 2099, which may be followed by month and day: ``2004-05-12``, ``20040512``,
-    ``2004_05`` or ``1818``. No letter or digit may stand before it, and no digit behind it. A month or a year becomes
-    its first day. Of several dates, the most exact one is taken, and of these the first. In ``12-05-2004`` only the
-    year is clear, so the date is the first of January.
+    A date is a year from 1000 to 2099, which may be followed by month and day: ``2004-05-12``, ``2004-5-2``,
+    ``20040512``, ``2004_05`` or ``1818``. No letter or digit may stand before it, and no digit behind it; ``1342-0``, a
+    number of Project Gutenberg, is none. A month or a year becomes its first day. Of several dates, the most exact one
+    is taken, and of these the first. In ``12-05-2004`` only the year is clear, so the date is the first of January.
 
     A file without an empty line has a paragraph in each line.
 
-    Texts and names have composed letters (Unicode's form NFC): files from macOS may hold an accent as a character of
-    its own, so that a word would have two spellings.
+    A word has one spelling: texts and names are in Unicode's form NFKC, which has composed accents and no ligatures or
+    letters of full width, without soft hyphens and characters of no width. Words that are divided at the ends of lines,
+    page numbers, and the licence at the ends of texts of Project Gutenberg stay as they are. A heading may occur
+    several times, as chapters of several volumes do: the number in the index tells them apart.
 
     Texts of languages that are written without spaces must be segmented into words before they are cut.
 
@@ -196,7 +210,10 @@ def read_texts(
         )
     if split is not None and without_heading:
         if len(without_heading) == len(paths):
-            raise ValueError(f"no line of the texts begins with split = {split!r}: they have no such headings.")
+            raise ValueError(
+                f"no line of the texts begins with split = {split!r}: they have no such headings. Capitals count: "
+                f"{'(?i)' + split!r} fits small letters and capitals."
+            )
         warn(f"{len(without_heading)} texts have no heading that begins with {split!r}: {listed(without_heading, 3)}.")
     table = DataFrame(rows)
     if chunk is not None or split is not None:
@@ -272,13 +289,19 @@ def _is_unicode(name: str) -> bool:
 
 
 def _composed(text: str) -> str:
-    return unicodedata.normalize("NFC", text)
+    """A text with one spelling of each word."""
+    return unicodedata.normalize("NFKC", text).translate(_UNSEEN)
+
+
+def _without_suffix(path: Path) -> Path:
+    """A path without its suffix. Digits are none: they may be the day of a date."""
+    return path if path.suffix[1:].isdigit() else path.with_suffix("")
 
 
 def _sources(folder: Path, paths: Sequence[Path]) -> list[str]:
     """A name for each file: its path in the folder without the suffix, or with it where two files differ in that."""
     whole = [_composed(path.relative_to(folder).as_posix()) for path in paths]
-    names = [_composed(path.relative_to(folder).with_suffix("").as_posix()) for path in paths]
+    names = [_composed(_without_suffix(path.relative_to(folder)).as_posix()) for path in paths]
     twice = [name for name, n in Counter(whole).items() if n > 1]
     if twice:
         raise ValueError(
@@ -296,23 +319,32 @@ def _read(path: Path, encoding: str | None) -> tuple[str, str]:
     data = path.read_bytes()
     if encoding is None:
         encoding = next((name for mark, name in _MARKS if data.startswith(mark)), None)
-    candidates = ["utf-8", "cp1252"] if encoding is None else [encoding]
-    for candidate in candidates:
-        try:
-            text = data.decode(candidate)
-        except UnicodeError as error:
-            fault = error
-            continue
-        if "\0" in text:
-            raise ValueError(
-                f"{path} has zero characters, so it is not a text, or in another encoding: take it out of the folder, "
-                "or give its encoding, such as encoding='utf-16'."
-            )
-        return _composed(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")), candidate
-    raise ValueError(
-        f"{path} is not a text in {' or '.join(candidates)} ({fault}): take it out of the folder, or give its "
-        "encoding, as in encoding='cp437'."
-    )
+    try:
+        text, found = _decoded(data) if encoding is None else (data.decode(encoding), encoding)
+    except UnicodeError as error:
+        raise ValueError(
+            f"{path} is not a text in {encoding or 'utf-8 or cp1252'} ({error}): take it out of the folder, or give "
+            "another encoding, as in encoding='cp437'. Without one, single bytes that are not UTF-8 are read as "
+            "Windows-1252."
+        ) from None
+    if "\0" in text:
+        raise ValueError(
+            f"{path} has zero characters, so it is not a text, or in another encoding: take it out of the folder, "
+            "or give its encoding, such as encoding='utf-16'."
+        )
+    return _composed(text.replace("\r\n", "\n").replace("\r", "\n")), found
+
+
+def _decoded(data: bytes) -> tuple[str, str]:
+    """A text in UTF-8, in which a few bytes may be Windows-1252; or in Windows-1252."""
+    text = data.decode("utf-8", "surrogateescape")
+    stray = len(_STRAY.findall(text))
+    if not stray:
+        return text, "utf-8"
+    beyond = sum(not c.isascii() for c in text)
+    if 2 * stray > beyond:
+        return data.decode("cp1252"), "cp1252"
+    return _STRAY.sub(lambda c: c[0].encode("utf-8", "surrogateescape").decode("cp1252"), text), "utf-8 and cp1252"
 
 
 def _warn_of(rows: list[dict], encoding: str | None) -> None:
@@ -322,6 +354,9 @@ def _warn_of(rows: list[dict], encoding: str | None) -> None:
             f"{len(guessed)} texts are not UTF-8 and were read as Windows-1252: {listed(guessed, 3)}. Look at their "
             "accents, and give the encoding if they are wrong."
         )
+    mixed = list(dict.fromkeys(row["source"] for row in rows if row["encoding"] == "utf-8 and cp1252"))
+    if mixed:
+        warn(f"{len(mixed)} texts in UTF-8 have single bytes that were read as Windows-1252: {listed(mixed, 3)}.")
     empty = list(dict.fromkeys(row["source"] for row in rows if not row["length"]))
     if empty:
         warn(f"{len(empty)} texts have no words: {listed(empty, 3)}.")
@@ -338,15 +373,15 @@ def _numbered(table: DataFrame) -> list[str]:
 
 def _date(path: Path) -> datetime.date | None:
     """The first date in the name of a file, or in the nearest folder that has one."""
-    for part in (path.stem, *reversed(path.parent.parts)):
+    for part in (_without_suffix(path).name, *reversed(path.parent.parts)):
         for pattern in _DATES:
             for found in pattern.finditer(part):
                 given = found.groupdict()
                 try:
                     return datetime.date(int(given["year"]), int(given.get("month", 1)), int(given.get("day", 1)))
                 except ValueError:
-                    # The 31st of a shorter month.
-                    continue
+                    # The 31st of a shorter month has no month or year that is more exact than it.
+                    part = part.replace(found[0], " ")
     return None
 
 
@@ -354,7 +389,7 @@ def _parts(text: str, beginning: re.Pattern[str]) -> tuple[list[str], list[tuple
     """The headings, which are lines that fit the expression, and the parts that have words, each with its heading."""
     found, heading, start, line = [], "", 0, 0
     while line < len(text):
-        fits = beginning.match(text, line)
+        fits = beginning.match(text, line) or beginning.match(text, _SPACE.match(text, line).end())
         end = text.find("\n", line if fits is None else max(fits.end() - 1, line))
         end = len(text) if end < 0 else end
         if fits is not None:

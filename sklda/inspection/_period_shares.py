@@ -10,7 +10,7 @@ from sklda.inspection._periods import MOST_PERIODS, read_dates, read_period
 
 _NAMES = {("D", 1): "day", ("D", 7): "week", ("M", 1): "month", ("M", 3): "quarter", ("Y", 1): "year"}
 # Characters of an ISO date that has the year, the month or the day.
-_CHARACTERS = {"Y": 4, "Q": 7, "M": 7, "D": 10}
+_CHARACTERS = {"Y": 4, "Q": 7, "M": 7, "W": 10, "D": 10}
 
 
 @dataclass

@@ -12,7 +12,7 @@ from sklda._core.arguments import check_choice, check_int
 # Dates as ISO 8601 writes them, of which the time is not read.
 _ISO = re.compile(r"\d{4}(-\d\d(-\d\d([T ].*)?)?)?")
 # Units of dates, the finest first.
-_UNITS = {"D": "day", "M": "month", "Q": "quarter", "Y": "year"}
+_UNITS = {"D": "day", "W": "week", "M": "month", "Q": "quarter", "Y": "year"}
 # Periods of which the length is chosen: at most so many, and with so many documents on average.
 MOST_PERIODS, _DOCUMENTS = 40, 10
 # Rows of a table from the first to the last period, if a few dates are far from the others.
@@ -20,6 +20,7 @@ _MOST_ROWS = 4000
 # Values that may be far from the others: at most this part of all, or one; how many times as far as the others reach;
 # and the fewest distinct values of these.
 _FAR_PART, _FAR, _FEWEST = 0.02, 2, 5
+_NO_PERIOD = "give days, or the periods as groups"
 _ADVICE = "give years as whole numbers, texts such as '1984' or '1984-05-31', or dates, as from pandas.to_datetime"
 
 
@@ -42,9 +43,9 @@ class Period:
     first: int = 0
 
     def is_known(self, unit):
-        """Whether dates of a unit tell these periods apart."""
-        own = "Q" if (self.unit, self.length) == ("M", 3) else self.unit
-        return list(_UNITS).index(own) >= list(_UNITS).index(unit)
+        """Whether dates of a unit tell these periods apart. A week may be in two months."""
+        own = {("M", 3): "Q", ("D", 7): "W"}.get((self.unit, self.length), self.unit)
+        return own == "W" if unit == "W" else list(_UNITS).index(own) >= list(_UNITS).index(unit)
 
     def number(self, days):
         """The numbers of the periods of days, an array of datetime64."""
@@ -84,12 +85,16 @@ def read_dates(dates):
     ValueError, TypeError
         If a value is not a date.
     """
-    days, unit = np.full(len(dates), "NaT", dtype="datetime64[D]"), "D"
+    days, units = np.full(len(dates), "NaT", dtype="datetime64[D]"), {"D"}
     for d, value in enumerate(dates):
         if value is not None:
             days[d], own = _read(value, d)
-            unit = max(unit, own, key=list(_UNITS).index)
-    return days, unit
+            if days[d] < np.datetime64("0001-01-01"):
+                raise ValueError(f"dates[{d}] = {value!r} is before the year 1: give the periods as groups.")
+            units.add(own)
+    if "W" in units and not units <= {"D", "W"}:
+        raise ValueError("some dates are weeks and others months or years, which do not begin together: give days.")
+    return days, max(units, key=list(_UNITS).index)
 
 
 def dates_of_labels(labels):
@@ -109,15 +114,21 @@ def _read(value, d):
     if isinstance(value, date):
         return np.datetime64(value, "D"), "D"
     if isinstance(value, np.datetime64):
-        unit = np.datetime_data(value.dtype)[0]
+        unit, length = np.datetime_data(value.dtype)
+        # Weeks of NumPy begin with Thursday.
+        if unit == "W" or (length > 1 and unit in _UNITS):
+            raise ValueError(f"dates[{d}] = {value!r} is a period of {value.dtype}: {_NO_PERIOD}.")
         return value.astype("datetime64[D]"), unit if unit in _UNITS else "D"
     if hasattr(value, "to_timestamp") and hasattr(value, "freqstr"):
-        # A period of pandas, whose quarters and years may have other months than those of the calendar.
-        first, unit = np.datetime64(value.to_timestamp().date(), "D"), value.freqstr[0].replace("A", "Y")
-        unit = unit if unit in _UNITS else "D"
-        if first.astype("datetime64[M]").astype(np.int64) % {"Q": 3, "Y": 12}.get(unit, 1):
-            raise ValueError(f"dates[{d}] = {value!r} is not a year or quarter of the calendar: give days or months.")
-        return first, unit
+        # A period of pandas.
+        first, unit = np.datetime64(value.start_time.date(), "D"), value.freqstr[0].replace("A", "Y")
+        days = int((value.end_time.normalize() - value.start_time.normalize()).days) + 1
+        if days > 1 and (value.freq.n > 1 or unit not in _UNITS or not _begins(first, unit)):
+            raise ValueError(
+                f"dates[{d}] = {value!r}, of the frequency {value.freqstr}, is not a month, quarter or year of the "
+                f"calendar, or a week that begins with Monday: {_NO_PERIOD}."
+            )
+        return first, unit if days > 1 else "D"
     if isinstance(value, str) and _ISO.fullmatch(value.strip()):
         try:
             found = np.datetime64(value.strip()[:10])
@@ -130,6 +141,12 @@ def _read(value, d):
     if is_number or isinstance(value, str):
         raise ValueError(f"dates[{d}] = {value!r} is not a date: {_ADVICE}.")
     raise TypeError(f"dates[{d}] is a {type(value).__name__} and not a date: {_ADVICE}.")
+
+
+def _begins(day, unit):
+    """Whether a week, month, quarter or year begins with a day."""
+    period = {"W": Period("D", 7, -3), "M": Period("M", 1), "Q": Period("M", 3), "Y": Period("Y", 1)}[unit]
+    return period.start(period.number(day)) == day
 
 
 def read_period(period, days, unit, most=_MOST_ROWS):
@@ -157,7 +174,7 @@ def read_period(period, days, unit, most=_MOST_ROWS):
         return found
     if period is not None:
         return _years(check_int(period, "period", 1))
-    near = days[is_near(days)]
+    near = days[is_near(days, fewest=1)]
     possible = [each for each in _CHOICE if each.is_known(unit) and np.ptp(each.number(days)) < most] or _CHOICE[-1:]
     for each in possible:
         numbers = each.number(near)
@@ -167,17 +184,24 @@ def read_period(period, days, unit, most=_MOST_ROWS):
     return next((each for each in possible if np.ptp(each.number(near)) < MOST_PERIODS), possible[-1])
 
 
-def is_near(values):
+def on_an_axis(*dates):
+    """Days for an axis of Matplotlib: as years if some are early, because its ticks may be before the year 1."""
+    if min(each.min() for each in dates) >= np.datetime64("1000-01-01"):
+        return dates
+    return tuple(1970 + each.astype("datetime64[D]").astype(np.float64) / 365.2425 for each in dates)
+
+
+def is_near(values, fewest=_FEWEST):
     """Which numbers or dates are near most of them, an array of bool.
 
-    A few may be far: their distance from the range of the others is more than twice as long as this range, so that on
-    an axis with all of them the others are hardly apart.
+    A few may be far: their distance from the range of the others, which have the `fewest` distinct values, is more than
+    twice as long as this range, so that on an axis with all of them the others are hardly apart.
     """
     values = np.asarray(values)
     numbers = values.astype(np.int64 if values.dtype.kind == "M" else np.float64)
     distance = np.abs(numbers - np.median(numbers)) if len(numbers) else numbers
     others = numbers[np.argsort(distance, kind="stable")][: len(numbers) - max(int(_FAR_PART * len(numbers)), 1)]
-    if len(np.unique(others)) < _FEWEST:
+    if len(np.unique(others)) < fewest:
         return np.ones(len(numbers), bool)
     low, high = others.min(), others.max()
     return (numbers >= low - _FAR * (high - low)) & (numbers <= high + _FAR * (high - low))

@@ -38,7 +38,7 @@ from sklda.inspection._intervals import (
     note_shrinkage,
     style_rows,
 )
-from sklda.inspection._periods import dates_of_labels, is_near
+from sklda.inspection._periods import dates_of_labels, is_near, on_an_axis
 from sklda.inspection._topics_over_time import by_period
 
 # The periods with the fewest documents, which have this part of them together, do not set the range of the axis.
@@ -330,15 +330,16 @@ class TopicEffectsDisplay(PanelsDisplay):
         """
         found = by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state)
         shown = found.view.chosen(topics, 6)
+        middles, days = on_an_axis(found.starts + (found.ends - found.starts) // 2, found.days)
         display = cls(
             name="",
-            values=found.starts + (found.ends - found.starts) // 2,
+            values=middles,
             estimate=found.means.estimate[:, shown],
             low=found.means.low[:, shown],
             high=found.means.high[:, shown],
             topics=found.view.labels(shown, n_words),
             attenuation=found.means.attenuation[shown],
-            documents=[found.days],
+            documents=[days],
             joined=True,
         )
         if topics is None:

@@ -79,7 +79,12 @@ def test_letters_are_composed(tmp_path):
         ("1789-1815", "1789-01-01"),
         ("1818, dated 1818-01-01", "1818-01-01"),
         ("1900b, of 2004-02-03", "2004-02-03"),
-        ("1999-02-31", "1999-02-01"),
+        ("1999-02-31", None),
+        ("1999-13-01", None),
+        ("2004-11-3", "2004-11-03"),
+        ("1999-02-31, sent 1999-03-02", "1999-03-02"),
+        ("1342-0", None),
+        ("1815_2", "1815-01-01"),
         ("1999/letter", "1999-01-01"),
         ("1999/letter of 1998", "1998-01-01"),
         ("text1818", None),
@@ -99,6 +104,29 @@ def test_dates_of_names(tmp_path, name, date):
         assert row["year"] == int(date[:4])
 
 
+def test_files_without_a_suffix(tmp_path):
+    write(tmp_path, {"2004.05.12": "x", "letter.1818": "x"})
+    table = read_texts(tmp_path, pattern="*")
+    assert table.index.tolist() == ["2004.05.12", "letter.1818"]
+    assert table["date"].dt.strftime("%Y-%m-%d").tolist() == ["2004-05-12", "1818-01-01"]
+
+
+def test_single_bytes_of_another_encoding(tmp_path):
+    """They do not turn the accents of the whole file into other letters."""
+    write(tmp_path, {"a.txt": "café naïve ".encode() * 20 + b"the year\x92s end", "b.txt": "un été".encode("cp1252")})
+    with pytest.warns(UserWarning) as said:
+        table = read_texts(tmp_path)
+    assert table["text"].tolist() == ["café naïve " * 20 + "the year’s end", "un été"]
+    assert table["encoding"].tolist() == ["utf-8 and cp1252", "cp1252"]
+    assert ["single bytes" in str(each.message) for each in said] == [False, True]
+
+
+def test_a_word_has_one_spelling(tmp_path):
+    given = "e\ufb03cient co\u00adoperation demo\u2060cracy re\ufeffpublic ＡＢＣ re\u0301sume\u0301"
+    write(tmp_path, {"a.txt": given})
+    assert read_texts(tmp_path)["text"].tolist() == ["efficient cooperation democracy republic ABC résumé"]
+
+
 def test_encodings(tmp_path):
     word = "naïve"
     encodings = ["utf-8", "utf-8-sig", "utf-16", "utf-32"]
@@ -115,7 +143,7 @@ def test_encodings(tmp_path):
 def test_a_given_encoding(tmp_path):
     write(tmp_path, {"a.txt": "дом".encode("cp1251"), "b.txt": "сад".encode("cp1251")})
     assert read_texts(tmp_path, encoding="cp1251")["text"].tolist() == ["дом", "сад"]
-    with pytest.raises(ValueError, match=r"a\.txt is not a text in utf-8 .*give its encoding"):
+    with pytest.raises(ValueError, match=r"a\.txt is not a text in utf-8 .*another encoding"):
         read_texts(tmp_path, encoding="utf-8")
     with pytest.raises(ValueError, match="encoding = 'utf-9' is not one that Python has"):
         read_texts(tmp_path, encoding="utf-9")
@@ -218,6 +246,15 @@ def test_expressions_of_headings(tmp_path):
     }
     assert read_texts(tmp_path, split="^To ")["heading"].tolist() == ["", "To Anne", "To Bob"]
     assert read_texts(tmp_path, split=r"(?=.*2$)")["heading"].tolist() == ["", "letter 2"]
+
+
+@pytest.mark.parametrize("before", ["  ", "\t", "\f", "\u00a0"])
+def test_headings_after_white_space(tmp_path, before):
+    write(tmp_path, {"a.txt": f"Chapter 1\nx\n{before}Chapter 2\ny\nno Chapter 3\nChapter\u00a04\nz"})
+    table = read_texts(tmp_path, split="Chapter ")
+    assert table["heading"].tolist() == ["Chapter 1", "Chapter 2", "Chapter 4"]
+    with pytest.raises(ValueError, match=r"Capitals count: '\(\?i\)CHAPTER"):
+        read_texts(tmp_path, split="CHAPTER ")
 
 
 def test_texts_without_headings(tmp_path):

@@ -3,6 +3,7 @@
 from datetime import date, datetime
 
 import matplotlib
+import matplotlib.pyplot
 import numpy as np
 import pandas
 import pytest
@@ -133,8 +134,33 @@ def test_periods_are_not_shorter_than_what_is_known_of_all_dates(dates, expected
 def test_dates_that_do_not_tell_periods_apart():
     with pytest.raises(ValueError, match="'month' is shorter than what is known of all dates, which is the year"):
         starts(["2019", "2019-05-07"] * (D // 2), period="month")
-    with pytest.raises(ValueError, match="is not a year or quarter of the calendar: give days or months"):
-        starts(pandas.PeriodIndex(np.resize(["1999", "2000"], D), freq="Y-MAR"))
+    days = pandas.DatetimeIndex(np.resize(["2004-01-05", "2004-01-12"], D))
+    periods = [days.to_period(freq) for freq in ("Y-SEP", "2M", "10Y", "W-WED", "2D")]
+    for dates in (*periods, days.to_numpy().astype("M8[10Y]"), days.to_numpy().astype("M8[W]")):
+        with pytest.raises(ValueError, match="give days, or the periods as groups"):
+            starts(dates)
+    weeks = days.to_period("W-SUN")
+    assert starts(weeks) == starts(weeks, period="week") == ["2004-01-05", "2004-01-12"]
+    for period in ("day", "month", "year"):
+        with pytest.raises(ValueError, match="which is the week"):
+            starts(weeks, period=period)
+    with pytest.raises(ValueError, match="some dates are weeks and others months or years"):
+        starts([*weeks[:-1], "2004"])
+    with pytest.raises(ValueError, match="before the year 1"):
+        starts(np.array(["-0044-03-15"] * D, "M8[D]"))
+
+
+@pytest.mark.parametrize("first", [1, 5, 100, 238, 9990])
+def test_pictures_of_early_and_late_years(first):
+    for period in (1, None):
+        shown = TopicEffectsDisplay.from_dates(LDA, COUNTS, np.resize(first + np.arange(3) * 4, D), period=period)
+        shown.figure_.canvas.draw()
+        matplotlib.pyplot.close(shown.figure_)
+
+
+def test_a_wrong_century_does_not_choose_the_periods():
+    found = table([*np.repeat([2000, 2001], D // 2)[:-1], 1200])
+    assert found["documents"].tolist()[-2:] == [40, 39] and found["documents"].iloc[0] == 1
 
 
 @pytest.mark.parametrize(
