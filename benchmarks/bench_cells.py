@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 from sklda import GibbsLDA
 from sklda._sampling.collapsed import GibbsChain
 from sklda.datasets import load_counts, save_counts
-from sklda.inspection import document_table, top_words, topic_table
+from sklda.inspection import document_table, topic_table
 
 ETA, TRANSFORMED = 0.1, 500
 FORMS = {
@@ -131,7 +131,7 @@ def measure(library, file, n_topics, n_sweeps):
         transform(cells if library != "lda" else cells.astype(np.int64))
         transformed = time.process_time()
         if library == "sklda":
-            topic_table(model), top_words(model), document_table(model)
+            topic_table(model, columns="all"), document_table(model)
         tables = time.process_time() - transformed
     return *seconds, peak, transformed - begin, tables, (peak_memory() - before) / 1e6
 

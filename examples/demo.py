@@ -20,8 +20,8 @@ from sklda.inspection import (
     TopicExplorer,
     document_table,
     top_documents,
-    top_words,
     topic_effects,
+    topic_table,
 )
 
 K, N_CHAINS, PAGE = 25, 4, "topics.html"
@@ -55,7 +55,7 @@ def fit(texts):
 def show_topics(model, agree, docstrings):
     """Print the topics, and write the page of topics, words and texts."""
     texts, lda = docstrings["text"], model[-1]
-    words = top_words(model, n_words=6)["words"]
+    words = topic_table(model, n_words=6)["words"]
     closest = top_documents(model, texts, n_documents=1)["documents"]
     print(
         "   share  agreement  words, and the beginning of the text with most of the topic"

@@ -32,7 +32,7 @@ from sklda.inspection import (
     TopicEffectsDisplay,
     TopicWordsDisplay,
     describe,
-    top_words,
+    topic_table,
 )
 
 docstrings = load_docstrings()
@@ -80,7 +80,7 @@ lda = CompoundLDA(
     16, topic_word_prior=0.05, max_iter=300, random_state=0
 ).fit(X, collections=groups)
 order = np.argsort(lda.collection_topic_.argmax(axis=1), kind="stable")
-table = top_words(describe(lda, feature_names=words), n_words=2)
+table = topic_table(describe(lda, feature_names=words), n_words=2)
 names = [" ".join(top) for top in table["words"]]
 
 fig, ax = plt.subplots(figsize=(9, 6), layout="constrained")

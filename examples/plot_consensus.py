@@ -19,8 +19,7 @@ from sklda import ConsensusTopics, GibbsLDA
 from sklda.datasets import load_docstrings
 from sklda.inspection import (
     describe,
-    top_words,
-    topic_report,
+    topic_table,
 )
 
 docstrings = load_docstrings()
@@ -35,7 +34,7 @@ named = describe(
     feature_names=docstrings.feature_names,
     document_names=docstrings.document_names,
 )
-table = top_words(named, n_words=4)
+table = topic_table(named, n_words=4)
 for part, top in zip(first.topic_prevalence_, table["words"], strict=True):
     print(f"{8 * part:.0f} of 8:", *top)
 
@@ -75,13 +74,13 @@ plt.show()
 # The topics that all fits have, with the posterior standard deviations of
 # their shares:
 
-report = topic_report(named, n_words=6)
 columns = [
     "name",
     "share",
     "share_std",
-    "stability",
+    "prevalence",
     "coherence",
     "document",
 ]
-report.loc[report["prevalence"] == 1, columns].round(3)
+report = topic_table(named, columns=columns, n_words=6)
+report[report["prevalence"] == 1].round(3)

@@ -21,10 +21,9 @@ from sklda.datasets import read_docstrings
 from sklda.inspection import (
     TopicExplorer,
     describe,
-    similarity_table,
     token_topics,
     top_documents,
-    top_words,
+    topic_table,
 )
 
 docstrings = read_docstrings()
@@ -64,7 +63,7 @@ explorer
 #
 # By relevance, words that are rare in other topics come first:
 
-top_words(named, n_words=6, by="relevance")
+topic_table(named, n_words=6, by="relevance")
 
 # %%
 # Documents
@@ -72,7 +71,7 @@ top_words(named, n_words=6, by="relevance")
 #
 # The documents of the largest topic:
 
-largest = top_words(named)["share"].idxmax()
+largest = topic_table(named)["share"].idxmax()
 top_documents(named).loc[largest]
 
 # %%
@@ -89,7 +88,8 @@ token_topics(named, document=butter).round(2).iloc[:8, 1:]
 # Similarity
 # ----------
 #
-# The similarity of two topics is one minus the Jensen-Shannon distance of
-# their words.
+# The topic with the most similar words. The similarity of two topics is
+# one minus the Jensen-Shannon distance of their words.
 
-similarity_table(named).round(2).iloc[:5, :8]
+similar = topic_table(named, columns=["words", "nearest", "similarity"])
+similar.sort_values("similarity", ascending=False)[:4].round(2)

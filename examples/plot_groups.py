@@ -27,7 +27,7 @@ from sklda.inspection import (
     describe,
     group_words,
     topic_check,
-    topic_report,
+    topic_table,
 )
 
 docstrings = read_docstrings()
@@ -74,7 +74,8 @@ contrast_topics(named, topic=first, other_topic=second, n_words=5).round(3)
 # The words of a coherent topic occur in the same documents, and those of an
 # exclusive one are rare in other topics:
 
-topic_report(named)[["words", "coherence", "exclusivity"]].round(2)
+columns = ["words", "coherence", "exclusivity"]
+topic_table(named, columns=columns).round(2)
 
 # %%
 # A passage

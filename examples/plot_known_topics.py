@@ -18,7 +18,7 @@ import numpy as np
 
 from sklda import GibbsLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import top_words, topic_drift
+from sklda.inspection import topic_drift, topic_table
 
 docstrings = load_docstrings()
 X, words = docstrings.data, docstrings.feature_names
@@ -27,7 +27,7 @@ is_first = np.random.default_rng(0).random(X.shape[0]) < 0.5
 
 before = GibbsLDA(12, vocabulary=words, max_iter=200, random_state=0)
 before.fit(X[is_first & ~is_signal])
-names = [" ".join(row) for row in top_words(before, n_words=2)["words"]]
+names = [" ".join(row) for row in topic_table(before, n_words=2)["words"]]
 before.set_topic_names(names)
 print(*names, sep=", ")
 
@@ -41,7 +41,7 @@ lda = GibbsLDA(
     14, known_topics=before, vocabulary=words, max_iter=200, random_state=0
 )
 lda.fit(X[~is_first | is_signal])
-for row in top_words(lda, n_words=6)[12:].itertuples():
+for row in topic_table(lda, n_words=6)[12:].itertuples():
     print(row.name, f"({row.share:.0%}):", *row.words)
 
 # %%

@@ -24,7 +24,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from sklda import LabeledLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import DocumentTopicsDisplay, describe, label_words
+from sklda.inspection import DocumentTopicsDisplay, describe, topic_table
 
 docstrings = load_docstrings()
 X, words = docstrings.data, docstrings.feature_names
@@ -59,9 +59,9 @@ lda = LabeledLDA(
     random_state=0,
 )
 lda.fit(X[train], Y.iloc[train])
-table = label_words(describe(lda, feature_names=words), n_words=6)
-for label, rows in table.groupby("label", sort=False):
-    print(f"{label:26}", ", ".join(rows["word"]))
+named = describe(lda, feature_names=words)
+for row in topic_table(named, by="relevance", n_words=6).itertuples():
+    print(f"{row.name:26}", ", ".join(row.words))
 
 # %%
 # Labels of new documents

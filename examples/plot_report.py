@@ -21,9 +21,8 @@ from sklda import GibbsLDA, merge_topics
 from sklda.datasets import load_docstrings
 from sklda.inspection import (
     describe,
-    name_topics,
     topic_correlation,
-    topic_report,
+    topic_table,
 )
 
 # Chains always end in different modes here.
@@ -43,14 +42,15 @@ lda = GibbsLDA(12, n_chains=4, max_iter=200, random_state=0).fit(X[train])
 
 names = docstrings.document_names[test]
 named = describe(lda, X[test], feature_names=words, document_names=names)
-lda.set_topic_names(name_topics(describe(lda, feature_names=words)))
+suggested = topic_table(describe(lda, feature_names=words), columns="name")
+lda.set_topic_names(suggested["name"])
 lda.topic_names_
 
 # %%
 # The report
 # ----------
 
-report = topic_report(named, n_words=8)
+report = topic_table(named, columns="all", n_words=8)
 report.round(3)
 
 # %%

@@ -23,7 +23,7 @@ from sklda.inspection import (
     describe,
     document_table,
     top_documents,
-    top_words,
+    topic_table,
 )
 
 docstrings = read_docstrings()
@@ -53,7 +53,7 @@ plt.show()
 # %%
 # The same words as a table:
 
-words = top_words(named, n_words=8)
+words = topic_table(named, n_words=8)
 words
 
 # %%

@@ -102,8 +102,8 @@ def functions():
                     own -= {"feature_names", "topic_names"}
                 elif module is inspection and name not in WITHOUT_TOPICS and {"estimator", "models"} & set(parameters):
                     own |= set(DESCRIBED)
-                if name in ("label_words", "topic_drift"):
-                    # Labels are the collections of their documents. Models of collections have no known topics.
+                if name == "topic_drift":
+                    # Models of collections have no known topics.
                     own.discard("collections")
                 elif name in ("word_association", "match_topics"):
                     own.add("feature_names")
@@ -123,7 +123,7 @@ def call(public, method, argument, value, folder, X=X, **options):
         function = inspection.TopicExplorer.from_estimator(GIBBS, X).to_html
     else:
         function = public if method is None else getattr(public, method)
-    of_labels = argument == "labels" or name == "label_words"
+    of_labels = argument == "labels"
     of_covariates = argument == "covariates" and function.__module__.startswith("sklda.metrics")
     model = LABELED if of_labels else COVARIATE if of_covariates else COMPOUND if argument == "collections" else GIBBS
     model = KNOWN if name == "topic_drift" else model
@@ -162,7 +162,6 @@ def call(public, method, argument, value, folder, X=X, **options):
     fast = {
         "n_temperatures": 2,
         "n_permutations": 3,
-        "n_fits": 1,
         "n_draws": 10,
         "n_sweeps": 6,
         "least_tokens": 1,
@@ -181,7 +180,6 @@ OF_SUMS = (
     inspection.TopicEffectsDisplay,
     inspection.outcome_effects,
     inspection.permutation_test,
-    inspection.effects_over_fits,
 )
 # Functions with an argument that has a default only because X before it may come from `describe`.
 NEEDED = {
@@ -189,7 +187,6 @@ NEEDED = {
     (inspection.outcome_effects, "y"),
     (inspection.topic_effects, "covariates"),
     (inspection.permutation_test, "covariates"),
-    (inspection.effects_over_fits, "covariates"),
     (inspection.TopicEffectsDisplay, "covariates"),
     (inspection.topic_check, "groups"),
     (inspection.topics_by_group, "groups"),
@@ -273,7 +270,7 @@ def has_own(public, method, argument):
 
 
 # `describe` reads the names and collections of all functions; two of them show that they have them.
-SHOWN = inspection.document_table, inspection.topic_report
+SHOWN = inspection.document_table, inspection.topic_table
 
 
 @pytest.mark.parametrize(
@@ -370,14 +367,14 @@ def test_names_that_are_known_are_not_given_in_another_order():
     assert read_words([WORDS[1], *WORDS[1:]], "feature_names", V, WORDS)[0] == WORDS[1]
     frame = pd.DataFrame(X, columns=WORDS, index=[f"row {d}" for d in range(D)])
     lda = GibbsLDA(K, max_iter=2, random_state=0).fit(frame)
-    assert plain(inspection.top_words(inspection.describe(lda, feature_names=WORDS))) == plain(
-        inspection.top_words(lda)
+    assert plain(inspection.topic_table(inspection.describe(lda, feature_names=WORDS))) == plain(
+        inspection.topic_table(lda)
     )
     with pytest.raises(ValueError, match="of X has this name"):
-        inspection.top_words(inspection.describe(lda, feature_names=WORDS[::-1]))
+        inspection.topic_table(inspection.describe(lda, feature_names=WORDS[::-1]))
     lda.set_topic_names(["x", "y", "z"])
     with pytest.raises(ValueError, match="names of the model in another order: topic 0 is 'x'"):
-        inspection.top_words(inspection.describe(lda, topic_names=["y", "x", "z"]))
+        inspection.topic_table(inspection.describe(lda, topic_names=["y", "x", "z"]))
     with pytest.raises(ValueError, match="document_names has the index of X in another order"):
         inspection.document_table(inspection.describe(lda, frame, document_names=frame.index[::-1].tolist()))
     assert read_document_names(frame.index, "document_names", D, frame) == frame.index.tolist()
@@ -514,14 +511,3 @@ def test_the_y_of_labels():
         read_column(np.ones((3, 2)), "labels", "labels")
     with pytest.raises(TypeError, match="9 columns"):
         read_column(sp.csr_array(np.eye(9)), "labels", "labels")
-
-
-def test_a_number_that_is_a_class_is_this_class():
-    lda = LabeledLDA(max_iter=4, n_draws=1, n_shared=1, random_state=0).fit(X, np.arange(D) % 3 + 1)
-    shown = [inspection.label_words(lda, labels=labels, n_words=1)["label"].tolist() for labels in ([1], [3], ["2"])]
-    assert shown == [["1"], ["3"], ["2"]]
-    assert inspection.label_words(lda, labels=lda.classes_, n_words=1)["label"].tolist() == ["1", "2", "3"]
-    with pytest.raises(ValueError, match="labels has 0, which is not a class of the fit"):
-        inspection.label_words(lda, labels=[0])
-    columns = LabeledLDA(max_iter=4, n_draws=1, random_state=0).fit(X, np.eye(3, dtype=int)[np.arange(D) % 3])
-    assert inspection.label_words(columns, labels=[1], n_words=1)["label"].tolist() == ["1"]

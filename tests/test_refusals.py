@@ -26,7 +26,7 @@ from sklda import (
     point_estimates,
 )
 from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
-from sklda.inspection import TopicWordsDisplay, document_table, to_pyldavis, token_topics, top_documents, top_words
+from sklda.inspection import TopicWordsDisplay, document_table, to_pyldavis, token_topics, top_documents, topic_table
 from sklda.metrics import (
     compare_topic_models,
     held_out_log_likelihood,
@@ -108,11 +108,11 @@ REFUSED = [
         )
     ),
     *(
-        (lambda n=n: top_words(FITTED, n_words=n), TypeError, "n_words must be an int, got")
+        (lambda n=n: topic_table(FITTED, n_words=n), TypeError, "n_words must be an int, got")
         for n in (list("abc"), np.array(["a"]), GOOD, sp.csr_matrix(GOOD))
     ),
     (lambda: top_documents(FITTED, n_documents=list("ab")), TypeError, "n_documents must be an int, got ['a', 'b']"),
-    (lambda: top_words(FITTED, n_words=2.5), TypeError, "n_words must be an int, got 2.5"),
+    (lambda: topic_table(FITTED, n_words=2.5), TypeError, "n_words must be an int, got 2.5"),
     *(
         (lambda y=y: LabeledLDA().fit(X, y), ValueError, *messages)
         for y, *messages in (
@@ -288,7 +288,6 @@ def test_models_that_are_not_fitted(cls):
         lambda model: held_out_curve([model], GOOD),
         lambda model: leave_one_out_score(model, GOOD),
         lambda model: metrics.neg_ais_perplexity_scorer(model, GOOD),
-        lambda model: metrics.make_diversity_scorer(n_words=1)(model, GOOD),
     ):
         with pytest.raises(NotFittedError, match=f"This {cls.__name__} instance is not fitted yet"):
             call(cls())

@@ -20,12 +20,8 @@ from sklda.inspection import (
     TopicWordsDisplay,
     describe,
     document_table,
-    label_words,
-    name_topics,
-    similarity_table,
     token_topics,
     top_documents,
-    top_words,
     topic_table,
 )
 
@@ -88,7 +84,7 @@ def test_skops_keeps_names(lda):
 def test_all_estimators_have_names(model):
     names = [f"n{k}" for k in range(model.fit(X)._n_features_out)]
     assert model.set_topic_names(names).get_feature_names_out().tolist() == names
-    assert top_words(model)["name"].tolist() == names
+    assert topic_table(model)["name"].tolist() == names
     if hasattr(model, "partial_fit"):
         assert model.partial_fit(X).topic_names_.tolist() == names
     assert not hasattr(model.fit(X), "topic_names_")
@@ -113,12 +109,12 @@ def test_bad_names(lda, names, error, message):
         lda.set_topic_names(names)
     assert lda.topic_names_.tolist() == NAMES
     with pytest.raises(error, match=r"^topic_names"):
-        top_words(describe(lda, topic_names=names))
+        topic_table(describe(lda, topic_names=names))
 
 
 def test_names_that_were_replaced_are_checked(lda):
     lda.topic_names_ = ["a"]
-    for call in (lda.get_feature_names_out, lambda: top_words(lda)):
+    for call in (lda.get_feature_names_out, lambda: topic_table(lda)):
         with pytest.raises(ValueError, match="topic_names_ has 1 names; there are 3 topics"):
             call()
     with pytest.raises(NotFittedError):
@@ -126,9 +122,8 @@ def test_names_that_were_replaced_are_checked(lda):
 
 
 def test_tables_show_names(lda):
-    assert top_words(lda)["name"].tolist() == NAMES
+    assert topic_table(lda)["name"].tolist() == NAMES
     assert top_documents(lda)["name"].tolist() == NAMES
-    assert set(topic_table(lda)["name"]) == set(NAMES)
     table = document_table(lda, X=X)
     # A topic must not take the place of another column.
     assert {"sport", "tokens (2)", "états", "sport_std", "tokens (2)_std"} <= set(table.columns)
@@ -136,7 +131,6 @@ def test_tables_show_names(lda):
     np.testing.assert_array_equal(table["tokens (2)"], lda.doc_topic_[:, 1])
     main = [["sport", "tokens (2)", "états"][k] for k in lda.doc_topic_.argmax(axis=1)]
     assert table["main_topic"].tolist() == main
-    assert list(similarity_table(lda).columns) == ["topic", "name", *NAMES]
     tokens = token_topics(lda, X, document=0)
     assert tokens["name"].tolist() == [NAMES[k] for k in tokens["topic"]]
     np.testing.assert_allclose(tokens[NAMES].sum(axis=1), 1)
@@ -144,14 +138,13 @@ def test_tables_show_names(lda):
 
 def test_given_names_come_first(lda):
     other = ["x", "y", "topic"]
-    assert top_words(describe(lda, topic_names=other))["name"].tolist() == other
-    assert list(similarity_table(describe(lda, topic_names=other)).columns)[-1] == "topic (2)"
+    assert topic_table(describe(lda, topic_names=other))["name"].tolist() == other
     assert "x" in document_table(describe(lda, topic_names=other))
     nmf = NMF(3, random_state=0, max_iter=400).fit(X)
-    assert top_words(describe(nmf, topic_names=other))["name"].tolist() == other
+    assert topic_table(describe(nmf, topic_names=other))["name"].tolist() == other
     arrays = lda.topic_word_, lda.doc_topic_
-    assert top_words(describe(arrays, topic_names=other))["name"].tolist() == other
-    assert "name" not in top_words(arrays)
+    assert topic_table(describe(arrays, topic_names=other))["name"].tolist() == other
+    assert "name" not in topic_table(arrays)
 
 
 def test_plots_show_names(lda):
@@ -180,18 +173,16 @@ def test_labels_are_names():
     lda = LabeledLDA(n_shared=2, max_iter=5, n_draws=1, random_state=0).fit(X, labels)
     names = ["money", "shared 0", "sport", "shared 0 (2)", "shared 1"]
     assert lda.topic_names_.tolist() == lda.get_feature_names_out().tolist() == names
-    assert top_words(lda)["name"].tolist() == names
+    assert topic_table(lda)["name"].tolist() == names
     assert set(names) <= set(document_table(lda, X=X))
     assert TopicExplorer.from_estimator(lda, X).data["topics"]["name"] == names
-    assert set(label_words(lda, labels=["money"])["label"]) == {"money"}
-    assert set(label_words(describe(lda, topic_names=list("abcde")), labels=[0])["label"]) == {"a"}
+    assert topic_table(describe(lda, topic_names=list("abcde")))["name"].tolist() == list("abcde")
 
 
 def test_columns_of_a_matrix_without_names_are_no_names():
     Y = np.eye(3, dtype=int)[np.arange(20) % 3]
     lda = LabeledLDA(n_shared=1, max_iter=5, n_draws=1, random_state=0).fit(X, Y)
     assert not hasattr(lda, "topic_names_") and lda.get_feature_names_out()[0] == "labeledlda0"
-    assert set(label_words(lda)["label"]) == {"0", "1", "2", "shared 0"}
     numbers = LabeledLDA(max_iter=5, n_draws=1, random_state=0).fit(X, np.arange(20) % 3)
     assert not hasattr(numbers, "topic_names_")
     assert numbers.fit(X, 5 + np.arange(20) % 3).topic_names_.tolist() == ["5", "6", "7"]
@@ -203,21 +194,20 @@ def test_suggested_names_are_distinguishing_words():
     texts = ["the cat sleeps the cat", "the bank pays the bank", "the cat the bank"] * 5
     lda = GibbsLDA(2, doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=30, random_state=0)
     pipeline = make_pipeline(CountVectorizer(), lda).fit(texts)
-    names = name_topics(pipeline, X=texts, n_words=1)
-    assert sorted(names) == ["bank", "cat"] and names == name_topics(pipeline, n_words=1)
-    pipeline[-1].set_topic_names(names)
-    assert pipeline.get_feature_names_out().tolist() == names
+    names = topic_table(pipeline, texts, columns=["name"])["name"]
     # The terms, by their formula.
     phi, share = lda.topic_word_, np.ravel(CountVectorizer().fit_transform(texts).sum(axis=0))
     terms = phi * np.log(phi / (share / share.sum()))
     words = pipeline[0].get_feature_names_out()
-    expected = [", ".join(words[np.argsort(-row)[:3]]) for row in terms]
-    assert name_topics(pipeline, X=texts) == expected
+    assert names.tolist() == [", ".join(words[np.argsort(-row)[:3]]) for row in terms]
+    pipeline[-1].set_topic_names(names)
+    assert pipeline.get_feature_names_out().tolist() == names.tolist()
+    assert topic_table(pipeline, columns=["name"])["name"].tolist() == names.tolist()
 
 
 def test_suggested_names_are_distinct():
-    phi = np.array([[0.6, 0.2, 0.1, 0.1], [0.6, 0.1, 0.2, 0.1], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]])
-    names = name_topics(describe((phi, [[0.25] * 4]), feature_names=list("abcd")), n_words=1)
-    assert names == ["a, b", "a, c", "d", "d (2)"]
+    phi = np.array([[0.4, 0.2, 0.3, 0.1, 0.0], [0.4, 0.2, 0.3, 0.0, 0.1], [0, 0, 0, 0, 1], [0, 0, 0, 0, 1]])
+    named = describe((phi, [[0.25] * 4]), feature_names=list("abcde"))
+    assert topic_table(named, columns="name")["name"].tolist() == ["a, c, b, d", "a, c, b, e", "e", "e (2)"]
     equal = np.full((3, 2), 0.5)
-    assert len(set(name_topics((equal, [[0.2, 0.3, 0.5]])))) == 3
+    assert topic_table((equal, [[0.2, 0.3, 0.5]]), columns="name")["name"].nunique() == 3

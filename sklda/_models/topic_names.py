@@ -26,7 +26,7 @@ class TopicNamesMixin(ClassNamePrefixFeaturesOutMixin):
         Parameters
         ----------
         names : sequence of n_components str, dict of {int: str}, or None
-            Distinct, not empty, in the order of the topics. `sklda.inspection.name_topics` suggests some. A dict has
+            Distinct, not empty, in the order of the topics. `sklda.inspection.topic_table` suggests some. A dict has
             names of some topics by their numbers: the others keep theirs, those of `get_feature_names_out`. None: no
             names.
 

@@ -8,19 +8,14 @@ from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
 from sklda.inspection._correlation import topic_correlation
 from sklda.inspection._describe import describe
 from sklda.inspection._document_topics import DocumentTopicsDisplay
-from sklda.inspection._effect_sentences import effect_sentences
-from sklda.inspection._effects_over_fits import effects_over_fits
 from sklda.inspection._explorer import TopicExplorer
 from sklda.inspection._export import export_results
 from sklda.inspection._group_words import group_words
-from sklda.inspection._label_words import label_words
 from sklda.inspection._marginal_likelihood import MarginalLikelihoodDisplay
-from sklda.inspection._name_topics import name_topics
 from sklda.inspection._outcome_effects import outcome_effects
 from sklda.inspection._permutation_test import permutation_test
 from sklda.inspection._pyldavis import to_pyldavis
-from sklda.inspection._report import topic_report
-from sklda.inspection._tables import document_table, similarity_table, top_documents, top_words, topic_table
+from sklda.inspection._tables import document_table, top_documents
 from sklda.inspection._tokens import token_topics
 from sklda.inspection._topic_check import topic_check
 from sklda.inspection._topic_count import TopicCountDisplay
@@ -28,6 +23,7 @@ from sklda.inspection._topic_counts import TopicCountComparisonDisplay
 from sklda.inspection._topic_drift import topic_drift
 from sklda.inspection._topic_effects import topic_effects
 from sklda.inspection._topic_effects_display import TopicEffectsDisplay
+from sklda.inspection._topic_table import topic_table
 from sklda.inspection._topic_words import TopicWordsDisplay
 from sklda.inspection._topics_by_group import topics_by_group
 from sklda.inspection._topics_over_time import topics_over_time
@@ -44,25 +40,18 @@ __all__ = [
     "contrast_topics",
     "describe",
     "document_table",
-    "effect_sentences",
-    "effects_over_fits",
     "export_results",
     "group_words",
-    "label_words",
-    "name_topics",
     "outcome_effects",
     "permutation_test",
-    "similarity_table",
     "to_arviz",
     "to_pyldavis",
     "token_topics",
     "top_documents",
-    "top_words",
     "topic_check",
     "topic_correlation",
     "topic_drift",
     "topic_effects",
-    "topic_report",
     "topic_table",
     "topics_by_group",
     "topics_over_time",

@@ -58,7 +58,7 @@ def contrast_topics(
     See Also
     --------
     group_words : Words by which groups of documents differ within a topic.
-    similarity_table : How alike all topics are.
+    topic_table : The most similar topic of each.
 
     Examples
     --------

@@ -56,10 +56,10 @@ def describe(
     Examples
     --------
     >>> import numpy as np
-    >>> from sklda.inspection import describe, top_words
+    >>> from sklda.inspection import describe, topic_table
     >>> topics = np.array([[0.4, 0.5, 0.1], [0.5, 0.1, 0.4]]), np.array([[0.9, 0.1], [0.2, 0.8]])
     >>> named = describe(topics, feature_names=["the", "cat", "sleeps"])
-    >>> top_words(named, n_words=2)["words"].tolist()
+    >>> topic_table(named, n_words=2)["words"].tolist()
     [['cat', 'the'], ['the', 'sleeps']]
     """
     check_order(X, estimator)

@@ -339,18 +339,6 @@ class Effects:
         names = "estimate", "standard_error", "low", "high", "t", "p_value", "df", "attenuation"
         return {name: found[name].T.ravel() for name in names}
 
-    def facts(self):
-        """What a table says of itself, in its ``attrs``."""
-        return {
-            "level": self.level,
-            "n_documents": len(self.frame),
-            "n_clusters": None if self.clusters is None else int(self.clusters.max()) + 1,
-            "has_weights": self.weights is not None,
-            "n_chains": len(self.draws.has_topics),
-            "model": type(self.view.model).__name__,
-            "n_topics": self.view.n_topics,
-        }
-
 
 # What `GroupMeans` has for each group and topic.
 _OF_GROUPS = "estimate", "standard_error", "low", "high", "df"

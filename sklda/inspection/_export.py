@@ -21,11 +21,10 @@ from sklda._core.names import listed
 from sklda._core.types import Data, Model
 from sklda._description.models import Description, unwrap
 from sklda._description.view import View, view
-from sklda.inspection._name_topics import suggested_names
 from sklda.inspection._ranking import Ranking
-from sklda.inspection._report import report_of
 from sklda.inspection._tables import closest_documents, proportions_of
 from sklda.inspection._texts import texts_of
+from sklda.inspection._topic_table import columns_of, table_of, topic_names_of
 
 _MODEL = "model.json"
 # The files, and what `model.json` says of them.
@@ -47,6 +46,8 @@ _FITTED = (
 )
 # Documents of a topic in `documents.csv`, and words of their passages.
 _N_DOCUMENTS, _PASSAGE_LENGTH = 5, 50
+# Words of a topic in `report.csv`.
+_N_WORDS = 10
 # Values of a parameter that are written; of more, their number is.
 _MOST_VALUES = 1000
 
@@ -90,7 +91,7 @@ def export_results(
         - ``keys.csv``: a row for each topic, as in MALLET's ``--output-topic-keys``: ``topic``, ``name`` (that of the
           topic, or a suggested one), ``prior`` (its Dirichlet parameter alpha, if the model has one), ``words``
         - ``proportions.csv``: a row for each document, as in ``--output-doc-topics``; see `document_table`
-        - ``report.csv``: a row for each topic, see `topic_report`; lists are joined by commas
+        - ``report.csv``: a row for each topic, see `topic_table`; lists are joined by commas
         - ``documents.csv``: the five documents with the largest proportions of each topic, a row for each: ``topic``,
           ``rank`` (from 1), ``document``, ``proportion`` and, with texts, ``passage``, see `top_documents`
         - ``words.csv``: a row for each word: ``word``, ``count`` (its number of tokens in X), and its probability in
@@ -109,7 +110,7 @@ def export_results(
 
     See Also
     --------
-    topic_report : The table of the topics.
+    topic_table : The table of the topics.
     TopicExplorer : The topics as a page.
 
     Notes
@@ -138,7 +139,7 @@ def export_results(
     _check_folder(folder, overwrite)
     X = Description.of(estimator, X).X
     found = view(estimator, X, needs="counts", documents=documents)
-    report = report_of(found, 10)
+    report = _report(found)
     tables = {
         "keys.csv": _keys(found, n_words),
         "proportions.csv": proportions_of(found),
@@ -218,7 +219,7 @@ def _keys(found: View, n_words: int) -> DataFrame:
     ranking = Ranking(found, "probability")
     columns: dict[str, Any] = {
         "topic": topics,
-        "name": suggested_names(found) if found.names is None else found.names,
+        "name": topic_names_of(found),
     }
     alpha = np.asarray(getattr(found.model, "doc_topic_prior_", np.nan), dtype=np.float64)
     if alpha.ndim < 2 and not np.isnan(alpha).any():
@@ -226,6 +227,13 @@ def _keys(found: View, n_words: int) -> DataFrame:
     n = min(n_words, found.n_features)
     columns["words"] = [", ".join(found.words[v] for v in ranking.top(k, n)) for k in topics]
     return DataFrame(columns)
+
+
+def _report(found: View) -> DataFrame:
+    """All that `topic_table` has of the topics, but for the probabilities, which are in `words.csv`."""
+    makers = columns_of(found, Ranking(found), _N_WORDS)
+    left_out = "probabilities", "word_shares"
+    return table_of(found, makers, [name for name, make in makers.items() if make and name not in left_out])
 
 
 def _words(found: View) -> DataFrame:
@@ -261,7 +269,7 @@ def _facts(described_model: Description, found: View) -> dict[str, Any]:
     return {
         "model": None if model is None else _estimator(model),
         "steps_before": steps,
-        "topic_names": suggested_names(found) if found.names is None else found.names,
+        "topic_names": topic_names_of(found),
         "topics_have_names": found.names is not None,
         "fitted": {name: _plain(getattr(model, name)) for name in _FITTED if getattr(model, name, None) is not None},
         "documents": {

@@ -105,7 +105,6 @@ def permutation_test(
     See Also
     --------
     topic_effects : Intervals, which need few assumptions if there are many documents or clusters.
-    effects_over_fits : The same effect in other fits.
 
     Notes
     -----

@@ -90,8 +90,6 @@ def topic_effects(
         - ``found_in``: the number of chains or fits that have the topic, or all topics of a sum, whose draws count;
         - ``attenuation``: see the notes.
 
-        ``attrs`` has the level, the numbers of documents, clusters and chains, and the model, for `effect_sentences`.
-
     Raises
     ------
     ValueError
@@ -111,9 +109,7 @@ def topic_effects(
     See Also
     --------
     TopicEffectsDisplay : The same as a plot.
-    effect_sentences : The same in words.
     permutation_test : p-values by exchanges of covariates.
-    effects_over_fits : The same with other numbers of topics and other seeds.
     sklda.CovariateLDA : A model with covariates in the prior of theta.
 
     Notes
@@ -186,7 +182,7 @@ def topic_effects(
     terms, bases = effects.design.terms, effects.design.bases
     columns = effects.columns(shown)
     shrunk = columns.pop("attenuation")
-    table = DataFrame(
+    return DataFrame(
         {
             "topic": [number for number in shown.numbers for _ in terms],
             "name": np.repeat(shown.labels, len(terms)),
@@ -197,5 +193,3 @@ def topic_effects(
             "attenuation": shrunk,
         }
     )
-    table.attrs = effects.facts()
-    return table

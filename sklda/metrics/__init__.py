@@ -14,7 +14,6 @@ from sklda.metrics._matching import match_topics
 from sklda.metrics._new_topics import compare_new_topics
 from sklda.metrics._scorers import (
     make_coherence_scorer,
-    make_diversity_scorer,
     make_held_out_scorer,
     neg_ais_perplexity_scorer,
 )
@@ -27,7 +26,6 @@ __all__ = [
     "compare_topic_models",
     "held_out_log_likelihood",
     "make_coherence_scorer",
-    "make_diversity_scorer",
     "make_held_out_scorer",
     "match_topics",
     "neg_ais_perplexity_scorer",

@@ -13,7 +13,7 @@ from sklda._core.types import Seed
 from sklda._description.models import corpus_and_model
 from sklda._likelihood.held_out.averages import mean_per_token
 from sklda.metrics._checks import check_options
-from sklda.metrics._coherence import check_method, topic_coherence, topic_diversity
+from sklda.metrics._coherence import check_method, topic_coherence
 from sklda.metrics._held_out import estimate_log_likelihood
 
 
@@ -167,11 +167,6 @@ class _CoherenceScorer(_Scorer):
         return topic_coherence(model, X, **options)
 
 
-class _DiversityScorer(_Scorer):
-    def _score(self, X, model, **options):
-        return topic_diversity(model, **options)
-
-
 def make_coherence_scorer(*, method: str = "npmi", n_words: int = 10) -> Callable[..., Any]:
     """A scorer of `topic_coherence`, with the scored documents as reference corpus.
 
@@ -197,27 +192,3 @@ def make_coherence_scorer(*, method: str = "npmi", n_words: int = 10) -> Callabl
     """
     check_method(method)
     return _CoherenceScorer(method=method, n_words=n_words)
-
-
-def make_diversity_scorer(*, n_words: int = 25) -> Callable[..., Any]:
-    """A scorer of `topic_diversity`. The scored documents are not used.
-
-    Parameters
-    ----------
-    n_words : int, default=25
-        See `topic_diversity`.
-
-    Returns
-    -------
-    callable
-        ``scorer(estimator, X, y=None)``, see `make_held_out_scorer`.
-
-    Examples
-    --------
-    >>> from sklda import GibbsLDA
-    >>> from sklda.metrics import make_diversity_scorer
-    >>> X = [[9, 0], [0, 9]]
-    >>> make_diversity_scorer(n_words=1)(GibbsLDA(2, random_state=0).fit(X), X)
-    1.0
-    """
-    return _DiversityScorer(n_words=n_words)

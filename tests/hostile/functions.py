@@ -257,7 +257,6 @@ def scorers(draw, session):
     std = draw.chance(0.3)
     makers = [
         (metrics.make_coherence_scorer, {"method": draw.option("npmi", "umass"), "n_words": draw.option(2, 3, V)}),
-        (metrics.make_diversity_scorer, {"n_words": draw.mostly([1, 2, V], [V + 1, 0])}),
         *2
         * [
             (

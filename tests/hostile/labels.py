@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 
 from hostile.corpora import draw_counts
 from hostile.estimators import burn_in
-from sklda import LabeledLDA, inspection
+from sklda import LabeledLDA
 
 
 def labeled(draw, session):
@@ -108,15 +108,13 @@ def _ask(draw, session, estimator, X, y):
     V, K, L = X.clean.shape[1], len(estimator.components_), len(estimator.classes_)
     other = X if draw.chance(0.5) else draw_counts(draw, n_features=V)
     D = other.clean.shape[0] if other.clean is not None else None
-    question = draw.pick(["transform", "decision_function", "predict", "score_samples", "score", "pickle", "words"])
+    question = draw.pick(["transform", "decision_function", "predict", "score_samples", "score", "pickle"])
     if question == "score":
         value = session.call(estimator.score, X.given, y)
         session.require(value is None or 0 <= value <= 1, "accuracy is a share")
     elif question == "pickle":
         copy = session.call(pickle.loads, session.call(pickle.dumps, estimator))
         session.require(np.array_equal(copy.components_, estimator.components_), "a pickle brings back the fit")
-    elif question == "words":
-        session.call(inspection.label_words, estimator, n_words=draw.pick([1, 3, 10**6]))
     else:
         answer = session.call(getattr(estimator, question), other.given, refuse=other.refuse)
         if answer is None:

@@ -161,9 +161,6 @@ def tables_of_fits(draw, session):
     _tables(draw, session, model, other, other.refuse, len(model.components_))
     # Without ArviZ, the error says what to install.
     session.call(inspection.to_arviz, model, also=(ImportError,))
-    if isinstance(model, LabeledLDA):
-        labels = draw.mostly([None, [0]], [[99], "x", []], 0.2)
-        session.call(inspection.label_words, model, labels=labels, n_words=draw.pick([1, 3, 10**6]))
 
 
 def _tables(draw, session, model, X, refuse, K):
@@ -173,7 +170,7 @@ def _tables(draw, session, model, X, refuse, K):
     by, n = draw.option("probability", "relevance", "frex"), draw.mostly([1, 5, 50], [0, -1, "x"])
     given = draw.pick([X, X, SimpleNamespace(given=None)]).given
     model = session.call(inspection.describe, model, feature_names=names)
-    words = session.call(inspection.top_words, model, given, n_words=n, by=by)
+    words = session.call(inspection.topic_table, model, given, n_words=n, by=by)
     if words is not None:
         session.require(len(words) == K and all(words["words"]), "every topic has its words")
     found = session.call(inspection.token_topics, model, X.given, refuse=refuse)
@@ -184,8 +181,6 @@ def _tables(draw, session, model, X, refuse, K):
     page = session.call(inspection.TopicExplorer.from_estimator, model, given, dates=dates)
     if page is not None:
         session.require(session.call(page.to_html).count("</script>") == 2, "names are inside the data")
-    table = session.call(inspection.topic_table, model, given, by=by, n_words=n)
-    session.require(table is None or len(table) >= K, "every topic has rows")
     described = session.call(inspection.describe, model, given, document_names=documents)
     if described is not None:
         table = session.call(inspection.document_table, described)
@@ -194,23 +189,14 @@ def _tables(draw, session, model, X, refuse, K):
         length = draw.mostly([1, 50], [0, 1.5])
         table = session.call(inspection.top_documents, described, documents=texts, n_documents=n, passage_length=length)
         session.require(table is None or ("passages" in table) == (texts is not None), "passages are those of texts")
-    session.call(inspection.similarity_table, model)
     effects = {"n_draws": draw.pick([1, 3]), "topics": draw.pick([None, [0]])}
     covariates = draw.covariates(D)
-    table = session.call(inspection.topic_effects, model, X.given, covariates, refuse=refuse, **effects)
+    session.call(inspection.topic_effects, model, X.given, covariates, refuse=refuse, **effects)
     test = session.call(
         inspection.permutation_test, model, X.given, covariates, refuse=refuse, n_permutations=3, **effects
     )
     if test is not None:
         session.require(test["p_value"].dropna().between(0.25, 1), "p-values are not zero")
-    again = None
-    if draw.chance(0.2):
-        again = session.call(
-            inspection.effects_over_fits, model, X.given, covariates, refuse=refuse, n_fits=1, **effects
-        )
-    if table is not None:
-        said = session.call(inspection.effect_sentences, table, permutations=test, over_fits=again)
-        session.require(said is None or len(said) == 1 + (table["term"] != "intercept").sum(), "every effect is said")
     outcome, kind = draw.rng.integers(0, 2, D), draw.pick(["linear", "logistic"])
     session.call(inspection.outcome_effects, model, X.given, outcome, refuse=refuse, model=kind)
     if draw.chance(0.3):

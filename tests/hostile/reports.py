@@ -22,14 +22,16 @@ def reports(draw, session):
     given, n = draw.mostly([other.given, None], ["x"]), draw.mostly([1, 3, 50], [0, -1, "x", 1.5])
     words = draw.mostly([None, [f"w{v}" for v in range(V)]], [["w"]])
     described = session.call(inspection.describe, model, feature_names=words, topic_names=names)
-    report = session.call(inspection.topic_report, described, given, n_words=n)
+    columns = draw.mostly([None, "all", ["name", "nearest"]], ["x", 3])
+    report = session.call(inspection.topic_table, described, given, columns=columns, n_words=n)
     if report is not None:
         session.require(len(report) == K and repr(report), "every topic has a row")
+        session.require("name" not in report or report["name"].nunique() == K, "names are distinct")
         session.require(
-            report["effective_documents"] <= len(other.clean) * (1 + 1e-6), "not more documents than there are"
+            "effective_documents" not in report
+            or (report["effective_documents"] <= len(other.clean) * (1 + 1e-6)).all(),
+            "not more documents than there are",
         )
-    found = session.call(inspection.name_topics, described, n_words=n)
-    session.require(found is None or len(set(found)) == K, "names are distinct")
     found = session.call(inspection.topic_correlation, model, given, n_samples=draw.mostly([None, 20], [0]))
     if found is not None:
         values = found.correlation[~np.isnan(found.correlation)]
@@ -60,7 +62,7 @@ def merged(draw, session):
     sums, expected = (each.sum(axis=1) for each in (found.doc_topic_, model.doc_topic_))
     session.require(theta is None or theta.shape == (len(before), len(found.components_)), "a column for every topic")
     session.require(np.abs(sums - expected) < 1e-4, "proportions are shared out again")
-    session.call(inspection.topic_report, found, X.clean)
+    session.call(inspection.topic_table, found, X.clean, columns="all")
     if not isinstance(found, ConsensusTopics):
         session.call(found.sample_posterior, 2)
         session.call(found.score, X.clean)

@@ -25,14 +25,10 @@ from sklda.inspection import (
     contrast_topics,
     describe,
     document_table,
-    name_topics,
-    similarity_table,
     token_topics,
     top_documents,
-    top_words,
     topic_correlation,
     topic_effects,
-    topic_report,
     topic_table,
 )
 from sklda.metrics import make_coherence_scorer, match_topics, topic_coherence, word_association
@@ -55,7 +51,6 @@ PUBLIC = {
 # The first arguments where they are not one model and X, and those after model and X that need no keyword.
 FIRST = {
     "compare_topic_models": ["a", "b", "X"],
-    "effect_sentences": ["effects"],
     "log_evidence": ["X", "n_components"],
     "match_topics": ["a", "b"],
     "predictive_perplexity": ["estimator", "X_seen", "X_hidden"],
@@ -68,7 +63,6 @@ MORE = {
     "outcome_effects": ["y", "covariates"],
     "topic_effects": ["covariates"],
     "permutation_test": ["covariates"],
-    "effects_over_fits": ["covariates"],
     "TopicEffectsDisplay.from_estimator": ["covariates"],
     "topics_by_group": ["groups"],
     "topics_over_time": ["dates"],
@@ -134,9 +128,9 @@ def test_columns_of_a_hashing_vectorizer_have_no_words():
     texts = ["apple banana apple", "banana cherry apple", "car engine wheel"]
     pipeline = make_pipeline(hashing, GibbsLDA(2, max_iter=5, random_state=0)).fit(texts)
     with pytest.warns(UserWarning, match="columns of HashingVectorizer have no words"):
-        top_words(pipeline)
+        topic_table(pipeline)
     names = [f"w{v}" for v in range(16)]
-    assert topic_table(describe(pipeline, feature_names=names))["word"][0] in names
+    assert topic_table(describe(pipeline, feature_names=names))["words"][0][0] in names
 
 
 def test_coherence_of_gensim():
@@ -165,13 +159,13 @@ def test_documents_of_a_description():
     # Of new documents collections change the proportions, and so the shares.
     alpha = lda.transform(other, collections=labels)
     named = describe(lda, other, collections=labels, document_names=[f"d{d}" for d in range(20)])
-    shares = top_words(named)["share"].tolist()
+    shares = topic_table(named)["share"].tolist()
     np.testing.assert_allclose(shares, other.sum(axis=1) @ alpha / X.sum())
     assert document_table(named)["document"][3] == "d3"
     # Another X has other documents.
     assert document_table(named, other[:5]).equals(document_table(lda, other[:5]))
     with pytest.raises(TypeError, match="GibbsLDA has no collections: do not give any"):
-        top_words(describe(LDA, X, collections=labels))
+        topic_table(describe(LDA, X, collections=labels))
 
 
 def test_a_description_of_a_description_keeps_what_is_not_given():
@@ -205,7 +199,7 @@ def test_documents_have_the_names_of_the_index():
 
 def test_words_are_known_in_four_ways():
     options = {"max_iter": 5, "random_state": 0}
-    expected = top_words(describe(LDA, feature_names=WORDS))["words"].tolist()
+    expected = topic_table(describe(LDA, feature_names=WORDS))["words"].tolist()
     assert set(expected[0]) <= set(WORDS)
     frame = GibbsLDA(3, **options).fit(pd.DataFrame(X, columns=WORDS))
     vectorizer = CountVectorizer(vocabulary=WORDS)
@@ -216,22 +210,20 @@ def test_words_are_known_in_four_ways():
         for words in (WORDS, np.array(WORDS), {word: v for v, word in enumerate(WORDS)})
     ]
     for model in models:
-        assert top_words(model)["words"].tolist() == expected
+        assert topic_table(model)["words"].tolist() == expected
         assert word_association(model, cue="w03").tolist() == word_association(LDA, cue=3).tolist()
     # A vocabulary of the seed words alone does not name the others.
     seeded = GibbsLDA(3, seed_words={0: ["w03"]}, vocabulary={"w03": 3}, **options).fit(X)
     with pytest.warns(UserWarning, match=NO_WORDS):
-        top_words(seeded)
+        topic_table(seeded)
 
 
 @pytest.mark.filterwarnings("error")
 def test_column_numbers_say_how_to_give_words():
     shows = [
-        lambda model: top_words(model),
         lambda model: topic_table(model),
         lambda model: token_topics(model, X),
-        lambda model: topic_report(model, X),
-        lambda model: name_topics(model),
+        lambda model: topic_table(model, columns=["name"]),
         lambda model: TopicWordsDisplay.from_estimator(model),
         lambda model: TopicExplorer.from_estimator(model, X),
         lambda model: contrast_topics(model, topic=0, other_topic=1),
@@ -243,10 +235,10 @@ def test_column_numbers_say_how_to_give_words():
             show(LDA)
         show(named)
     # Nothing that shows no words says so; neither do topics that have names, and arrays.
-    for show in (similarity_table, document_table, top_documents, topic_correlation):
+    for show in (document_table, top_documents, topic_correlation):
         show(LDA)
     TopicEffectsDisplay.from_groups(describe(LDA, topic_names=list("abc")), X, np.arange(20) % 2)
-    top_words((LDA.topic_word_, LDA.doc_topic_))
+    topic_table((LDA.topic_word_, LDA.doc_topic_))
     plt.close("all")
 
 
@@ -291,13 +283,12 @@ def in_pipelines():
 
 
 FOUND = {
-    "top_words": lambda model, X: top_words(model, X),
+    "topic_table": lambda model, X: topic_table(model, X),
+    "topic_report": lambda model, X: topic_table(model, X, columns="all"),
     "document_table": lambda model, X: document_table(model, X),
     "token_topics": lambda model, X: token_topics(model, X, document=2),
-    "topic_report": lambda model, X: topic_report(model, X),
     "topic_effects": lambda model, X: topic_effects(model, X, Y, n_draws=2, random_state=0),
     "topic_correlation": lambda model, X: topic_correlation(model, X, n_samples=20, random_state=0),
-    "similarity_table": lambda model, X: similarity_table(model),
     "TopicWordsDisplay": lambda model, X: TopicWordsDisplay.from_estimator(model, X),
     "TopicEffectsDisplay": lambda model, X: TopicEffectsDisplay.from_groups(model, X, Y, random_state=0),
     "ConvergenceDisplay": lambda model, X: ConvergenceDisplay.from_estimator(model),
@@ -335,12 +326,12 @@ def test_a_search_over_a_classifier_of_topics():
     pipeline = Pipeline([*steps, ("classes", LogisticRegression())])
     search = GridSearchCV(pipeline, {"topics__n_components": [2, 3]}, cv=2).fit(TEXTS, Y)
     lda = search.best_estimator_["topics"]
-    expected = top_words(describe(lda, feature_names=WORDS))
-    assert top_words(search).equals(expected) and top_words(FrozenEstimator(search)).equals(expected)
+    expected = topic_table(describe(lda, feature_names=WORDS))
+    assert topic_table(search).equals(expected) and topic_table(FrozenEstimator(search)).equals(expected)
     assert topic_coherence(search, TEXTS) == topic_coherence(lda, X)
     assert len(document_table(search, TEXTS)) == 20
     with pytest.raises(TypeError, match="LogisticRegression has no components_"):
-        top_words(make_pipeline(CountVectorizer(), LogisticRegression()).fit(TEXTS, Y))
+        topic_table(make_pipeline(CountVectorizer(), LogisticRegression()).fit(TEXTS, Y))
 
 
 def test_plots_of_chains_take_pipelines():

@@ -83,11 +83,10 @@ def test_each_topic_has_its_own_scale_of_words():
 
 def test_words_by_relevance_with_corpus_frequencies(arrays, corpus):
     display = TopicWordsDisplay.from_estimator(arrays, corpus.data, by="relevance", n_words=5, topics=[1])
-    table = topic_table(arrays, X=corpus.data, by="relevance", n_words=5)
-    own = table[table["topic"] == 1]
-    assert display.words[0].tolist() == own["word"].tolist()
+    own = topic_table(arrays, corpus.data, columns=["words", "word_shares"], by="relevance", n_words=5).loc[1]
+    assert display.words[0].tolist() == own["words"]
     lines = display.axes_[0].collections[0].get_segments()
-    np.testing.assert_allclose([line[0, 0] for line in lines], own["word_share"])
+    np.testing.assert_allclose([line[0, 0] for line in lines], own["word_shares"])
 
 
 def test_groups_of_any_model(arrays, corpus):

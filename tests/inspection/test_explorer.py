@@ -18,7 +18,8 @@ from sklda._core.composition import share_interval
 from sklda._core.distances import jensen_shannon
 from sklda._description.view import view
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
-from sklda.inspection import TopicExplorer, _explorer_data, _texts, describe, similarity_table, topic_table
+from sklda.inspection import TopicExplorer, _explorer_data, _texts, describe, topic_table
+from sklda.metrics import match_topics
 
 TEXTS = ["apple banana Apple", "banana cherry apple!", "car engine wheel", "engine wheel wheel", ""]
 
@@ -78,7 +79,7 @@ def test_words_follow_the_relevance_at_every_position_of_the_slider(data, fitted
         describe(fitted, feature_names=names), X=docstrings.data, by="relevance", weight=weight, n_words=30
     )
     for k in range(8):
-        assert listed(data, k, weight) == table["word"][table["topic"] == k].tolist()
+        assert listed(data, k, weight) == table["words"][k]
 
 
 def test_words_have_their_frequencies_and_topics(data, fitted, docstrings):
@@ -106,9 +107,11 @@ def test_tokens_have_the_topics_of_the_last_draw(data, fitted, docstrings):
 
 
 def test_similarities_are_those_of_the_table(data, fitted):
-    table = similarity_table(fitted)
+    distances = match_topics(fitted, fitted).distances
     for i, row in enumerate(data["similarity"]["values"]):
-        np.testing.assert_allclose(row, [table[f"topic_{j}"][i] for j in range(i + 1)], atol=6e-4)
+        np.testing.assert_allclose(row, 1 - distances[i, : i + 1], atol=6e-4)
+    nearest = topic_table(fitted, columns="similarity")["similarity"]
+    np.testing.assert_allclose(nearest, 1 - (distances + np.eye(8)).min(axis=1), atol=1e-6)
     assert sorted(data["similarity"]["order"]) == list(range(8))
 
 

@@ -12,7 +12,8 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import GibbsLDA
 from sklda.datasets import load_docstrings
-from sklda.inspection import TopicExplorer, describe, similarity_table, top_documents, top_words, topic_table
+from sklda.inspection import TopicExplorer, describe, top_documents, topic_table
+from sklda.metrics import match_topics
 
 pytestmark = needs_chromium
 
@@ -39,8 +40,7 @@ def page(docstrings, named):
 
 
 def words_at(named, k, weight):
-    table = topic_table(named, by="relevance", weight=weight, n_words=30)
-    return table["word"][table["topic"] == k].tolist()
+    return topic_table(named, by="relevance", weight=weight, n_words=30)["words"][k]
 
 
 def test_the_detector_of_messages_and_requests(tmp_path):
@@ -94,7 +94,7 @@ def test_every_panel_is_there_and_nothing_is_fetched(page, fitted, docstrings, n
     # Large circles are behind small ones.
     assert found["topics"] == found["circles"] == order.tolist()
     assert [value.partition(" ")[0] for value in found["values"]] == [f"{100 * share[k]:.1f}%" for k in order]
-    top = top_words(named, n_words=4)
+    top = topic_table(named, n_words=4)
     assert found["labels"] == [" ".join(top["words"][k]) for k in order]
     assert found["current"] == [order[0]] and found["lambda"] == "0.60"
     assert found["words"] == words_at(named, order[0], 0.6)
@@ -142,7 +142,7 @@ def test_clicks_slider_and_search_show_the_right_things(page, fitted, docstrings
     report = run(page, script, tmp_path)
     found = report.value
     assert report.console == [] and report.requests == []
-    similar = np.array([similarity_table(fitted)[f"topic_{j}"][2] for j in range(6)])
+    similar = 1 - match_topics(fitted, fitted).distances[2]
     order = [j for j in np.argsort(-similar) if j != 2]
     assert found["topic"][:4] == [
         "Words of topic 2",

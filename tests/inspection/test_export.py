@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sklda import ConsensusTopics, GibbsLDA
-from sklda.inspection import describe, document_table, export_results, top_documents, top_words, topic_report
+from sklda.inspection import describe, document_table, export_results, top_documents, topic_table
 
 TEXTS = pd.Series(
     ["Katzen jagen Mäuse", "Mäuse fürchten Katzen", "Zinsen, Zinsen und Kredite", "Banken geben Kredite"] * 5,
@@ -51,14 +51,15 @@ def test_files_have_what_the_tables_have(model, tmp_path):
     assert documents["passage"].tolist() == expected["passages"].sum() == TEXTS[documents["document"]].tolist()
     np.testing.assert_allclose(documents["proportion"], expected["proportions"].sum(), rtol=1e-5)
     assert keys.columns.tolist() == ["topic", "name", "prior", "words"]
-    assert keys["words"].str.split(", ").tolist() == top_words(model, n_words=3)["words"].tolist()
+    assert keys["words"].str.split(", ").tolist() == topic_table(model, n_words=3)["words"].tolist()
     np.testing.assert_allclose(keys["prior"], model[-1].doc_topic_prior_, rtol=1e-5)
     expected = document_table(model, TEXTS)
     assert proportions["document"].tolist() == TEXTS.index.tolist()
     assert proportions.columns.tolist() == expected.columns.tolist()
     np.testing.assert_allclose(proportions["topic_1_std"], expected["topic_1_std"], rtol=1e-5)
-    expected = topic_report(model, TEXTS)
-    assert report.columns.tolist() == expected.columns.tolist()
+    expected = topic_table(model, TEXTS, columns="all")
+    # The probabilities of all words have a file of their own.
+    assert report.columns.tolist() == expected.columns.drop(["probabilities", "word_shares"]).tolist()
     assert report["exclusive_words"].str.split(", ").tolist() == expected["exclusive_words"].tolist()
     np.testing.assert_allclose(report["coherence"], expected["coherence"], rtol=1e-5)
     assert words["word"].tolist() == model[0].get_feature_names_out().tolist()

@@ -4,7 +4,6 @@ import numpy as np
 import pandas
 import pytest
 from inspection_pages import HOSTILE, shares
-from scipy.spatial.distance import jensenshannon
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
@@ -13,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import describe, document_table, similarity_table, top_documents, top_words, topic_table
+from sklda.inspection import describe, document_table, top_documents, topic_table
 from sklda.papers.compound import VariationalCompoundLDA
 
 PHI = np.array([[0.5, 0.3, 0.2, 0.0], [0.5, 0.1, 0.1, 0.3]])
@@ -25,55 +24,51 @@ TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engin
 
 
 def test_top_words_of_arrays():
-    table = top_words(describe((PHI, THETA), feature_names=NAMES), n_words=2)
+    table = topic_table(describe((PHI, THETA), feature_names=NAMES), n_words=2)
     assert table.columns.tolist() == ["topic", "share", "words"] and table["topic"].tolist() == [0, 1]
     assert table["words"].tolist() == [["the", "cat"], ["the", "bank"]]
     np.testing.assert_allclose(table["share"], THETA.mean(axis=0))
     # With X the shares are those of tokens.
     n = X.sum(axis=1)
-    assert top_words((PHI, THETA), X=X)["share"][0] == pytest.approx(n @ THETA[:, 0] / n.sum())
-    assert [len(words) for words in top_words((PHI, THETA), n_words=10)["words"]] == [4, 4]
+    assert topic_table((PHI, THETA), X=X)["share"][0] == pytest.approx(n @ THETA[:, 0] / n.sum())
+    assert [len(words) for words in topic_table((PHI, THETA), n_words=10)["words"]] == [4, 4]
 
 
 @pytest.mark.parametrize("weight", [0, 0.25, 1])
 def test_relevance(weight):
-    table = topic_table(describe((PHI, THETA), feature_names=NAMES), X=X, by="relevance", weight=weight, n_words=3)
+    columns = ["words", "probabilities", "word_shares"]
+    named = describe((PHI, THETA), feature_names=NAMES)
+    table = topic_table(named, X=X, columns=columns, by="relevance", weight=weight, n_words=3)
     p = X.sum(axis=0) / X.sum()
     with np.errstate(divide="ignore"):
-        log_phi = np.log(PHI)
-    expected = log_phi - (1 - weight) * np.log(p)
+        expected = np.log(PHI) - (1 - weight) * np.log(p)
     for k in range(2):
-        own = table[table["topic"] == k]
         order = np.argsort(-expected[k], kind="stable")[:3]
-        assert own["word"].tolist() == [NAMES[v] for v in order] and own["rank"].tolist() == [1, 2, 3]
-        np.testing.assert_allclose(own["score"], expected[k, order])
-        np.testing.assert_allclose(own["probability"], PHI[k, order])
-        np.testing.assert_allclose(own["word_share"], p[order])
+        assert table["words"][k] == [NAMES[v] for v in order]
+        np.testing.assert_allclose(table["probabilities"][k], PHI[k, order])
+        np.testing.assert_allclose(table["word_shares"][k], p[order])
 
 
 def test_a_word_that_x_does_not_have_takes_its_share_from_the_model():
     few = X.copy()
     few[:, 3] = 0
-    table = topic_table(describe((PHI, THETA), feature_names=NAMES), X=few, by="relevance", n_words=4)
+    named = describe((PHI, THETA), feature_names=NAMES)
+    table = topic_table(named, X=few, columns=["words", "word_shares"], by="relevance", n_words=4)
     share = few.sum(axis=1) @ THETA / few.sum()
-    row = table[(table["topic"] == 1) & (table["word"] == "bank")]
-    assert row["word_share"].item() == pytest.approx(share @ PHI[:, 3])
-    assert np.isfinite(row["score"].item())
+    assert table["word_shares"][1][table["words"][1].index("bank")] == pytest.approx(share @ PHI[:, 3])
 
 
 def test_frex():
     """By hand: ranks of 0.5, 0.3, 0.2, 0 are 4, 3, 2, 1; those of the shares 1/2, 3/4, 2/3, 0 are 2, 4, 3, 1."""
-    table = topic_table(describe((PHI, THETA), feature_names=NAMES), by="frex", n_words=4)
-    own = table[table["topic"] == 0]
-    assert own["word"].tolist() == ["cat", "the", "dog", "bank"]
-    expected = [1 / (0.5 / 0.75 + 0.5 / 1), 1 / (0.5 / 1 + 0.5 / 0.5), 1 / (0.5 / 0.5 + 0.5 / 0.75), 0.25]
-    np.testing.assert_allclose(own["score"], expected)
-    by_frequency = topic_table(describe((PHI, THETA), feature_names=NAMES), by="frex", weight=1, n_words=4)
-    assert by_frequency["word"][:4].tolist() == NAMES
+    named = describe((PHI, THETA), feature_names=NAMES)
+    table = topic_table(named, columns=["words", "exclusive_words"], by="frex", n_words=4)
+    # 1 / (0.5 / 0.75 + 0.5 / 1), 1 / (0.5 / 1 + 0.5 / 0.5), 1 / (0.5 / 0.5 + 0.5 / 0.75), 0.25
+    assert table["words"][0] == table["exclusive_words"][0] == ["cat", "the", "dog", "bank"]
+    assert topic_table(named, by="frex", weight=1, n_words=4)["words"][0] == NAMES
 
 
 def test_equal_words_are_in_the_order_of_the_model():
-    table = top_words((np.full((1, 50), 0.02), [[1.0]]), n_words=7)
+    table = topic_table((np.full((1, 50), 0.02), [[1.0]]), n_words=7)
     assert table["words"][0] == [str(v) for v in range(7)]
 
 
@@ -86,14 +81,6 @@ def test_top_documents_and_document_table():
     assert table["tokens"].tolist() == [6, 4, 5] and table["main_topic"].tolist() == [0, 1, 0]
     np.testing.assert_array_equal(table[["topic_0", "topic_1"]], THETA)
     assert "tokens" not in document_table((PHI, THETA))
-
-
-def test_similarity():
-    phi = np.random.default_rng(0).dirichlet(np.full(30, 0.3), 4)
-    table = similarity_table((phi, np.full((1, 4), 0.25)))
-    for i in range(4):
-        for j in range(4):
-            assert table[f"topic_{i}"][j] == pytest.approx(1 - jensenshannon(phi[i], phi[j], base=2), abs=1e-7)
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +106,8 @@ def test_estimators_of_the_package(estimator, corpus):
     assert document_table(estimator).filter(regex=r"^topic_\d+$").equals(table.filter(regex=r"^topic_\d+$"))
     words = topic_table(estimator, X=corpus, n_words=25)
     for k, phi in enumerate(estimator.topic_word_):
-        assert words["word"][words["topic"] == k].tolist() == [str(v) for v in np.argsort(-phi, kind="stable")]
-    share = top_words(estimator, X=corpus)["share"].tolist()
+        assert words["words"][k] == [str(v) for v in np.argsort(-phi, kind="stable")]
+    share = topic_table(estimator, X=corpus)["share"].tolist()
     np.testing.assert_allclose(share, shares(estimator, corpus))
     # Other documents, and the same ones in another order, are folded in.
     for other in (corpus[:7], corpus[::-1]):
@@ -155,59 +142,56 @@ def test_pipelines_searches_and_frames():
     search = GridSearchCV(make_pipeline(CountVectorizer(), lda), {"gibbslda__max_iter": [5, 50]}, cv=2).fit(
         TEXTS[::3] + TEXTS[::3]
     )
-    assert sorted(words[0] for words in top_words(pipeline, n_words=1)["words"]) == ["apple", "wheel"]
+    assert sorted(words[0] for words in topic_table(pipeline, n_words=1)["words"]) == ["apple", "wheel"]
     assert document_table(pipeline, X=TEXTS)["tokens"].tolist() == [3, 3, 3, 3]
-    assert sorted(words[0] for words in top_words(search, n_words=1)["words"]) == ["apple", "wheel"]
+    assert sorted(words[0] for words in topic_table(search, n_words=1)["words"]) == ["apple", "wheel"]
     assert document_table(search, X=TEXTS)["tokens"].tolist() == [3, 2, 2, 3]
     frame = pandas.DataFrame(X, columns=NAMES)
-    assert set(top_words(GibbsLDA(2, max_iter=3).fit(frame), n_words=4)["words"].explode()) == set(NAMES)
+    assert set(topic_table(GibbsLDA(2, max_iter=3).fit(frame), n_words=4)["words"].explode()) == set(NAMES)
     nested = make_pipeline(CountVectorizer(), make_pipeline("passthrough", lda)).fit(TEXTS)
-    assert top_words(describe(nested, feature_names=list("abcdef")), n_words=2)["words"][0][0] in "abcdef"
+    assert topic_table(describe(nested, feature_names=list("abcdef")), n_words=2)["words"][0][0] in "abcdef"
     alone = make_pipeline(CountVectorizer(), make_pipeline(lda)).fit(TEXTS)
-    assert sorted(words[0] for words in top_words(alone, n_words=1)["words"]) == ["apple", "wheel"]
+    assert sorted(words[0] for words in topic_table(alone, n_words=1)["words"]) == ["apple", "wheel"]
 
 
 def test_a_file_has_the_words_as_they_are(tmp_path):
     names = ["=1+1", "-x", "a, b", "ü\n"]
-    table = topic_table(describe((PHI, THETA), feature_names=names), n_words=4)
+    table = topic_table(describe((PHI, THETA), feature_names=names), n_words=4).explode("words")
     table.to_csv(tmp_path / "table.csv", index=False)
-    assert pandas.read_csv(tmp_path / "table.csv")["word"].tolist() == table["word"].tolist()
-    assert set(table["word"]) == set(names)
+    assert pandas.read_csv(tmp_path / "table.csv")["words"].tolist() == table["words"].tolist()
+    assert set(table["words"]) == set(names)
 
 
 def test_every_name_can_be_in_a_table():
     phi = np.full((1, len(HOSTILE)), 1 / len(HOSTILE))
-    table = top_words(describe((phi, [[1.0]]), feature_names=HOSTILE), n_words=len(HOSTILE))
+    table = topic_table(describe((phi, [[1.0]]), feature_names=HOSTILE), n_words=len(HOSTILE))
     assert table["words"][0] == HOSTILE and "<script" not in table._repr_html_()
-    assert (
-        topic_table(describe((phi, [[1.0]]), feature_names=HOSTILE), n_words=len(HOSTILE))["word"].tolist() == HOSTILE
-    )
 
 
 @pytest.mark.parametrize(
     "call, error, message",
     [
-        (lambda: top_words((PHI, THETA), n_words=0), ValueError, "n_words must be at least 1, got 0"),
-        (lambda: top_words((PHI, THETA), n_words=2.5), TypeError, "n_words must be an int"),
-        (lambda: top_words(PHI), TypeError, "ndarray has no components_: give a fitted topic model, a pipeline"),
-        (lambda: top_words((PHI,)), ValueError, "a model given as arrays is a pair"),
-        (lambda: top_words((PHI, THETA[:, :1])), ValueError, "doc_topic has shape"),
-        (lambda: top_words((-PHI, THETA)), ValueError, "topic_word holds negative"),
-        (lambda: top_words((PHI * 0, THETA)), ValueError, r"topic_word\[0\] holds only zeros"),
-        (lambda: top_words((PHI, THETA * np.nan)), ValueError, "doc_topic holds negative, NaN"),
-        (lambda: top_words(describe((PHI, THETA), feature_names="abcd")), TypeError, "one word for each column"),
+        (lambda: topic_table((PHI, THETA), n_words=0), ValueError, "n_words must be at least 1, got 0"),
+        (lambda: topic_table((PHI, THETA), n_words=2.5), TypeError, "n_words must be an int"),
+        (lambda: topic_table(PHI), TypeError, "ndarray has no components_: give a fitted topic model, a pipeline"),
+        (lambda: topic_table((PHI,)), ValueError, "a model given as arrays is a pair"),
+        (lambda: topic_table((PHI, THETA[:, :1])), ValueError, "doc_topic has shape"),
+        (lambda: topic_table((-PHI, THETA)), ValueError, "topic_word holds negative"),
+        (lambda: topic_table((PHI * 0, THETA)), ValueError, r"topic_word\[0\] holds only zeros"),
+        (lambda: topic_table((PHI, THETA * np.nan)), ValueError, "doc_topic holds negative, NaN"),
+        (lambda: topic_table(describe((PHI, THETA), feature_names="abcd")), TypeError, "one word for each column"),
         (
-            lambda: top_words(describe((PHI, THETA), feature_names=["a"])),
+            lambda: topic_table(describe((PHI, THETA), feature_names=["a"])),
             ValueError,
             "has 1 words; there are 4 columns",
         ),
-        (lambda: top_words((PHI, THETA), by="lift"), ValueError, "by must be one of"),
-        (lambda: top_words((PHI, THETA), weight=0.5), ValueError, "the order by probability has no weight"),
-        (lambda: top_words((PHI, THETA), by="frex", weight=2), ValueError, "between 0 and 1, got 2"),
-        (lambda: top_words((PHI, THETA), by="frex", weight="x"), TypeError, "must be a number from 0 to 1"),
-        (lambda: top_words((PHI, THETA), X=X[:2]), ValueError, "X has 2 documents; doc_topic has 3"),
-        (lambda: top_words((PHI, THETA), X=X[:, :3]), ValueError, "X has 3 features; topic_word has 4"),
-        (lambda: top_words((PHI, THETA), X=-X), ValueError, "Negative values in data"),
+        (lambda: topic_table((PHI, THETA), by="lift"), ValueError, "by must be one of"),
+        (lambda: topic_table((PHI, THETA), weight=0.5), ValueError, "the order by probability has no weight"),
+        (lambda: topic_table((PHI, THETA), by="frex", weight=2), ValueError, "between 0 and 1, got 2"),
+        (lambda: topic_table((PHI, THETA), by="frex", weight="x"), TypeError, "must be a number from 0 to 1"),
+        (lambda: topic_table((PHI, THETA), X=X[:2]), ValueError, "X has 2 documents; doc_topic has 3"),
+        (lambda: topic_table((PHI, THETA), X=X[:, :3]), ValueError, "X has 3 features; topic_word has 4"),
+        (lambda: topic_table((PHI, THETA), X=-X), ValueError, "Negative values in data"),
         (lambda: top_documents(describe((PHI, THETA), document_names=["a"])), ValueError, "there are 3 documents"),
         (
             lambda: document_table(describe((PHI, THETA), X, collections=[1, 1, 2])),
@@ -216,7 +200,7 @@ def test_every_name_can_be_in_a_table():
         ),
         (lambda: document_table(describe(FITTED, X, collections=[1, 1, 2])), TypeError, "GibbsLDA has no collections"),
         (lambda: document_table(FITTED, X=X[:, :2]), ValueError, "X has 2 features; the GibbsLDA has 4"),
-        (lambda: top_words(GibbsLDA(2)), NotFittedError, "not fitted"),
+        (lambda: topic_table(GibbsLDA(2)), NotFittedError, "not fitted"),
     ],
 )
 def test_bad_input(call, error, message):

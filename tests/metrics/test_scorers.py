@@ -18,7 +18,6 @@ from sklda.datasets import make_lda_corpus
 from sklda.metrics import (
     held_out_log_likelihood,
     make_coherence_scorer,
-    make_diversity_scorer,
     make_held_out_scorer,
     neg_ais_perplexity_scorer,
 )
@@ -77,7 +76,6 @@ def test_several_scorers_at_once(corpus, routing):
         "perplexity": neg_ais_perplexity_scorer,
         "completion": make_held_out_scorer(method="document_completion", metric="log_likelihood", n_temperatures=20),
         "coherence": make_coherence_scorer(n_words=5),
-        "diversity": make_diversity_scorer(n_words=5),
     }
     # The pool of processes of the other tests.
     with config_context(enable_metadata_routing=routing), parallel_config("loky", max_nbytes=1):

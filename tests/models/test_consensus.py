@@ -20,7 +20,7 @@ from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, LabeledL
 from sklda._core.distances import jensen_shannon
 from sklda._description.view import view
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import document_table, token_topics, top_documents, top_words, topic_correlation
+from sklda.inspection import document_table, token_topics, top_documents, topic_correlation, topic_table
 from sklda.inspection._explorer_data import page_data
 
 
@@ -262,7 +262,7 @@ def test_inspection_takes_it(corpus, found):
     table = document_table(found, X=X)
     np.testing.assert_array_equal(np.stack([table[f"topic_{k}"] for k in range(4)], axis=1), found.doc_topic_)
     np.testing.assert_array_equal(table["topic_1_std"], found.doc_topic_std_[:, 1])
-    assert top_words(found)["share"].tolist() == found.topic_share_.tolist()
+    assert topic_table(found)["share"].tolist() == found.topic_share_.tolist()
     data = page_data(view(found, X, needs="proportions"))
     assert data["topics"]["found_in"] == ["4 of 4 fits"] * 4
     assert data["topics"]["stability"] == found.topic_stability_.tolist()
@@ -281,7 +281,7 @@ def test_the_rest_of_a_document_stays_unassigned():
     with pytest.warns(ConvergenceWarning, match="No topic is found"):
         few.fit(X)
     with pytest.raises(ValueError, match="has no topics"):
-        top_words(few)
+        topic_table(few)
 
 
 @pytest.mark.parametrize(

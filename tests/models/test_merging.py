@@ -26,7 +26,7 @@ from sklda import (
     TopicCountLDA,
     merge_topics,
 )
-from sklda.inspection import TopicExplorer, document_table, token_topics, topic_report
+from sklda.inspection import TopicExplorer, document_table, token_topics, topic_table
 from sklda.metrics import held_out_log_likelihood, topic_coherence
 from sklda.papers.compound import VariationalCompoundLDA
 
@@ -104,7 +104,7 @@ def test_the_result_works_as_an_estimator(model):
     np.testing.assert_array_equal(again.transform(X), theta)
     assert merged.set_output(transform="pandas").transform(X).shape == (30, K)
     topic_coherence(merged, X)
-    for report in (topic_report(merged, X), topic_report(merged, X[:4] + 1)):
+    for report in (topic_table(merged, each, columns="all") for each in (X, X[:4] + 1)):
         assert len(report) == K
     assert document_table(merged, X=X).shape[0] == 30 and len(token_topics(merged, X, document=2))
     assert TopicExplorer.from_estimator(merged, X).to_html()
@@ -218,7 +218,7 @@ def test_pipelines_and_searches():
     pipeline = make_pipeline(CountVectorizer(), GibbsLDA(4, max_iter=10, random_state=0)).fit(texts)
     merged = merge_topics(pipeline, [[0, 1]])
     assert merged.transform(texts).shape == (8, 3) and pipeline.transform(texts).shape == (8, 4)
-    assert merged[0] is pipeline[0] and len(topic_report(merged, texts)) == 3
+    assert merged[0] is pipeline[0] and len(topic_table(merged, texts, columns="all")) == 3
     classifier = make_pipeline(*pipeline, LogisticRegression()).fit(texts, [0, 1] * 4)
     without = merge_topics(FrozenEstimator(classifier), [[0, 1]])
     assert len(without) == 2 and without.transform(texts).shape == (8, 3) and len(classifier) == 3

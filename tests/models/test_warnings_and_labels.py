@@ -20,7 +20,7 @@ from sklda import (
     LabeledLDA,
     TopicCountLDA,
 )
-from sklda.inspection import document_table, topic_report
+from sklda.inspection import document_table, topic_table
 from sklda.metrics import held_out_log_likelihood
 from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 
@@ -77,7 +77,7 @@ def test_columns_that_are_taken_for_documents(lda):
         with pytest.warns(UserWarning, match=r"No document of X has two words, .* as in df\['text'\]"):
             make_pipeline(CountVectorizer(), lda).fit(frame)
     model = make_pipeline(CountVectorizer(), lda).fit(FRAME["text"])
-    for call in (topic_report, document_table, held_out_log_likelihood):
+    for call in (topic_table, document_table, held_out_log_likelihood):
         with pytest.raises(ValueError, match=r"CountVectorizer takes its columns .* as in df\['text'\]"):
             call(model, FRAME[["text"]])
 

@@ -1,16 +1,13 @@
-"""Which words distinguish which label: tables and the display."""
+"""Words, tokens and documents of labels: tables and displays of `LabeledLDA`."""
 
 import numpy as np
 import pytest
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.pipeline import make_pipeline
 
-from sklda import GibbsLDA, LabeledLDA
+from sklda import LabeledLDA
 from sklda.inspection import (
     ConvergenceDisplay,
     describe,
     document_table,
-    label_words,
     to_arviz,
     token_topics,
     topic_table,
@@ -30,29 +27,9 @@ def fitted():
 
 
 def test_words_of_labels(fitted):
-    table = label_words(describe(fitted, feature_names=WORDS), n_words=2)
-    assert table["label"].tolist() == ["fruit", "fruit", "car", "car"]
-    assert set(table["word"]) == {"apple", "banana", "engine", "wheel"}
-    for row in table.to_dict("records"):
-        k, v = ["fruit", "car"].index(row["label"]), WORDS.index(row["word"])
-        counts = fitted.components_[:, v] - 0.1
-        np.testing.assert_allclose([row["count"], row["share"]], [counts[k], counts[k] / counts.sum()])
-        assert row["probability"] == fitted.topic_word_[k, v]
-    # The document without labels does not count.
-    everything = label_words(describe(fitted, feature_names=WORDS), n_words=100)
-    assert everything["count"].sum() == pytest.approx(X[:3].sum())
-    assert label_words(describe(fitted, feature_names=WORDS), labels=[1], n_words=1)["label"].tolist() == ["car"]
-
-
-def test_shared_topics_have_names():
-    lda = LabeledLDA(n_shared=2, n_draws=2, random_state=0).fit(X, ["a", "b", "a", "b"])
-    assert set(label_words(lda)["label"]) == {"a", "b", "shared 0", "shared 1"}
-
-
-def test_other_models_have_no_labels(fitted):
-    for call in (label_words,):
-        with pytest.raises(TypeError, match="GibbsLDA has no labels: give a fitted LabeledLDA"):
-            call(GibbsLDA(2, max_iter=2).fit(X))
+    table = topic_table(describe(fitted, feature_names=WORDS), by="relevance", n_words=2)
+    assert table["name"].tolist() == ["fruit", "car"]
+    assert [set(words) for words in table["words"]] == [{"apple", "banana"}, {"engine", "wheel"}]
 
 
 def test_tokens_have_labels_of_their_document(fitted):
@@ -82,20 +59,12 @@ def test_tokens_of_new_documents_may_have_any_label(fitted):
     assert set(table["name"]) == {"fruit", "car"}
 
 
-def test_texts():
-    pipe = make_pipeline(CountVectorizer(), LabeledLDA(label_weight=1, even_weight=1, random_state=0))
-    texts = ["apple apple banana", "engine wheel", "apple wheel"]
-    pipe.fit(texts, [[1, 0], [0, 1], [1, 1]])
-    assert label_words(pipe, n_words=1)["word"].iloc[0] == "apple"
-
-
 def test_other_tables_and_plots(fitted):
     table, expected = document_table(fitted, X=X), fitted.doc_topic_.copy()
     # The fit has left out the last document, which has no label.
     expected[-1] = np.nan
     np.testing.assert_array_equal(table[["fruit", "car"]], expected)
     assert table["main_topic"].isna().tolist() == [False, False, False, True]
-    assert set(topic_table(fitted, X=X, n_words=2)["topic"]) == {0, 1}
     display = ConvergenceDisplay.from_estimator(fitted)
     assert len(display.lines_) == 5
 
