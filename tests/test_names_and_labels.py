@@ -36,6 +36,8 @@ from sklda._core.names import (
     read_vocabulary,
     read_words,
 )
+from sklda.datasets import make_lda_corpus
+from sklda.inspection import TopicEffectsDisplay, TopicExplorer, outcome_effects, topic_effects, topics_by_group
 from sklda.inspection._axes import Display, PanelsDisplay
 
 pytest.importorskip("matplotlib.pyplot")
@@ -336,6 +338,22 @@ def test_the_order_of_labels_is_their_own():
     for _ in range(5):
         assert in_order([tags[i] for i in rng.permutation(9)]) == tags
     assert in_order([frozenset("ab"), frozenset("a")]) == [frozenset("a"), frozenset("ab")]
+
+
+def test_categories_keep_their_order():
+    """In tables, pictures, the page, and the model itself; an outcome is advised to have it, too."""
+    X = np.asarray(make_lda_corpus(60, 20, 3, random_state=0).data.toarray())
+    order = ["low", "medium", "high"]
+    groups = pd.Series(np.tile(order, 20)).astype(pd.CategoricalDtype([*order, "never"], ordered=True))
+    lda = CompoundLDA(3, max_iter=10, random_state=0).fit(X, collections=groups)
+    assert lda.collections_.tolist() == order
+    assert topics_by_group(lda, X, groups, topics=[0])["group"].tolist() == order
+    for documents in ((), (X, groups)):
+        assert TopicEffectsDisplay.from_groups(lda, *documents, ordered=True).values == order
+    assert TopicExplorer.from_estimator(lda, X, groups=groups).data["groups"]["name"] == order
+    assert topic_effects(lda, X, {"g": groups}, topics=[0])["base"].tolist()[1:] == ["low", "low"]
+    with pytest.raises(TypeError, match=r"map\({'low': 0, 'medium': 1, 'high': 2, 'never': 3}\)"):
+        outcome_effects(lda, X, groups)
 
 
 def test_words_and_their_columns():

@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from sklda._core.arguments import check_no_mask, real_numbers
 from sklda._core.names import (
     grouped,
-    in_order,
     index_of,
     is_missing,
     label_array,
     listed,
+    order_of,
     python_value,
     read_column,
     read_labels,
@@ -133,12 +133,10 @@ def _column(name, values):
         return values.array
     if isinstance(values, pd.api.extensions.ExtensionArray):
         return values
-    if hasattr(getattr(values, "dtype", None), "categories") and hasattr(values, "to_list"):
-        # polars, whose categories may have no order.
-        categories = values.dtype.categories
-        return (
-            pd.Categorical(values.to_list(), list(categories)) if hasattr(categories, "__len__") else values.to_list()
-        )
+    if hasattr(values, "to_list") and hasattr(values, "dtype"):
+        # polars
+        order = order_of(values)
+        return values.to_list() if order is None else pd.Categorical(values.to_list(), order)
     if not isinstance(values, (list, tuple, range)):
         values = np.asarray(values)
         if values.ndim != 1:
@@ -170,12 +168,8 @@ def levels_of(name, values):
     if not is_categorical and (_is_number(values) or _scale_of(name, values) is not None):
         return None
     labels = _labels(values, name)
-    if is_categorical:
-        used = set(labels)
-        levels = read_labels(list(values.dtype.categories), f"the categories of covariate {name!r}", of="category")
-        return tuple(level for level in levels if level in used)
-    levels = tuple(in_order(labels))
-    if len(levels) > _MANY_LEVELS and 2 * len(levels) > len(labels):
+    levels = tuple(grouped(labels)[0])
+    if not is_categorical and len(levels) > _MANY_LEVELS and 2 * len(levels) > len(labels):
         warn(
             f"covariate {name!r} is a category with {len(levels)} different values, most of which one document has. "
             "If they are numbers, give them as numbers."

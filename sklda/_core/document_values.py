@@ -19,7 +19,7 @@ import pandas as pd
 
 from sklda._core.arguments import check_choice
 from sklda._core.covariates import covariate_frame, has_names, read_covariates
-from sklda._core.names import index_of, is_missing, listed, python_value, read_column, read_labels
+from sklda._core.names import index_of, is_missing, listed, order_of, python_value, read_column, read_labels
 from sklda._core.warn import warn
 
 MISSING = "raise", "drop"
@@ -209,21 +209,23 @@ def _numbers(values, name):
     found = [None if is_missing(value) else value for value in found]
     for d, value in enumerate(found):
         if not (value is None or isinstance(value, (Real, Decimal))):
-            advice = _numbers_for_texts(found) if name == "y" else ""
+            advice = _numbers_for_texts(found, order_of(values)) if name == "y" else ""
             raise TypeError(f"{name}[{d}] = {value!r} is not a number: {name} must hold real numbers.{advice}")
     return np.array([np.nan if value is None else float(value) for value in found])
 
 
-def _numbers_for_texts(values):
-    """What to write in place of an outcome that has texts."""
-    texts = sorted({value for value in values if isinstance(value, str)})
+def _numbers_for_texts(values, order):
+    """What to write in place of an outcome that has texts, which may be categories in an order."""
+    texts = order or sorted({value for value in values if isinstance(value, str)})
     if not texts:
         return ""
     if not np.isnan(pd.to_numeric(texts, errors="coerce")).any():
         return " These texts are numbers: give pandas.to_numeric(y)."
     if len(texts) > _MOST_ANSWERS:
         return ""
-    numbers = ", ".join(f"{text!r}: {int(text == texts[-1])}" for text in texts)
+    numbers = ", ".join(f"{text!r}: {i if order else int(text == texts[-1])}" for i, text in enumerate(texts))
+    if order:
+        return f" Say which number each category has: give pandas.Series(y).map({{{numbers}}})."
     return f" Say which of the answers is explained: give pandas.Series(y).map({{{numbers}}}), and model='logistic'."
 
 

@@ -143,8 +143,26 @@ def check_order_of_labels(values, name, labels):
 # --- Labels --------------------------------------------------------------------------------------------------------
 
 
+class Labels(list):
+    """Labels, and the order of the categories of a column that has one; None if they are sorted."""
+
+    def __init__(self, labels, order=None):
+        super().__init__(labels)
+        self.order = order
+
+    def take(self, rows):
+        return Labels((self[d] for d in rows), self.order)
+
+
+def order_of(values):
+    """The categories of a column of pandas or polars in their order; None without any."""
+    categories = getattr(getattr(values, "dtype", None), "categories", None)
+    # Those of a Categorical of polars are in no order, and have no length.
+    return [python_value(each) for each in categories] if hasattr(categories, "__len__") else None
+
+
 def read_labels(labels, name, n=None, *, of="document", kind="label", may_be_missing=False):
-    """Labels as a list of hashable Python objects; missing ones, if they may be, are None.
+    """Labels as `Labels`, hashable Python objects; missing ones, if they may be, are None.
 
     Parameters
     ----------
@@ -159,7 +177,7 @@ def read_labels(labels, name, n=None, *, of="document", kind="label", may_be_mis
     may_be_missing : bool, default=False
         Otherwise a missing label is a ValueError.
     """
-    found = read_column(labels, name, f"one {kind} for each {of}")
+    found = Labels(read_column(labels, name, f"one {kind} for each {of}"), order_of(labels))
     if n is not None and len(found) != n:
         raise ValueError(f"{name} has {len(found)} {kind}s; there are {n} {of}s.")
     for i, label in enumerate(found):
@@ -212,8 +230,10 @@ def _text(label):
 
 
 def grouped(labels):
-    """The distinct labels in order, and the number of the label of everything, (n,) int64."""
-    distinct = in_order(labels)
+    """The distinct labels in order, that of their categories if they have some, and the number of each, (n,) int64."""
+    order = getattr(labels, "order", None)
+    used = set(labels)
+    distinct = in_order(labels) if order is None else [each for each in order if each in used]
     place = {label: j for j, label in enumerate(distinct)}
     return distinct, np.array([place[label] for label in labels], np.int64)
 

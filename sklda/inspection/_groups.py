@@ -30,7 +30,7 @@ def groups_to_compare(view):
     if view.groups is None:
         raise ValueError("groups is None: give the group of every document.")
     used = view.counted("groups", "clusters")
-    labels, found = grouped([view.groups[d] for d in used])
+    labels, found = grouped(view.groups.take(used))
     if len(labels) < 2:
         others = f" {view.left_out}" if view.left_out else ""
         raise ValueError(f"groups has one label for all documents that count: a comparison needs two groups.{others}")
@@ -77,8 +77,9 @@ def group_shares(view, random_state=0):
     if view.doc_topic is None:
         raise ValueError("groups are groups of documents: give X.")
     used = view.counted("groups")
-    distinct, found = grouped([label for label in view.groups if label is not None])
+    known = np.array([label is not None for label in view.groups])
+    distinct, found = grouped(view.groups.take(np.flatnonzero(known)))
     index = np.full(view.n_documents, -1)
-    index[[label is not None for label in view.groups]] = found
+    index[known] = found
     shares = mean_shares(view, used, index[used], len(distinct), random.seed_sequence(random_state))
     return GroupShares(distinct, *shares, kind="sample")

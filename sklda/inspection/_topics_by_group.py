@@ -120,7 +120,7 @@ def topics_by_group(
     draws = proportion_draws(X, estimator, n_draws, random.seed_sequence(random_state), values)
     found, used = draws.view, draws.used
     found.say_what_is_left_out()
-    distinct, index = grouped([values["groups"][d] for d in used])
+    distinct, index = grouped(values["groups"].take(used))
     means = GroupMeans.of(draws, index, values, level)
     shown, n = found.chosen(topics), len(distinct)
     return DataFrame(

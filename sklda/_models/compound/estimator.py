@@ -90,7 +90,7 @@ class CompoundLDA(CollectionsLDA):
     Attributes
     ----------
     collections_ : ndarray of shape (n_collections,)
-        The labels of the collections, sorted; ``["all"]`` if the fit had none.
+        The labels of the collections, sorted, or as categories of pandas are; ``["all"]`` if the fit had none.
     collection_topic_ : ndarray of shape (n_collections, n_components)
         pi_j: posterior means over the sweeps after the burn-in; rows sum to one.
     collection_topic_std_ : ndarray of shape (n_collections, n_components)

@@ -120,7 +120,7 @@ class HDPLDA(CollectionsLDA):
         ``"topic_concentration"``, ``"collection_concentration"`` with several collections, and
         ``"doc_concentration"`` after the same sweeps.
     collections_ : ndarray of shape (n_collections,)
-        The labels of the collections, sorted; ``["all"]`` if the fit had none.
+        The labels of the collections, sorted, or as categories of pandas are; ``["all"]`` if the fit had none.
     collection_topic_, collection_topic_std_ : ndarray of shape (n_collections, n_topics)
         pi_j: posterior means over the sweeps after the burn-in, and standard deviations.
     collection_topic_draws_ : ndarray of shape (n_draws, n_collections, n_topics)
