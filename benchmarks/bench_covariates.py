@@ -36,8 +36,9 @@ from sklda import CompoundLDA, CovariateLDA, GibbsLDA
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._models.covariates.coefficients import Columns, CovariateModel, chain_with_coefficients
+from sklda._models.covariates.coefficients import Coefficients, Columns, CovariateModel
 from sklda._sampling.choice import chain_class
+from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.steps import advance
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import topic_effects
@@ -325,6 +326,14 @@ def advance_by(chain, n_sweeps):
         advance(chain, chain.steps)
 
 
+def with_coefficients(corpus, priors, seed, model):
+    """A chain with random topics that draws its coefficients."""
+    chain = GibbsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
+    chain.steps = [Coefficients(model, random.child(seed, 1))]
+    chain.steps[0].begin(chain)
+    return chain
+
+
 def sweeps(options, V=2000):
     found = []
     for size in options.corpus:
@@ -347,7 +356,7 @@ def sweeps(options, V=2000):
             seed = random.seed_sequence(0)
             chains = {
                 "LDA": chain_class("collapsed", corpus, priors).initialise_randomly(corpus, priors, seed),
-                "covariates": chain_with_coefficients(corpus, priors, seed, model),
+                "covariates": with_coefficients(corpus, priors, seed, model),
             }
             every = model.sweeps_between
             # As many sweeps as a whole number of draws needs.

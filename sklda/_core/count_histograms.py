@@ -105,16 +105,16 @@ class CountHistograms:
     @classmethod
     def of(cls, chain):
         """The statistics of the present draw of a `GibbsChain`."""
-        return cls.from_parts(chain, chain.doc_histogram())
+        return cls.from_parts(chain, chain.doc_histogram(), chain.word_histogram())
 
     @classmethod
-    def from_parts(cls, chain, doc_histogram):
-        """The statistics of the present draw of a `GibbsChain`, of which the histogram of n_dk is known."""
+    def from_parts(cls, chain, doc_histogram, word_histogram):
+        """The statistics of the present draw of a `GibbsChain` whose histograms are known."""
         return cls(
             chain.corpus.n_features,
             Histograms.from_dense(chain.corpus.length_histogram),
             Histograms.from_dense(doc_histogram),
-            Histograms.from_dense(chain.word_histogram()),
+            Histograms.from_dense(word_histogram),
             chain.topic_totals[None].copy(),
         )
 

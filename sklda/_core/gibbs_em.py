@@ -25,6 +25,7 @@ from sklda._core.rising import SumOfLogRising, log_gamma_ratio, log_rising
 # likelihood. At 1e-5 each document has almost surely one topic, and each topic one word. At 1e4 the Dirichlet
 # distribution is almost concentrated at the uniform distribution.
 BOUNDS = (1e-5, 1e4)
+_NO_COUNTS = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +92,15 @@ class MStep:
         return replace(priors, doc=alpha, row_of=priors.row_of[:0])
 
     def statistics(self, chain):
-        """`Statistics` of the present draw of a chain."""
-        if not self.per_topic or self.bounds[0] is None:
-            return Statistics(CountHistograms.of(chain))
-        by_topic = chain.doc_histogram_by_topic()
-        return Statistics(CountHistograms.from_parts(chain, by_topic.sum(axis=0)), by_topic)
+        """`Statistics` of the present draw of a chain. The counts on which only fixed priors depend are left out."""
+        documents, by_topic = _NO_COUNTS, None
+        if self.bounds[0] is not None and self.per_topic:
+            by_topic = chain.doc_histogram_by_topic()
+            documents = by_topic.sum(axis=0)
+        elif self.bounds[0] is not None:
+            documents = chain.doc_histogram()
+        words = chain.word_histogram() if self.bounds[1] is not None else _NO_COUNTS
+        return Statistics(CountHistograms.from_parts(chain, documents, words), by_topic)
 
     def maximum(self, draws, log_h):
         """log (alpha, eta) at the maximum.

@@ -148,8 +148,11 @@ class KnownMStep(MStep):
             parts[1] = csr_array((seeded, (topics, words)), shape=parts[1].shape)
             parts[1].eliminate_zeros()
         cells = vstack(parts, "csr")
-        rest = draw.counts.word.total()
-        np.subtract.at(rest, cells.data, 1)
+        counts = draw.counts
+        if self.given_eta is None:
+            rest = counts.word.total()
+            np.subtract.at(rest, cells.data, 1)
+            counts = replace(counts, word=Histograms.from_dense(rest))
         fixed = np.flatnonzero(self.known.is_fixed)
         if len(fixed):
             lengths = np.diff(cells.indptr)
@@ -157,7 +160,6 @@ class KnownMStep(MStep):
             lengths[fixed] = 0
             ends = np.concatenate([[0], np.cumsum(lengths)])
             cells = csr_array((cells.data[kept], cells.indices[kept], ends), shape=cells.shape)
-        counts = replace(draw.counts, word=Histograms.from_dense(rest))
         return KnownStatistics(counts, draw.doc_by_topic, known=cells)
 
     def maximum(self, draws, log_h):

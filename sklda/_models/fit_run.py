@@ -14,7 +14,7 @@ from sklda._models.checkpoints import forget, resumed_seed, saver_of
 from sklda._models.progress import fitted_attributes, progress_of
 from sklda._sampling.run_chains import Run
 
-# Which models take an argument of `fit`.
+# Which models take a value of the documents.
 _TAKEN_BY = {
     "covariates": "; CovariateLDA does. After any fit, sklda.inspection.topic_effects has effects of covariates",
     "collections": "; CompoundLDA and HDPLDA do",
@@ -34,7 +34,7 @@ def all_or_nothing(fit: Method) -> Method:
     def guarded(self, *args, **kwargs):
         for name in kwargs:
             if name not in known and not takes_all:
-                raise TypeError(f"{type(self).__name__}.fit does not take {name!r}{_TAKEN_BY.get(name, '')}.")
+                raise not_taken(self, name)
         before = dict(vars(self))
         try:
             return fit(self, *args, **kwargs)
@@ -44,6 +44,11 @@ def all_or_nothing(fit: Method) -> Method:
             raise
 
     return cast(Method, guarded)
+
+
+def not_taken(estimator, name: str) -> TypeError:
+    """An argument that this model does not take, and which model does."""
+    return TypeError(f"{type(estimator).__name__} does not take {name!r}{_TAKEN_BY.get(name, '')}.")
 
 
 class FitRun(Run):

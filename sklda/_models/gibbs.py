@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import cached_property
-from numbers import Real
 from typing import Any, Literal, Self
 
-import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
 from sklda._core.types import Counts, Model, Seed, TopicPrior, Topics
-from sklda._description.models import Description
-from sklda._mode_search.initialisation import INITS, initialise_chains, start_of
-from sklda._models.base import BaseLDA
-from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
-from sklda._models.known_topics import LEARN, read_known_topics
-from sklda._models.parameters import HasMethods, Interval, StrOptions, columns_of_words, counts_of_seed_words, shared
+from sklda._models.chain_lda import LocalChainLDA
+from sklda._models.fit_run import all_or_nothing, settings_of
+from sklda._models.parameters import CHAIN_PARAMETERS, shared
 from sklda._models.progress import with_callbacks
-from sklda._models.results import ChainAttributes, ChainResults, prior_attributes
-from sklda._sampling.annealed_start import NOT_ANNEALED
 from sklda._sampling.chain import ChainState
-from sklda._sampling.choice import SAMPLERS, chain_class
-from sklda._sampling.known_places import KnownPlaces
-from sklda._sampling.known_weights import log_std, weight_likelihood
-from sklda._sampling.merge_and_split import MergeAndSplit
-from sklda._sampling.partitioned import TOKENS_PER_WORKER
-from sklda._sampling.point_estimates import check_assignments, check_memory_of_results
-from sklda._sampling.prior_learning import continued_priors, prior_settings
-from sklda._sampling.run_chains import Schedule, check_burn_in
+from sklda._sampling.choice import chain_class
+from sklda._sampling.point_estimates import check_assignments
+from sklda._sampling.prior_learning import default_prior
+from sklda._sampling.prior_of_documents import SharedAlpha
 
 
-class GibbsLDA(ChainAttributes, BaseLDA):
+class GibbsLDA(LocalChainLDA):
     """Latent Dirichlet allocation by exact Gibbs sampling, with learnt priors.
 
     Topics and topic proportions are means over the last draws of a chain. The priors are learnt in the burn-in and
@@ -270,32 +254,7 @@ class GibbsLDA(ChainAttributes, BaseLDA):
     """
 
     _continued = ("n_components", "n_chains", "learn_priors")
-    _parameter_constraints = {
-        **shared(
-            "n_components",
-            "learn_priors",
-            "doc_topic_prior",
-            "topic_word_prior",
-            "max_iter",
-            "burn_in",
-            "n_draws",
-            "draw_every",
-            "point_estimate",
-            "n_chains",
-            "fold_in_iter",
-            "warm_start",
-            "n_jobs",
-            "verbose",
-            "random_state",
-        ),
-        "seed_words": [None, dict],
-        "known_topics": [None, HasMethods("fit"), Description, "array-like"],
-        "known_weight": [StrOptions({LEARN}), Interval(Real, 0, None, closed="right"), dict, "array-like"],
-        "vocabulary": [None, dict, "array-like"],
-        "sampler": [StrOptions(set(SAMPLERS))],
-        "init": [StrOptions(set(INITS)), HasMethods("transform"), "array-like"],
-        "tol": [None, Interval(Real, 0, None, closed="left")],
-    }
+    _parameter_constraints = {**CHAIN_PARAMETERS, **shared("doc_topic_prior")}
 
     def __init__(
         self,
@@ -380,126 +339,10 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         >>> lda.topic_word_.shape, lda.doc_topic_.shape
         ((2, 20), (40, 2))
         """
-        self._validate_params()
-        corpus = self._training_corpus(X)
-        with FitRun(self, corpus, X, y) as run:
-            n_before = min(state.n_sweeps for state in run.former.states) if run.former else 0
-            check_burn_in(self.burn_in, n_before + self.max_iter)
-            known = self._read_known_topics(corpus)
-            priors, learning = self._priors_and_learning(corpus, known)
-            learns_alpha = learning is not None and learning.alpha is None
-            check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws)
-            if run.former is not None:
-                self._check_same_known_topics(known)
-                chains = self._continued_chains(corpus, priors, learning, run.former)
-                annealing = NOT_ANNEALED
-            else:
-                init, annealing = start_of(self.init, X, corpus, self.n_components, self.max_iter, self.burn_in)
-            if self.verbose:
-                self._advise(corpus)
+        return self._fit(X, y)
 
-            run.begin(n_chains=self.n_chains, n_sweeps=self.max_iter, n_annealed=annealing.n_sweeps)
-            self._settings_ = settings_of(self)
-            self._fold_in_seed_ = run.fold_in_seed
-            self._set_known(known, learning)
-            if run.former is None:
-                seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
-                kind = chain_class(self.sampler, corpus, priors)
-                chains = initialise_chains(corpus, priors, seeds, init, self.n_jobs, kind, run=run)
-                if isinstance(init, str):
-                    # Topics that are given keep their places.
-                    for chain in chains:
-                        if known is not None:
-                            chain.steps.append(KnownPlaces(known.topics.topic_word, learns_alpha))
-                        chain.steps.append(MergeAndSplit(learns_alpha))
-            schedule = Schedule(
-                n_draws=self.n_draws,
-                draw_every=self.draw_every,
-                tol=self.tol,
-                learning=learning,
-                annealing=annealing,
-                burn_in=self.burn_in,
-            )
-            chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
-            run.progress.end(chains)
-
-            self._set_results(chains)
-            self._results_.warn_of_disagreement()
-            self._results_.warn_of_modes()
-            if learns_alpha:
-                self._results_.warn_of_weak_priors()
-            return run.finish()
-
-    def _read_known_topics(self, corpus):
-        """The known topics with their names, or None."""
-        if self.known_topics is None:
-            return None
-        columns = columns_of_words(self, corpus)
-        return read_known_topics(self.known_topics, self.known_weight, self.n_components, corpus, columns)
-
-    def _check_same_known_topics(self, known):
-        """Refuse to continue chains whose known topics were others."""
-        before = getattr(self, "known_topic_word_", ())
-        now = () if known is None else known.topics.topic_word
-        if not np.array_equal(before, now):
-            raise ValueError(
-                "warm_start=True continues a fit with other known_topics. Give the same ones, or fit with "
-                "warm_start=False to begin again."
-            )
-
-    def _priors_and_learning(self, corpus, known):
-        """The first priors, and how they are learnt (None: they are not)."""
-        return prior_settings(
-            self.learn_priors,
-            self._alpha,
-            self.topic_word_prior,
-            counts_of_seed_words(self, corpus),
-            self.n_components,
-            corpus,
-            None if known is None else known.topics,
-        )
-
-    def _continued_chains(self, corpus, priors, learning, former):
-        """Chains at the last states of the previous fit. Learnt priors stay, and given ones may change."""
-        kind = chain_class(self.sampler, corpus, priors)
-        priors_before = former.priors
-        priors_now = continued_priors(priors, learning, priors_before, self._learning_)
-        chains = []
-        for before, now, state in zip(priors_before, priors_now, former.states, strict=True):
-            # Draws at other priors are not averaged with those to come.
-            chains.append(kind(corpus, now, state if now.equal(before) else replace(state, draws=())))
-        return chains
-
-    def _set_known(self, known, learning):
-        """Set the attributes of known topics, and how the priors are learnt."""
-        # A copy without its M-step, because the caller may change arrays of priors.
-        self._learning_ = None if learning is None else copy.deepcopy(replace(learning))
-        if known is not None:
-            self._eta_of_known_ = copy.deepcopy(self.topic_word_prior)
-            self.known_topic_word_: np.ndarray = known.topics.topic_word
-            if known.names is not None:
-                self.topic_names_: np.ndarray = np.array(known.names, dtype=object)
-
-    def _set_results(self, chains):
-        results = ChainResults(chains)
-        chains.clear()  # They have arrays for sweeps.
-        results.records = [prior_attributes(self, priors, self.learn_priors) for priors in results.priors]
-        results.estimate(self.point_estimate, self.n_jobs)
-        self._set_chain_results(results)
-
-    @cached_property
-    def known_weight_log_std_(self) -> np.ndarray:
-        """Standard errors of the logarithms of the learnt weights of known topics, (n_known,)."""
-        check_is_fitted(self)
-        if not hasattr(self, "known_weight_"):
-            raise AttributeError("known_weight_log_std_ is an attribute of fits with known_topics.")
-        found = np.full(len(self.known_weight_), np.nan)
-        learning = self._learning_
-        if learning is not None and learning.known.learnt.any():
-            results = self._results_
-            likelihood = weight_likelihood(results.corpus, results.kept_draws(), learning)
-            found[learning.known.learnt] = log_std(likelihood, np.log(self.known_weight_[learning.known.learnt]))
-        return found
+    def _prior_of_documents(self, corpus, values, learns, default):
+        return SharedAlpha(self._alpha, default, self.learn_priors, learns)
 
     @classmethod
     def from_assignments(
@@ -545,26 +388,24 @@ class GibbsLDA(ChainAttributes, BaseLDA):
         lda._validate_params()
         corpus = lda._training_corpus(X)
         topics, lda.n_components = check_assignments(topic_assignments, corpus, n_components)
+        learns, default = default_prior(lda.learn_priors, corpus.n_tokens, lda.n_components)
+        documents = lda._prior_of_documents(corpus, None, learns, default)
         known = lda._read_known_topics(corpus)
-        priors, learning = lda._priors_and_learning(corpus, known)
+        words = lda._prior_of_topics(corpus, known, learns, default)
+        priors = words.priors(documents.alpha, lda.n_components, corpus.n_features)
         seed = random.seed_sequence(lda.random_state)
         state = ChainState(topics, random.stream(random.child(seed, 0)))
         chain = chain_class(lda.sampler, corpus, priors)(corpus, priors, state)
-        if learning is not None:
-            m_step = learning.m_step
-            m_step.set(chain, m_step.maximum([m_step.statistics(chain)], m_step.present(chain)))
+        for m_step in (documents.m_step, words.m_step):
+            if m_step is not None:
+                m_step.set(chain, m_step.maximum([m_step.statistics(chain)], m_step.present(chain)))
         chain.record()
         chain.keep_draw(1)
         # It is one chain, whatever the parameter says.
         lda._settings_ = settings_of(lda) | {"n_chains": 1}
         lda._fold_in_seed_ = random.key(random.child(seed, 1))
-        lda._set_known(known, learning)
+        lda._prior_of_documents_, lda._prior_of_topics_ = documents, words
+        lda._set_known_topics(known)
         lda._set_results([chain])
         lda.n_iter_ = 0
         return lda
-
-    def _advise(self, corpus):
-        # With more topics, collapsed sweeps by words are as fast on one core as partitioned ones on two.
-        large = corpus.n_tokens >= 2 * TOKENS_PER_WORKER and self.n_components <= 500
-        if self.n_chains == 1 and effective_n_jobs(self.n_jobs) > 1 and self.sampler == "collapsed" and large:
-            print(f'[{type(self).__name__}] one chain uses one core here; sampler="partitioned" uses several')

@@ -11,6 +11,10 @@ from sklearn import get_config
 
 from sklda._core.names import read_vocabulary
 from sklda._core.priors import at_topics
+from sklda._description.models import Description
+from sklda._mode_search.initialisation import INITS
+from sklda._models.known_topics import LEARN
+from sklda._sampling.choice import SAMPLERS
 from sklda._sampling.point_estimates import METHODS
 from sklda._sampling.prior_learning import KINDS
 from sklda._sampling.seed_words import pseudo_counts
@@ -57,6 +61,18 @@ _SHARED = {
 }
 
 
+CHAIN_PARAMETERS = {
+    **{name: values for name, values in _SHARED.items() if name != "doc_topic_prior"},
+    "seed_words": [None, dict],
+    "known_topics": [None, HasMethods("fit"), Description, "array-like"],
+    "known_weight": [StrOptions({LEARN}), Interval(Real, 0, None, closed="right"), dict, "array-like"],
+    "vocabulary": [None, dict, "array-like"],
+    "sampler": [StrOptions(set(SAMPLERS))],
+    "init": [StrOptions(set(INITS)), HasMethods("transform"), "array-like"],
+    "tol": [None, Interval(Real, 0, None, closed="left")],
+}
+
+
 def shared(*names: str) -> dict[str, list[Any]]:
     """The constraints of these parameters, which mean the same in all estimators."""
     return {name: _SHARED[name] for name in names}
@@ -91,5 +107,4 @@ def counts_of_seed_words(estimator, corpus):
     if estimator.seed_words is None:
         return None
     columns = columns_of_words(estimator, corpus)
-    counts = pseudo_counts(estimator.seed_words, estimator.n_components, corpus, columns)
-    return counts if counts.nnz else None
+    return pseudo_counts(estimator.seed_words, estimator.n_components, corpus, columns)

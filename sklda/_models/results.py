@@ -14,7 +14,7 @@ from sklda._core.corpus import Corpus
 from sklda._core.diagnostics import diagnose, std_of_proportions
 from sklda._core.distances import jensen_shannon_pairs
 from sklda._core.parallel import in_parallel
-from sklda._core.priors import SMALLEST, at_topics
+from sklda._core.priors import at_topics
 from sklda._core.warn import warn
 from sklda._sampling.chain import compact_topics
 from sklda._sampling.draws import (
@@ -28,6 +28,7 @@ from sklda._sampling.draws import (
 )
 from sklda._sampling.matching import match_and_nearest
 from sklda._sampling.prior_learning import MUCH_MISSING, missing_information
+from sklda._sampling.prior_of_documents import alpha_attribute
 from sklda._sampling.run_chains import best_chain, in_rows, traces_of
 
 # R-hat beyond which chains get a warning: the variance between chains is three times that within. With fewer sweeps
@@ -383,24 +384,14 @@ def normalised(components):
 
 
 def prior_attributes(estimator, priors, learnt="symmetric"):
-    """The attributes of priors: alpha, a float if all topics have the same; eta as given, or a float if it was learnt.
+    """The attributes of priors that all documents and topics share, with alpha and eta as given or learnt.
 
     `learnt` is the kind of priors that the estimator has learnt, its `learn_priors`.
     """
     alpha = at_topics(estimator.doc_topic_prior, "doc_topic_prior", priors.n_components)
-    eta = estimator.topic_word_prior
-    as_array = np.ndim(alpha) if alpha is not None else learnt == "asymmetric"
-    if len(priors.topic) and (eta is None or getattr(estimator, "seed_words", None) or len(priors.weights)):
-        # Rounding to single precision may have left the allowed range.
-        eta = np.maximum(priors.topic_word(), SMALLEST, dtype=np.float64)
-    else:
-        eta = eta_attribute(eta, priors)
-    known = {"known_weight_": priors.weights.copy()} if len(priors.weights) else {}
-    return {
-        "doc_topic_prior_": priors.doc[0].copy() if as_array else float(priors.doc[0, 0]),
-        "topic_word_prior_": eta,
-        **known,
-    }
+    per_topic = bool(np.ndim(alpha)) if alpha is not None else learnt == "asymmetric"
+    eta = eta_attribute(estimator.topic_word_prior, priors)
+    return {"doc_topic_prior_": alpha_attribute(priors, per_topic), "topic_word_prior_": eta}
 
 
 def eta_attribute(eta, priors=None):

@@ -147,7 +147,7 @@ class Chain:
     def move(self, topics, moves):
         """Continue from other topics of all tokens, to which these moves led. An alpha that differs goes with them."""
         self.priors = self.priors.after_moves(moves)
-        self.moves = moves
+        self.moves = *self.moves, *moves
         self._set_up(topics)
 
     def with_workers(self, n_jobs, work):

@@ -56,7 +56,7 @@ def cost_features(corpus, n_components):
     }
 
 
-def chain_class(sampler, corpus, priors):
+def chain_class(sampler, corpus, priors, shares_alpha=True):
     """The class of chains for a sampler. For the collapsed sampler, the faster of two.
 
     Parameters
@@ -64,6 +64,8 @@ def chain_class(sampler, corpus, priors):
     sampler : {"collapsed", "partitioned", "grouped", "partially_collapsed"}
     corpus : Corpus
     priors : Priors
+    shares_alpha : bool, default=True
+        Whether all documents will have one alpha. Word-major sweeps are made for this.
 
     Returns
     -------
@@ -73,7 +75,7 @@ def chain_class(sampler, corpus, priors):
     for kind in (PartitionedChain, GroupedChain, PartiallyCollapsedChain):
         if sampler == kind.sampler:
             return kind
-    if not WordMajorChain.supports(corpus, priors):
+    if not shares_alpha or not WordMajorChain.supports(corpus, priors):
         return GibbsChain
     features = cost_features(corpus, priors.n_components)
     dense, sparse = (features[kind.sampler] @ COSTS[kind.sampler] for kind in (GibbsChain, WordMajorChain))

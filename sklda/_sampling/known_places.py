@@ -55,6 +55,10 @@ class Exchange:
         """Logarithms of positive numbers of all topics, (..., n_components), after the exchange."""
         return logs[..., self.sources]
 
+    def of_rows(self, values):
+        """A row of each topic after the exchange."""
+        return values[self.sources]
+
     def of_topics(self, topics):
         """Topics of tokens after the exchange."""
         return np.argsort(self.sources).astype(np.int32)[topics]

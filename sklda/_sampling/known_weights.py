@@ -7,25 +7,25 @@ from sklda._core.corpus import count_tokens
 from sklda._core.known_topic_priors import WEIGHT_BOUNDS, Cells, WeightLikelihood
 
 
-def weight_likelihood(corpus, draws, learning):
+def weight_likelihood(corpus, draws, prior):
     """`WeightLikelihood` of the draws of a chain.
 
     Parameters
     ----------
     corpus : Corpus
     draws : KeptDraws
-    learning : PriorLearning
+    prior : PriorOfTopics
         With known topics.
     """
-    priors, known, counts, totals = draws.priors, learning.known, [], []
+    priors, known, counts, totals = draws.priors, prior.known, [], []
     K, V = priors.shape
     for topics in draws.topics:
         found = counts_of_known(topics, corpus, len(known))
         found.resize((K, V))
         counts.append(found)
         totals.append(count_tokens(topics, K))
-    eta = priors.base_eta if learning.eta is None else learning.eta
-    return WeightLikelihood(known, Cells.of(counts), np.array(totals), eta, learning.pseudo_counts)
+    eta = priors.base_eta if prior.learns_eta else prior.eta
+    return WeightLikelihood(known, Cells.of(counts), np.array(totals), eta, prior.pseudo_counts)
 
 
 def log_std(likelihood, log_weights):

@@ -83,6 +83,12 @@ class Move:
             logs[..., emptied] = logs[..., divided]
         return logs
 
+    def of_rows(self, values):
+        """A row of each topic after the move: both parts of a topic have its own."""
+        values = values.copy()
+        values[list(self.joined[1:])] = values[list(self.divided)]
+        return values
+
     def of_topics(self, topics, splits):
         """Topics of tokens, all of them in topics of the move, after it; `splits` as of `_splits`."""
         after = np.where(np.isin(topics, self.joined), np.int32(self.joined[0]), topics)

@@ -1,14 +1,8 @@
 """Priors learnt in the burn-in of a chain by Gibbs-EM, and fixed afterwards."""
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-
 import numpy as np
 from scipy.special import digamma, polygamma
 
-from sklda._core.gibbs_em import BOUNDS, MStep, SeededMStep
-from sklda._core.known_topic_priors import KnownMStep, KnownTopics
-from sklda._core.priors import Priors
 from sklda._kernels import _tokens
 from sklda._sampling.steps import Step
 
@@ -24,6 +18,8 @@ _WAIT = 0.2
 LEAST_TOKENS, SMALL_CORPUS_PRIOR = 1000, 0.1
 # Number of draws that the last M-step uses: those of the last M-steps.
 LAST_DRAWS = 12
+# Sweeps with M-steps before a burn-in may end because the log joint does not increase.
+_SETTLED = 40
 # The information about alpha that is missing is measured in at most this number of documents, from at least this number
 # of draws.
 _MOST_DOCUMENTS, _FEWEST_DRAWS = 1000, 5
@@ -32,45 +28,14 @@ _MOST_DOCUMENTS, _FEWEST_DRAWS = 1000, 5
 MUCH_MISSING = 0.7
 
 
-@dataclass(frozen=True, eq=False)
-class PriorLearning:
-    """How the priors of a chain are learnt.
+def default_prior(learn_priors, n_tokens: int, n_components: int) -> tuple[bool, float]:
+    """Whether priors that are not given are learnt, and the value that they have at first, or in a small corpus always.
 
-    Attributes
-    ----------
-    kind : {"asymmetric", "symmetric"}
-        Whether there is an alpha for each topic. eta is one number.
-    alpha, eta : float, ndarray or None
-        Priors that are given stay fixed. None: the prior is learnt.
-    pseudo_counts : csr_array of shape (n_components, n_features) or None
-        They are added to an eta that is learnt; with known topics, to any eta.
-    known : KnownTopics or None
-        Their weights may be learnt.
+    It is that of alpha and of eta.
     """
-
-    kind: str
-    alpha: object = None
-    eta: object = None
-    pseudo_counts: object = None
-    known: KnownTopics | None = None
-
-    @property
-    def names(self):
-        """The names of the priors that are learnt."""
-        given = {"doc_topic_prior": self.alpha, "topic_word_prior": self.eta}
-        return [name for name, prior in given.items() if prior is None]
-
-    @cached_property
-    def m_step(self):
-        """The M-step for the priors that are learnt."""
-        bounds = tuple(BOUNDS if prior is None else None for prior in (self.alpha, self.eta))
-        per_topic = self.kind == "asymmetric"
-        if self.known is not None:
-            return KnownMStep(bounds, per_topic, self.known, self.eta, self.pseudo_counts)
-        if self.eta is None and self.pseudo_counts is not None:
-            cells = self.pseudo_counts.tocoo()
-            return SeededMStep(bounds, per_topic, (cells.row, cells.col, cells.data))
-        return MStep(bounds, per_topic)
+    if learn_priors and n_tokens < LEAST_TOKENS:
+        return False, SMALL_CORPUS_PRIOR
+    return bool(learn_priors), 1.0 / n_components
 
 
 def refuse_symmetric(learn_priors: str | bool, reason: str) -> None:
@@ -79,93 +44,6 @@ def refuse_symmetric(learn_priors: str | bool, reason: str) -> None:
         raise ValueError(
             f"learn_priors='symmetric' is not possible: {reason}. Give learn_priors='asymmetric' or False."
         )
-
-
-def prior_settings(kind, alpha, eta, pseudo_counts, n_components, corpus, known=None):
-    """The initial priors of chains, and how they are learnt.
-
-    Parameters
-    ----------
-    kind : {"asymmetric", "symmetric", False}
-    alpha, eta : float, array-like or None
-        None: the prior is learnt, from the initial value ``1 / n_components``; with ``kind=False`` it stays there. With
-        fewer than 1,000 tokens it is 0.1 and not learnt.
-    pseudo_counts : csr_array of shape (n_components, n_features) or None
-        They are added to eta.
-    n_components : int
-    corpus : Corpus
-    known : KnownTopics, default=None
-        Their weights that are not given are learnt, but not with fewer than 1,000 tokens.
-
-    Returns
-    -------
-    priors : Priors
-    learning : PriorLearning or None
-    """
-    n_features, default = corpus.n_features, 1.0 / n_components
-    small = corpus.n_tokens < LEAST_TOKENS
-    if kind and small:
-        kind, default = False, SMALL_CORPUS_PRIOR
-    first_alpha, first_eta = (default if prior is None else prior for prior in (alpha, eta))
-    priors = Priors.make(first_alpha, first_eta, n_components, n_features)
-    if known is not None:
-        priors = known.with_priors(priors, first_eta, pseudo_counts, known.weights)
-        if not kind:
-            # Given or not, they stay.
-            alpha, eta = first_alpha, first_eta
-        known = replace(known, learnt=known.learnt & (not small))
-        learning = PriorLearning(kind or "symmetric", alpha, eta, pseudo_counts, known)
-        return priors, learning if learning.names or known.learnt.any() else None
-    if pseudo_counts is not None:
-        first_eta = priors.topic_word() + pseudo_counts.toarray()
-        priors = Priors.make(first_alpha, first_eta, n_components, n_features)
-    if not kind or (alpha is not None and eta is not None):
-        return priors, None
-    return priors, PriorLearning(kind, alpha, eta if eta is None else first_eta, pseudo_counts)
-
-
-def continued_priors(priors, learning, former_priors, former):
-    """The priors of chains that continue: those given, and for the others those that each chain has learnt.
-
-    Parameters
-    ----------
-    priors : Priors
-        The initial priors of new chains.
-    learning : PriorLearning or None
-        How new chains would learn.
-    former_priors : list of Priors
-        Those of the chains.
-    former : PriorLearning or None
-        How the chains have learnt theirs.
-
-    Raises
-    ------
-    ValueError
-        If a prior was given to the chains, but is not given for the continuation.
-    """
-    if learning is None:
-        return [priors] * len(former_priors)
-    for name in learning.names:
-        if former is None or name not in former.names:
-            raise ValueError(
-                f"warm_start=True continues a fit with a given {name}, but {name} is now None, and priors are learnt "
-                f"only in the first fit. Give a {name}, or fit with warm_start=False to begin again."
-            )
-    if learning.known is not None and (former is None or (learning.known.learnt & ~former.known.learnt).any()):
-        raise ValueError(
-            "warm_start=True continues a fit with a given known_weight, but one of them is now 'learn', and weights "
-            "are learnt only in the first fit. Give all of them, or fit with warm_start=False to begin again."
-        )
-    found = []
-    for own in former_priors:
-        new = replace(priors, doc=own.doc, row_of=own.row_of) if learning.alpha is None else priors
-        if learning.known is not None:
-            weights = np.where(learning.known.learnt, own.weights, learning.known.weights)
-            eta = own.base_eta if learning.eta is None else learning.eta
-            found.append(learning.known.with_priors(new, eta, learning.pseudo_counts, weights))
-            continue
-        found.append(learning.m_step.with_eta(new, former.m_step.eta(own)) if learning.eta is None else new)
-    return found
 
 
 def missing_information(corpus, draws):
@@ -272,17 +150,17 @@ class Learner(Step):
             if self.n_new == self.n_draws:
                 self._maximise(chain, self.draws[-self.n_draws :])
         if chain.n_sweeps == chain.n_burn_in:
-            self.finish(chain)
+            self.end_burn_in(chain)
 
-    def finish(self, chain):
+    def settled(self):
+        """Whether the priors were learnt for long. Before, the log joint can be flat: M-steps are still to come."""
+        return not self.learns or len(self.draws) >= min(_SETTLED // self.every, self.n_last)
+
+    def end_burn_in(self, chain):
         """Do the last M-step."""
         if self.draws:
             self._maximise(chain, self.draws)
         self.learns, self.draws = False, []
-
-    def has_learnt_for(self, n_sweeps):
-        """Whether the priors have been learnt for at least this number of sweeps."""
-        return len(self.draws) >= min(n_sweeps // self.every, self.n_last)
 
     def _maximise(self, chain, draws):
         self.log_h, self.n_new = self.m_step.maximum(draws, self.log_h), 0

@@ -9,15 +9,12 @@ from sklda._checkpoints.saver import Saver
 from sklda._core.parallel import in_parallel
 from sklda._core.progress import SILENT
 from sklda._sampling.annealed_start import NOT_ANNEALED, AnnealedSweeps, Annealing
-from sklda._sampling.prior_learning import Learner, PriorLearning
 from sklda._sampling.steps import Ending, Thinning, Trace, advance
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The work between the sweeps of a chain.
-
-    Priors are learnt in the burn-in, after the annealed sweeps, and no draws are kept from it.
+    """The work between the sweeps of a chain beside its own steps. No draws are kept from its burn-in.
 
     Attributes
     ----------
@@ -27,48 +24,25 @@ class Schedule:
         Number of sweeps between two of them.
     tol : float or None
         In nats per token. If the mean log joint of 20 sweeps is less than `tol` above that of the 20 sweeps before, the
-        burn-in ends, but if priors are learnt not before 40 sweeps with M-steps. If this is so again and all draws are
-        kept, the chain ends. None: all sweeps.
-    learning : PriorLearning or None
-        How the priors of a chain are learnt in its burn-in. None: they are fixed, or a step of the chain learns them.
+        burn-in ends, unless a step has not settled. If this is so again and all draws are kept, the chain ends. None:
+        all sweeps.
     annealing : Annealing
         The first sweeps of new chains. Their traces are at the priors without the factor.
-    burn_in : int or None
-        Sweeps of the burn-in of a chain, counted from its first sweep. None: the annealed sweeps and the first half of
-        the others, of all sweeps so far if the chain is continued. But if priors were learnt, the burn-in of a
-        continued chain is that of its first run.
     """
 
     n_draws: int = 1
     draw_every: int = 1
     tol: float | None = None
-    learning: PriorLearning | None = None
     annealing: Annealing = NOT_ANNEALED
-    burn_in: int | None = None
 
-    def steps(self, chain, n_sweeps):
-        """The steps before and after those of a chain, which has `n_sweeps` sweeps to come. Sets its burn-in."""
-        if chain.n_sweeps == 0:
-            # The records of `from_assignments`.
-            chain.trace, chain.label_free, chain.n_annealed = [], [], 0
-        chain.n_annealed = max(chain.n_annealed, self.annealing.n_sweeps)
-        # When a chain is continued, learnt priors stay, and the burn-in in which they were learnt stays too.
-        if chain.n_sweeps == 0 or self.learning is None:
-            half = burn_in_of(None, chain.n_sweeps + n_sweeps, chain.n_annealed)
-            chain.n_burn_in = half if self.burn_in is None else self.burn_in
-        learns = self.learning is not None and chain.n_sweeps < chain.n_burn_in
-        learner = Learner(self.learning.m_step) if learns else None
-        last = [Trace()] if learner is None else [learner, Trace()]
+    def steps(self, chain):
+        """The steps before and after those of a chain."""
+        last = [Trace()]
         if self.n_draws:
             last.append(Thinning(self.n_draws, self.draw_every))
         if self.tol is not None:
-            last.append(Ending(self.tol, self.n_draws * self.draw_every, learner))
+            last.append(Ending(self.tol, self.n_draws * self.draw_every))
         return [AnnealedSweeps(self.annealing)] if chain.n_sweeps < self.annealing.n_sweeps else [], last
-
-
-def check_burn_in(burn_in, n_sweeps):
-    """Refuse a burn-in that leaves no sweep for draws."""
-    burn_in_of(burn_in, n_sweeps)
 
 
 def burn_in_of(burn_in, n_sweeps, n_annealed=0):
@@ -190,7 +164,7 @@ class _Sweeps:
         self.chain, self.n_left = chain, n_left
         self.first, self.last = [], [Trace()] if progress.prints else []
         if schedule is not None:
-            self.first, self.last = schedule.steps(chain, n_left)
+            self.first, self.last = schedule.steps(chain)
         for step in (*self.first, *chain.steps, *self.last):
             step.begin(chain)
 

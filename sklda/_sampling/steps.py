@@ -40,6 +40,9 @@ class Step(Aligned):
         """Whether the burn-in may end before its last sweep."""
         return True
 
+    def end_burn_in(self, chain):
+        """The burn-in ends after the present sweep, before its last one."""
+
     def state(self):
         """A copy that is not changed with this step, and from which another chain can continue."""
         other = copy.copy(self)
@@ -133,11 +136,10 @@ class Ending(Step):
     tol : float
     n_kept : int
         Sweeps after the burn-in in which all draws are kept.
-    learner : Learner or None
     """
 
-    def __init__(self, tol, n_kept, learner):
-        self.tol, self.n_kept, self.learner, self.n_sweeps = tol, n_kept, learner, 0
+    def __init__(self, tol, n_kept):
+        self.tol, self.n_kept, self.n_sweeps = tol, n_kept, 0
 
     def after(self, chain, stop):
         self.n_sweeps += 1
@@ -148,11 +150,8 @@ class Ending(Step):
             return False
         if chain.n_sweeps >= chain.n_burn_in + self.n_kept:
             return True
-        if chain.n_sweeps >= chain.n_burn_in or not all(step.settled() for step in chain.steps):
-            return False
-        # Before the first M-steps the log joint can be flat, because they are still to come.
-        if self.learner is None or self.learner.has_learnt_for(2 * _WINDOW):
+        if chain.n_sweeps < chain.n_burn_in and all(step.settled() for step in chain.steps):
             chain.n_burn_in = chain.n_sweeps
-            if self.learner is not None:
-                self.learner.finish(chain)
+            for step in chain.steps:
+                step.end_burn_in(chain)
         return False

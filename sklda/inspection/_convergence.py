@@ -283,7 +283,7 @@ def _posterior(model, traces):
             own = results.in_order(f"{name}_draws_", before=(slice(None),))
             # Coefficients are drawn in every sweep, or in one of several, and stay until the next draw. Sweeps before
             # the first draw after the burn-in have that one.
-            every = model._model_.sweeps_between
+            every = model._prior_of_documents_.model.sweeps_between
             back = model.n_iter_ // every - sweeps // every
             rows = [np.maximum(len(each) - 1 - back, 0) for each in own]
             chosen = [np.moveaxis(each[place], 1, -1) for each, place in zip(own, rows, strict=True)]

@@ -23,6 +23,7 @@ from sklda._models.results import ChainResults
 from sklda._sampling.draws import FEWEST_EFFECTIVE, at_draws, effective_number, posterior_means
 from sklda._sampling.new_documents import draws_with_new_documents
 from sklda._sampling.prior_learning import LEAST_TOKENS
+from sklda._sampling.prior_of_documents import SharedAlpha
 
 # Draws of the topics of a model without chains, and of theta given each.
 _TOPIC_DRAWS, _DRAWS_EACH = 8, 5
@@ -202,10 +203,10 @@ def _of_chains(fitted, place, known, used, new, seed):
     that the fit did not have, and their alpha; None: the documents are those `used` of the fit.
     """
     results, columns = fitted._results_, np.eye(known.shape[1], dtype=bool)[place]
-    # How GibbsLDA learnt its priors; EmpiricalBayesLDA always learns them.
-    learning = getattr(fitted, "_learning_", None)
+    # EmpiricalBayesLDA always learns its priors.
+    documents = getattr(fitted, "_prior_of_documents_", None)
     learns_alpha = isinstance(fitted, EmpiricalBayesLDA)
-    learns_alpha |= learning is not None and learning.alpha is None
+    learns_alpha |= isinstance(documents, SharedAlpha) and documents.m_step is not None
     learns_alpha &= new is None or (len(new[1]) == 1 and new[0].n_tokens >= LEAST_TOKENS)
     groups = fitted._known_groups()
     groups = None if groups is None or new is not None else groups[used]

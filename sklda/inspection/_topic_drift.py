@@ -122,10 +122,9 @@ def topic_drift(
     weights, known, results = model.known_weight_, model.known_topic_word_, model._results_
     n = len(weights)
     low, high = np.full((2, n), np.nan)
-    learning = model._learning_
-    if learning is not None and learning.known.learnt.any():
-        learnt = learning.known.learnt
-        likelihood = weight_likelihood(results.corpus, results.kept_draws(), learning)
+    learnt = model._prior_of_topics_.known.learnt
+    if learnt.any():
+        likelihood = weight_likelihood(results.corpus, results.kept_draws(), model._prior_of_topics_)
         found_low, found_high = weight_interval(likelihood, np.log(weights[learnt]), chi2.ppf(level, 1) / 2)
         # The weights come from the draws of the burn-in, the intervals from those behind it.
         low[learnt], high[learnt] = np.minimum(found_low, weights[learnt]), np.maximum(found_high, weights[learnt])
@@ -136,7 +135,7 @@ def topic_drift(
         rng = np.random.default_rng(random.child(seed, 1))
         chain = results.continued_chain(random.child(seed, 0))
         # One number that all topics have, or the array that was given.
-        eta = model._eta_of_known_ if np.isnan(chain.priors.base_eta) else chain.priors.base_eta
+        eta = model._prior_of_topics_.eta if np.isnan(chain.priors.base_eta) else chain.priors.base_eta
         draws = draw_counts(chain, known, eta, n_samples)
         for k in free:
             counts = np.array([draw[[k]].toarray()[0] for draw in draws])

@@ -210,10 +210,11 @@ def mixtures(rng, fitted_gamma=2.0):
     given = {"doc_concentration": fitted_gamma, "collection_topic_prior": (2.0, 2.0), "topic_word_prior": ANCHORS}
     lda = CompoundLDA(K, **given, **CHAIN, random_state=seed_of(rng)).fit(X, collections=collections)
     drawn, chain = lda.sample_posterior(N_DRAWS, seed_of(rng)), lda.collection_topic_draws_[-N_DRAWS:]
+    alphas = next(step.alphas for step in lda._results_.states[0].steps if hasattr(step, "alphas"))
     ranked = {
         "alpha": (
             alpha,
-            lda._results_.states[0].steps[0].alphas[-CHAIN["draw_every"] * N_DRAWS :: CHAIN["draw_every"]],
+            alphas[-CHAIN["draw_every"] * N_DRAWS :: CHAIN["draw_every"]],
         ),
         "similarity of two mixtures": (pi[0] @ pi[1], (chain[:, 0] * chain[:, 1]).sum(axis=1)),
         "largest part of a mixture": (pi[0].max(), chain[:, 0].max(axis=1)),

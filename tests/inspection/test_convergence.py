@@ -214,7 +214,7 @@ def test_arviz_gets_the_draws_with_names(monkeypatch):
     posterior = to_arviz(lda)["posterior"]
     rows = [max(sweep // 3 - 11, 0) for sweep in range(31, 62)]
     by_chain = lda.coef_draws_.reshape(2, -1, 2, 1)
-    assert lda._model_.sweeps_between == 3 and by_chain.shape[1] == 10
+    assert lda._prior_of_documents_.model.sweeps_between == 3 and by_chain.shape[1] == 10
     assert posterior["draw"].values.tolist() == list(range(31, 62))
     np.testing.assert_array_equal(posterior["coef"], by_chain[:, rows])
 

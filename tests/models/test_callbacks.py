@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from sklda import EmpiricalBayesLDA, GibbsLDA
-from sklda._models import gibbs as _gibbs
+from sklda._models import chain_lda
 from sklda._sampling.annealed_start import Annealing
 
 
@@ -360,7 +360,7 @@ def test_callbacks_of_a_meta_estimator(callback, counts):
 
 
 def test_verbose_says_that_one_chain_of_a_large_corpus_uses_one_core(counts, capsys, monkeypatch):
-    monkeypatch.setattr(_gibbs, "TOKENS_PER_WORKER", int(counts.sum()) // 2)
+    monkeypatch.setattr(chain_lda, "TOKENS_PER_WORKER", int(counts.sum()) // 2)
 
     def says(**parameters):
         make(**{"verbose": 1, "max_iter": 2, "n_jobs": 2} | parameters).fit(counts)

@@ -580,10 +580,11 @@ def test_levels_of_products_vary_around_the_number(fitted):
         assert_allclose(lda.coef_[:, press], -lda.coef_[:, radio])
     assert len(set(lda.coef_scale_.tolist())) == 3
     # Sums of zero change no prior.
-    columns = lda._design_.matrix(Z)
-    path = lda._results_.states[0].steps[-1].path
+    columns = lda._prior_of_documents_.design.matrix(Z)
+    path = next(step.path for step in lda._results_.states[0].steps if hasattr(step, "path"))
     draws = np.array([own for own, _ in path])
-    of_chain = lda._model_.terms.predictors(draws[-1])[lda._model_.index]
+    model = lda._prior_of_documents_.model
+    of_chain = model.terms.predictors(draws[-1])[model.index]
     assert_allclose(lda.intercept_draws_[-1] + columns @ lda.coef_draws_[-1].T, of_chain, atol=1e-9)
     with pytest.warns(UserWarning, match="1 of 2 documents, of which document 1 is the first"):
         prior = lda.document_prior({"year": [2005.0, 2005.0], "source": ["press", "film"]})

@@ -12,7 +12,6 @@ from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._likelihood.evidence.annealing import Guide
 from sklda._models.compound.chains import chain_with_mixtures
-from sklda._models.covariates.coefficients import chain_with_coefficients
 from sklda._sampling.blocked import GroupedChain, ThreadedChain
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.draws import draw_doc_topic
@@ -128,10 +127,13 @@ def test_a_sweep_does_not_need_memory_for_alpha_of_every_document(kind):
 
         chain = chain_with_mixtures(corpus, priors, random.seed_sequence(0), CompoundModel(groups, 3), 1.0, 5.0)
     else:
-        from sklda._models.covariates.coefficients import CovariateModel, distinct_rows
+        from sklda._models.covariates.coefficients import Coefficients, CovariateModel, distinct_rows
 
-        model = CovariateModel(*distinct_rows(np.eye(3)[groups][:, 1:]), np.zeros(n_topics), every=1)
-        chain = chain_with_coefficients(corpus, priors, random.seed_sequence(0), model)
+        rows, index = distinct_rows(np.eye(3)[groups][:, 1:])
+        model = CovariateModel(rows, index, np.zeros(n_topics), every=1)
+        chain = GibbsChain.initialise_randomly(corpus, priors, random.seed_sequence(0))
+        chain.steps = [Coefficients(model, random.seed_sequence(0))]
+        chain.steps[0].begin(chain)
     advance(chain, chain.steps)
     tracemalloc.start()
     try:

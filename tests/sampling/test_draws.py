@@ -28,7 +28,7 @@ from sklda._sampling.draws import (
     variance_of_draws,
 )
 from sklda._sampling.point_estimates import point_estimates
-from sklda._sampling.run_chains import Run, Schedule
+from sklda._sampling.run_chains import Run, Schedule, burn_in_of
 from sklda._sampling.steps import Draw
 from sklda.datasets import make_lda_corpus
 from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
@@ -174,6 +174,7 @@ def test_no_draws_of_the_burn_in_are_kept():
     chains = [GibbsChain.initialise_randomly(truth.corpus, truth.priors, np.random.SeedSequence(0))]
     schedule = Schedule(n_draws=5, draw_every=10)
     for n_sweeps, end, n_burn_in, n_draws in ((40, 13, 20, 1), (40, 35, 26, 2), (11, None, 23, 3)):
+        chains[0].n_burn_in = burn_in_of(None, chains[0].n_sweeps + n_sweeps)
         (chain,) = chains = Run(EndAt(end)).sweep(chains, n_sweeps, schedule=schedule)
         assert chain.n_burn_in == n_burn_in
         # First the present z, as there is nothing else; then after sweeps 30 and 35; then after sweeps 30, 40 and 46.

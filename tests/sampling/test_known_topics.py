@@ -18,7 +18,7 @@ from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.known_weights import log_std, weight_interval, weight_likelihood
 from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._sampling.partitioned import PartitionedChain
-from sklda._sampling.prior_learning import PriorLearning
+from sklda._sampling.prior_of_topics import PriorOfTopics
 from sklda._sampling.word_major import WordMajorChain
 
 ALARM = 1e-5
@@ -156,8 +156,7 @@ def log_words(n, eta):
 def test_the_m_step_has_the_largest_log_joint(chain, given):
     chain, known = chain
     given = np.linspace(0.1, 0.4, 30) if given == "by word" else given
-    learning = PriorLearning("asymmetric", 0.4, given, None, known)
-    step = learning.m_step
+    step = PriorOfTopics(0.1 if given is None else given, given is None, None, known).m_step
     assert isinstance(step, KnownMStep)
     draws = []
     for _ in range(3):
@@ -192,7 +191,7 @@ def test_the_m_step_has_the_largest_log_joint(chain, given):
 def test_pseudo_counts_of_seed_words_stay(chain):
     chain, known = chain
     added = csr_array(([5.0, 3.0, 2.0], ([0, 2, 2], [3, 4, 9])), shape=(3, 30))
-    step = PriorLearning("symmetric", 0.4, None, added, known).m_step
+    step = PriorOfTopics(0.1, True, added, known).m_step
     counts = chain.word_topic_counts[:, :3].T
     log_h = step.present(chain)
     for _ in range(200):
@@ -217,8 +216,7 @@ def test_the_likelihood_of_weights_and_its_derivatives(chain):
     for _ in range(4):
         chain.sweep()
         chain.keep_draw(4)
-    learning = PriorLearning("symmetric", 0.4, None, None, known)
-    likelihood = weight_likelihood(chain.corpus, chain.kept_draws(), learning)
+    likelihood = weight_likelihood(chain.corpus, chain.kept_draws(), PriorOfTopics(0.1, True, None, known))
     x = np.log([30.0, 700.0])
     value, first, second = likelihood(x)
     eta = chain.priors.base_eta

@@ -20,11 +20,13 @@ from sklda._core.newton import RankOneUpdate
 from sklda._core.priors import Priors
 from sklda._core.progress import Progress
 from sklda._core.rising import SumOfLogRising
-from sklda._sampling import prior_learning
+from sklda._models.chain_lda import begin_burn_in
+from sklda._sampling import prior_of_documents, prior_of_topics
 from sklda._sampling.chain import KeptDraws
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.prior_learning import missing_information, prior_settings
+from sklda._sampling.prior_learning import missing_information
+from sklda._sampling.prior_of_documents import SharedAlpha
 from sklda._sampling.run_chains import Run, Schedule
 from sklda._sampling.steps import Draw
 from sklda._sampling.word_major import WordMajorChain
@@ -170,14 +172,23 @@ def best_alpha(n_dk, start):
     return np.exp(minimize(loss, np.log(start), jac=True, method="BFGS", options={"gtol": 1e-9}).x)
 
 
+def learning_chain(corpus, n_components, kind, n_sweeps, seed, learn="asymmetric"):
+    """A chain that learns both priors in the first half of its sweeps, and its first priors."""
+    documents = SharedAlpha(None, 1 / n_components, learn, True)
+    topics = prior_of_topics.PriorOfTopics(1 / n_components, True)
+    priors = topics.priors(documents.alpha, n_components, corpus.n_features)
+    chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(seed))
+    begin_burn_in(chain, documents, topics, None, n_sweeps)
+    return chain, priors
+
+
 @pytest.mark.parametrize("learn", ["asymmetric", "symmetric"])
 @pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
 def test_learnt_priors_are_the_optimum_over_the_stored_draws(learn, kind):
     corpus, n_components = simulated(3, doc_topic_prior=np.array([0.1, 0.3, 0.6, 1.2])), 4
-    priors, learning = prior_settings(learn, None, None, None, n_components, corpus)
-    chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
+    chain, priors = learning_chain(corpus, n_components, kind, 200, 0, learn)
     seen = Collector()
-    (chain,) = Run(seen).sweep([chain], 200, schedule=Schedule(learning=learning))
+    (chain,) = Run(seen).sweep([chain], 200, schedule=Schedule())
     # M-steps are after sweeps 20, 30, ..., 100. The last one uses all nine draws.
     n_dk, m_kv = (
         np.array(each)
@@ -202,13 +213,12 @@ def test_draws_after_the_burn_in_have_the_posterior_at_the_learnt_priors(sampler
 
     Bounds keep the priors where chains on so few tokens move freely.
     """
-    monkeypatch.setattr(prior_learning, "BOUNDS", (0.15, 3.0))
-    monkeypatch.setattr(prior_learning, "LEAST_TOKENS", 0)
+    for module in (prior_of_documents, prior_of_topics):
+        monkeypatch.setattr(module, "BOUNDS", (0.15, 3.0))
     truth = Enumeration(DOCS, V, K, 0.5, 0.5)
-    priors, learning = prior_settings("asymmetric", None, None, None, K, truth.corpus)
-    kind = WordMajorChain if sampler == "sparse" else chain_class(sampler, truth.corpus, priors)
-    chain = kind.initialise_randomly(truth.corpus, priors, np.random.SeedSequence(2))
-    (chain,) = Run().sweep([chain], 60, schedule=Schedule(learning=learning))
+    kind = WordMajorChain if sampler == "sparse" else chain_class(sampler, truth.corpus, truth.priors)
+    chain, _ = learning_chain(truth.corpus, K, kind, 60, 2)
+    (chain,) = Run().sweep([chain], 60, schedule=Schedule())
     learnt = Enumeration(DOCS, V, K, chain.priors.doc[0], chain.priors.word)
     draws = []
     for _ in range(800):

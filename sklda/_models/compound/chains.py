@@ -1,25 +1,19 @@
 """The chains of a fit of compound LDA: new ones, or those of a fit that is continued."""
 
 from sklda._core import random
-from sklda._core.gibbs_em import BOUNDS
+from sklda._core.gibbs_em import BOUNDS, MStep
 from sklda._models.compound.concentrations import SMALLEST_HDP_ETA
 from sklda._models.compound.hdp import HDPMixtures
-from sklda._models.compound.mixtures import MixtureMStep, Mixtures
+from sklda._models.compound.mixtures import GammaMStep, Mixtures
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.merge_and_split import MergeAndSplit
 from sklda._sampling.prior_learning import EVERY, LAST_DRAWS, Learner
 from sklda._sampling.some_topics import SomeTopicsChain
 
 
-def first_chains(corpus, priors, model, n_chains, seed, mixtures=Mixtures):
-    """New chains, each with a stream of its own; `mixtures` is the class of the step that draws pi."""
+def first_chains(corpus, priors, model, n_chains, seed):
+    """New chains, each with a stream of its own."""
     seeds = [random.child(seed, c) for c in range(n_chains)]
-    chains = [chain_with_mixtures(corpus, priors, each, model, model.alpha, model.gamma, mixtures) for each in seeds]
-    if not model.concentrations:
-        # The HDP merges topics itself.
-        for chain in chains:
-            chain.steps.insert(0, MergeAndSplit(learns_alpha=True))
-    return chains
+    return [chain_with_mixtures(corpus, priors, each, model, model.alpha, model.gamma) for each in seeds]
 
 
 def chain_with_mixtures(corpus, priors, seed, model, alpha, gamma, mixtures=Mixtures):
@@ -28,8 +22,10 @@ def chain_with_mixtures(corpus, priors, seed, model, alpha, gamma, mixtures=Mixt
     seed, K = random.child(seed, 1), priors.n_components
     hdp = model.concentrations
     chain.steps = [HDPMixtures(model, seed, K) if hdp else mixtures(model, seed, K, alpha, gamma)]
-    if model.learns:
-        m_step = MixtureMStep(model.learn_gamma, model.learn_eta, (SMALLEST_HDP_ETA, BOUNDS[1]) if hdp else BOUNDS)
+    if model.learn_gamma:
+        chain.steps.append(Learner(GammaMStep()))
+    if model.learn_eta:
+        m_step = MStep((None, (SMALLEST_HDP_ETA, BOUNDS[1]) if hdp else BOUNDS))
         chain.steps.append(Learner(m_step, **(_with_merges(model) if hdp else {})))
     chain.steps[0].begin(chain)
     return chain

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
-from sklda._core import random
 from sklda._core.labels import encode, warn_of_many_collections
-from sklda._core.priors import Priors
-from sklda._core.types import Counts, Seed
+from sklda._core.types import Counts, Model, Seed
+from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.base import NEVER_SYMMETRIC, CollectionsLDA
-from sklda._models.compound.chains import continued_chains, first_chains
+from sklda._models.compound.hyperparameters import first_hyperparameters
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
-from sklda._models.compound.results import (
-    check_same_collections,
-    record_of_mixtures,
-    set_mixtures,
-)
-from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
-from sklda._models.parameters import Interval, shared
+from sklda._models.compound.prior import CollectionMixtures
+from sklda._models.fit_run import all_or_nothing
+from sklda._models.parameters import CHAIN_PARAMETERS, Interval
 from sklda._models.progress import with_callbacks
-from sklda._models.results import ChainResults, eta_attribute
-from sklda._sampling.point_estimates import check_memory_of_results
 from sklda._sampling.prior_learning import refuse_symmetric
-from sklda._sampling.run_chains import Schedule
 
 
-class CompoundLDA(CollectionsLDA):
+class CompoundLDA(CollectionsLDA, LocalChainLDA):
     """Latent Dirichlet allocation of several collections that share their topics.
 
     Documents come in collections: years, sources, ratings. Each collection j has its own mixture pi_j of the common
@@ -50,16 +43,22 @@ class CompoundLDA(CollectionsLDA):
         is the sum over topics of the Dirichlet parameter of theta. None: 1.0, the first value if it is learnt.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
         eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, the first value if it is learnt.
+    seed_words, known_topics, known_weight, vocabulary
+        Seed words and known topics, as in `GibbsLDA`.
     learn_priors : {"asymmetric"} or False, default="asymmetric"
         Whether `doc_concentration` and `topic_word_prior` are learnt if they are None, by Gibbs-EM in the burn-in.
         gamma stays between 1e-6 and 1e6, eta between 1e-5 and 1e4. A value that is given stays fixed. The prior of
         theta, gamma pi_j, differs between topics, so there is no ``"symmetric"``. If X has fewer than 1,000 tokens,
         nothing is learnt: eta and gamma / `n_components` are 0.1 if they are None.
+    sampler, init
+        As in `GibbsLDA`. With every sampler except ``"collapsed"``, a single chain can use `n_jobs` cores.
     max_iter : int, default=500
         Sweeps over the corpus of each chain. With `warm_start`, the number of further ones.
     burn_in : int, default=None
         Number of sweeps before the draws. gamma and eta are learnt only in these. None: the annealed sweeps at the
         start, as in `GibbsLDA`, and half of the others.
+    tol : float, default=None
+        In nats per token: a chain that has converged ends before `max_iter`, as in `GibbsLDA`.
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. A chain takes one
         byte for each token and draw, two bytes with more than 256 topics.
@@ -196,27 +195,14 @@ class CompoundLDA(CollectionsLDA):
         "collection_topic_prior",
         "doc_concentration",
         "topic_word_prior",
+        "seed_words",
+        "known_weight",
         "learn_priors",
         "burn_in",
         "n_chains",
     )
     _parameter_constraints = {
-        **shared(
-            "n_components",
-            "topic_word_prior",
-            "learn_priors",
-            "max_iter",
-            "burn_in",
-            "n_draws",
-            "draw_every",
-            "point_estimate",
-            "n_chains",
-            "fold_in_iter",
-            "warm_start",
-            "n_jobs",
-            "verbose",
-            "random_state",
-        ),
+        **CHAIN_PARAMETERS,
         "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple],
         "doc_concentration": [None, Interval(Real, 0, None, closed="neither")],
     }
@@ -230,9 +216,16 @@ class CompoundLDA(CollectionsLDA):
         collection_topic_prior: float | tuple[float, float] = 1.0,
         doc_concentration: float | None = None,
         topic_word_prior: ArrayLike | None = None,
+        seed_words: dict[int, Sequence[str | int] | dict[str | int, float]] | None = None,
+        known_topics: ArrayLike | Model | None = None,
+        known_weight: Any = "learn",
+        vocabulary: ArrayLike | dict[str, int] | None = None,
         learn_priors: Literal["asymmetric", False] = "asymmetric",
+        sampler: Literal["collapsed", "partitioned", "grouped", "partially_collapsed"] = "collapsed",
+        init: Literal["anneal", "random", "sequential", "prune", "search"] | ArrayLike | Model = "anneal",
         max_iter: int = 500,
         burn_in: int | None = None,
+        tol: float | None = None,
         n_draws: int = 15,
         draw_every: int = 10,
         point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
@@ -247,9 +240,16 @@ class CompoundLDA(CollectionsLDA):
         self.collection_topic_prior = collection_topic_prior
         self.doc_concentration = doc_concentration
         self.topic_word_prior = topic_word_prior
+        self.seed_words = seed_words
+        self.known_topics = known_topics
+        self.known_weight = known_weight
+        self.vocabulary = vocabulary
         self.learn_priors = learn_priors
+        self.sampler = sampler
+        self.init = init
         self.max_iter = max_iter
         self.burn_in = burn_in
+        self.tol = tol
         self.n_draws = n_draws
         self.draw_every = draw_every
         self.point_estimate = point_estimate
@@ -288,61 +288,21 @@ class CompoundLDA(CollectionsLDA):
         TypeError
             If a label is not hashable, or a parameter is of the wrong type.
         """
-        corpus, values = self._training_documents(X, collections=collections)
-        given = values["collections"]
-        if given is None:
+        if collections is None:
             self._warn_of_no_collections(y)
         refuse_symmetric(self.learn_priors, NEVER_SYMMETRIC)
-        labels, collection_of = encode(given, corpus.n_documents)
+        return self._fit(X, y, collections=collections)
+
+    def _prior_of_documents(self, corpus, values, learns, default):
+        labels, collection_of = encode(values["collections"], corpus.n_documents)
         warn_of_many_collections(labels, collection_of)
-        with FitRun(self, corpus, X, y, collections=given) as run:
-            if run.former is not None:
-                check_same_collections(self, labels, collection_of)
-            model = CompoundModel.make(
-                collection_of,
-                len(labels),
-                n_components=self.n_components,
-                collection_topic_prior=self.collection_topic_prior,
-                doc_concentration=self.doc_concentration,
-                topic_word_prior=self.topic_word_prior,
-                learn_priors=self.learn_priors,
-                n_tokens=corpus.n_tokens,
-                max_iter=self.max_iter,
-                burn_in=self.burn_in,
-                earlier=None if run.former is None else (self._model_, run.former.states),
-            )
-            # The step of the mixtures sets alpha.
-            priors = Priors.make(1.0, model.eta, self.n_components, corpus.n_features)
-            # alpha has a row for each collection, twice while it changes.
-            n_rows = (self.n_chains + 1) * len(labels)
-            check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws, n_rows)
-
-            run.begin(n_chains=self.n_chains, n_sweeps=self.max_iter, n_annealed=model.annealing.n_sweeps)
-            self._settings_ = settings_of(self)
-            self._fold_in_seed_ = run.fold_in_seed
-            self._model_ = model
-            self.collections_ = labels
-            if run.former is not None:
-                chains = continued_chains(corpus, priors, model, run.former.states)
-            else:
-                seed = random.child(run.seed, 0)
-                chains = first_chains(corpus, priors, model, self.n_chains, seed, self._mixtures)
-            schedule = Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in)
-            chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
-            run.progress.end(chains)
-
-            self._set_results(chains)
-            self._results_.warn_of_modes()
-            self._results_.warn_of_disagreement()
-            return run.finish()
-
-    def _set_results(self, chains):
-        results = ChainResults(chains)
-        for chain, draws, record in zip(chains, results.draws, results.records, strict=True):
-            record |= record_of_mixtures(chain)
-            record["doc_concentration_"] = float(draws.added("gamma")[0])
-            record["topic_word_prior_"] = eta_attribute(self.topic_word_prior, draws.priors)
-        chains.clear()  # They have arrays for sweeps.
-        results.estimate(self.point_estimate, self.n_jobs)
-        self._set_chain_results(results)
-        set_mixtures(self, results)
+        first = first_hyperparameters(
+            self.n_components,
+            self.collection_topic_prior,
+            self.doc_concentration,
+            self.topic_word_prior,
+            self.learn_priors,
+            corpus.n_tokens,
+        )
+        model = CompoundModel(collection_of, len(labels), **first)
+        return CollectionMixtures(labels, model, self.n_components, self._mixtures)

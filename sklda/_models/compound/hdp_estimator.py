@@ -17,12 +17,14 @@ from sklda._models.compound.base import NEVER_SYMMETRIC, CollectionsLDA
 from sklda._models.compound.chains import continued_chains, first_chains
 from sklda._models.compound.concentrations import Concentrations
 from sklda._models.compound.hdp import show_in_common
+from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.results import (
     check_same_collections,
+    corpus_mixture,
     hdp_attributes,
+    mixtures_of_chains,
     record_of_mixtures,
-    set_mixtures,
     warn_of_smallest_eta,
     warn_of_truncation,
     warn_of_unsettled_count,
@@ -30,7 +32,7 @@ from sklda._models.compound.results import (
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
 from sklda._models.parameters import Interval, shared
 from sklda._models.progress import with_callbacks
-from sklda._models.results import ChainResults, eta_attribute
+from sklda._models.results import ChainAttributes, ChainResults, eta_attribute
 from sklda._sampling.point_estimates import check_memory_of_results
 from sklda._sampling.prior_learning import refuse_symmetric
 from sklda._sampling.run_chains import Schedule
@@ -38,7 +40,7 @@ from sklda._sampling.run_chains import Schedule
 _CONCENTRATION = [None, Interval(Real, 0, None, closed="neither"), tuple]
 
 
-class HDPLDA(CollectionsLDA):
+class HDPLDA(ChainAttributes, CollectionsLDA):
     """The hierarchical Dirichlet process (HDP): topics whose number in use is unknown, for one or several collections.
 
     The fit has a posterior of the number of topics in use (Teh et al. 2006). The mixture of the corpus, pi_0, is
@@ -317,7 +319,7 @@ class HDPLDA(CollectionsLDA):
         warn_of_many_collections(labels, collection_of)
         with FitRun(self, corpus, X, y, collections=given) as run:
             if run.former is not None:
-                check_same_collections(self, labels, collection_of)
+                check_same_collections(labels, collection_of, self.collections_, self._collection_of_)
             concentrations = Concentrations.make(
                 len(labels),
                 topic_concentration=self.topic_concentration,
@@ -346,12 +348,15 @@ class HDPLDA(CollectionsLDA):
             self._settings_ = settings_of(self)
             self._fold_in_seed_ = run.fold_in_seed
             self._model_ = model
+            self._collection_of_ = collection_of
             self.collections_ = labels
             if run.former is not None:
                 chains = continued_chains(corpus, priors, model, run.former.states)
             else:
                 chains = first_chains(corpus, priors, model, self.n_chains, random.child(run.seed, 0))
-            schedule = Schedule(self.n_draws, self.draw_every, annealing=model.annealing, burn_in=model.burn_in)
+            for chain in chains:
+                chain.n_burn_in = model.burn_in
+            schedule = Schedule(self.n_draws, self.draw_every)
             chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
             run.progress.end(chains)
 
@@ -376,7 +381,9 @@ class HDPLDA(CollectionsLDA):
         results.estimate(self.point_estimate, self.n_jobs)
         self._set_chain_results(results)
         vars(self).update(hdp_attributes(results))
-        set_mixtures(self, results)
+        vars(self).update(mixtures_of_chains(results))
+        self.corpus_topic_ = corpus_mixture(self.collection_topic_, self._collection_of_, results.corpus)
+        self.doc_topic_prior_ = document_prior(self.doc_concentration_, self.corpus_topic_)
 
     def summary(self) -> str:
         """What the fit says of the number of topics in use, in a sentence.

@@ -10,8 +10,7 @@ from functools import partial
 import numpy as np
 
 from sklda._core import random
-from sklda._core.count_histograms import CountHistograms
-from sklda._core.gibbs_em import BOUNDS
+from sklda._core.count_histograms import Histograms
 from sklda._core.newton import newton_on_log
 from sklda._kernels import _compound
 from sklda._models.compound.hyperparameters import LEARNT_GAMMA, document_prior, draw_alpha
@@ -60,26 +59,25 @@ class TailCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class CompoundStatistics:
-    """The statistics of one draw of (pi, z), for the M-step.
+class GammaStatistics:
+    """The statistics of one draw of (pi, z) on which gamma depends.
 
     Attributes
     ----------
-    tails : TailCounts or None
-        None if gamma is not learnt.
-    pi : ndarray of shape (n_entries,) or None
+    tails : TailCounts
+    pi : ndarray of shape (n_entries,)
         pi_jk of the cell of each entry of `tails`.
-    counts : CountHistograms
+    lengths : Histograms
     """
 
-    tails: TailCounts | None
-    pi: np.ndarray | None
-    counts: CountHistograms
+    tails: TailCounts
+    pi: np.ndarray
+    lengths: Histograms
 
     def log_topics(self, gamma, order=0):
         """log p(z | pi, gamma) without what gamma does not change, or its derivative with respect to log gamma."""
         i, documents = self.tails.steps, self.tails.documents
-        total = self.counts.lengths.sum_of_log_rising(gamma, order)[0, 0]
+        total = self.lengths.sum_of_log_rising(gamma, order)[0, 0]
         later = i > 0
         a = gamma * self.pi[later]
         first, documents = documents[~later].sum(), documents[later]
@@ -201,52 +199,28 @@ class Mixtures(Step):
         chain.priors = replace(chain.priors, doc=doc, row_of=self.model.row_of)
 
 
-@dataclass(frozen=True)
-class MixtureMStep:
-    """The M-step of a `Learner`: the (gamma, eta) that maximise the mean of log p(w, z | pi, gamma, eta) over draws.
-
-    Attributes
-    ----------
-    learn_gamma, learn_eta : bool
-        A prior that is not learnt keeps its value.
-    eta_bounds : tuple of (float, float)
-        eta is learnt between these.
-    """
-
-    learn_gamma: bool = True
-    learn_eta: bool = True
-    eta_bounds: tuple = BOUNDS
+class GammaMStep:
+    """The M-step of a `Learner`: the gamma that maximises the mean of log p(z | pi, gamma) over draws."""
 
     def present(self, chain):
-        """log (gamma, eta)."""
-        return np.log([chain.step(Mixtures).gamma, chain.priors.smallest_eta])
+        """log gamma, (1,)."""
+        return np.log([chain.step(Mixtures).gamma])
 
     def set(self, chain, log_h):
-        """Set those that are learnt."""
-        gamma, eta = np.exp(log_h).tolist()
-        if self.learn_gamma:
-            chain.step(Mixtures).gamma = gamma
-            chain.step(Mixtures).set_alpha(chain)
-        if self.learn_eta:
-            chain.priors = chain.priors.with_eta(eta)
+        mixtures = chain.step(Mixtures)
+        mixtures.gamma = float(np.exp(log_h[0]))
+        mixtures.set_alpha(chain)
 
     def statistics(self, chain):
-        """`CompoundStatistics` of the present draw."""
-        if not self.learn_gamma:
-            return CompoundStatistics(None, None, CountHistograms.of(chain))
+        """`GammaStatistics` of the present draw."""
         mixtures = chain.step(Mixtures)
         tails = mixtures.tails(chain)
-        return CompoundStatistics(tails, mixtures.pi.ravel()[tails.cells], CountHistograms.of(chain))
+        lengths = Histograms.from_dense(chain.corpus.length_histogram)
+        return GammaStatistics(tails, mixtures.pi.ravel()[tails.cells], lengths)
 
     def maximum(self, draws, log_h):
-        """log (gamma, eta) at the maximum, by Newton's method from `log_h`."""
-        log_gamma, log_eta = log_h
-        if self.learn_gamma:
-            log_gamma = newton_on_log(partial(_log_topics, draws), log_gamma, LEARNT_GAMMA)
-        if self.learn_eta:
-            counts = CountHistograms.stack([draw.counts for draw in draws])
-            log_eta = newton_on_log(counts.word_part, log_eta, self.eta_bounds)
-        return np.array([log_gamma, log_eta])
+        """log gamma at the maximum, by Newton's method from `log_h`."""
+        return np.array([newton_on_log(partial(_log_topics, draws), log_h[0], LEARNT_GAMMA)])
 
 
 def _log_topics(draws, gamma, order):

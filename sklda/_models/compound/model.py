@@ -7,19 +7,11 @@ import numpy as np
 
 from sklda._core.parallel import Aligned
 from sklda._models.compound.concentrations import Concentrations
-from sklda._models.compound.hyperparameters import first_hyperparameters
-from sklda._sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR
-from sklda._sampling.run_chains import burn_in_of, check_burn_in
+from sklda._sampling.run_chains import burn_in_of
 
 # The share of the burn-in with merges. The last M-step for eta uses draws after them.
 _MERGING = 0.4
-
-
-def _earlier_burn_in(model, states, max_iter):
-    """Annealed sweeps and burn-in of the fit that is continued."""
-    check_burn_in(model.burn_in, max_iter + min(state.n_sweeps for state in states))
-    return model.annealing, model.burn_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +31,6 @@ class CompoundModel(Aligned):
         Whether gamma and eta are learnt by Gibbs-EM in the burn-in.
     burn_in : int
         Sweeps before the averages begin. gamma and eta are learnt only in these sweeps.
-    annealing : Annealing
-        The first sweeps of the tokens, which have larger priors.
     concentrations : Concentrations or None
         Those of the hierarchical Dirichlet process; None: the mixtures have the prior alpha.
     merging : int
@@ -56,44 +46,8 @@ class CompoundModel(Aligned):
     learn_gamma: bool = False
     learn_eta: bool = False
     burn_in: int = 0
-    annealing: Annealing = NOT_ANNEALED
     concentrations: Concentrations | None = None
     merging: int = 0
-
-    @classmethod
-    def make(
-        cls,
-        collections,
-        n_collections,
-        *,
-        n_components,
-        collection_topic_prior,
-        doc_concentration,
-        topic_word_prior,
-        learn_priors,
-        n_tokens,
-        max_iter,
-        burn_in,
-        earlier=None,
-    ):
-        """From the parameters of `CompoundLDA`, for a new fit, or for one that is continued.
-
-        `earlier` is the `CompoundModel` and the last states of the fit that is continued; its burn-in is kept.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a value is out of range, or the burn-in does not fit the number of sweeps.
-        """
-        hyperparameters = first_hyperparameters(
-            n_components, collection_topic_prior, doc_concentration, topic_word_prior, learn_priors, n_tokens
-        )
-        if earlier is not None:
-            annealing, burn_in = _earlier_burn_in(*earlier, max_iter)
-        else:
-            annealing = Annealing.within(max_iter, burn_in)
-            burn_in = burn_in_of(burn_in, max_iter, annealing.n_sweeps)
-        return cls(collections, n_collections, **hyperparameters, burn_in=burn_in, annealing=annealing)
 
     @classmethod
     def of_hdp(
@@ -110,7 +64,9 @@ class CompoundModel(Aligned):
         burn_in,
         earlier=None,
     ):
-        """From the parameters of `HDPLDA`, where alpha is a / `n_components`; `earlier` is as in `make`.
+        """From the parameters of `HDPLDA`, where alpha is a / `n_components`.
+
+        `earlier` is the `CompoundModel` of the fit that is continued, whose burn-in stays, and its last states.
 
         Raises
         ------
@@ -122,7 +78,8 @@ class CompoundModel(Aligned):
                 "the HDP needs topics that can be exchanged: give topic_word_prior as a float or one value per word."
             )
         if earlier is not None:
-            _, burn_in = _earlier_burn_in(*earlier, max_iter)
+            before, states = earlier
+            burn_in = burn_in_of(before.burn_in, max_iter + min(state.n_sweeps for state in states))
         else:
             # A chain begins with all topics. Annealing would keep the topics alike that are not needed.
             burn_in = burn_in_of(burn_in, max_iter)

@@ -8,7 +8,6 @@ from sklda._core.names import listed, read_labels
 from sklda._core.warn import warn
 from sklda._models.compound.concentrations import SMALLEST_HDP_ETA
 from sklda._models.compound.hdp import RECORDED, shown_draws, shown_mixtures
-from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.results import total_variance
 
@@ -33,18 +32,16 @@ def record_of_mixtures(chain):
     return record
 
 
-def set_corpus_mixture(estimator, corpus):
-    """Set the mixture of the corpus, and the prior of a document of which nothing is known."""
-    mixtures = estimator.collection_topic_
-    weights = np.bincount(estimator._model_.collections[corpus.lengths > 0], minlength=len(mixtures))
-    estimator.corpus_topic_ = weights @ mixtures / weights.sum()
-    estimator.doc_topic_prior_ = document_prior(estimator.doc_concentration_, estimator.corpus_topic_)
+def corpus_mixture(mixtures, collections, corpus):
+    """The mixture of the corpus: the mean of those of the collections, weighted by their documents with words."""
+    weights = np.bincount(collections[corpus.lengths > 0], minlength=len(mixtures))
+    return weights @ mixtures / weights.sum()
 
 
-def check_same_collections(fitted, labels, collections):
+def check_same_collections(labels, collections, labels_before, collections_before):
     """Refuse a warm start if the collections of the documents are not those of the previous fit."""
-    for d, (j, before) in enumerate(zip(collections, fitted._model_.collections, strict=True)):
-        now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (fitted.collections_, before)))
+    for d, (j, before) in enumerate(zip(collections, collections_before, strict=True)):
+        now, then = (known[i : i + 1].tolist()[0] for known, i in ((labels, j), (labels_before, before)))
         if now != then:
             raise ValueError(
                 f"warm_start=True continues the previous fit, in which collections[{d}] was {then!r}, but now it "
@@ -52,13 +49,14 @@ def check_same_collections(fitted, labels, collections):
             )
 
 
-def set_mixtures(estimator, results):
-    """Set means, standard deviations and draws of the mixtures, with the topics of all chains in the same order."""
+def mixtures_of_chains(results):
+    """Means, standard deviations and draws of the mixtures, with the topics of all chains in the same order, a dict."""
     means, stds, draws = (results.in_order(f"collection_topic_{name}") for name in ("", "std_", "draws_"))
-    estimator.collection_topic_ = means[results.best]
-    estimator.collection_topic_std_ = std_of_proportions(total_variance(means, np.square(stds)))
-    estimator.collection_topic_draws_ = np.concatenate(draws)
-    set_corpus_mixture(estimator, results.corpus)
+    return {
+        "collection_topic_": means[results.best],
+        "collection_topic_std_": std_of_proportions(total_variance(means, np.square(stds))),
+        "collection_topic_draws_": np.concatenate(draws),
+    }
 
 
 def mixtures_of(fitted, collections):

@@ -8,17 +8,12 @@ import numpy as np
 
 from sklda._core import random
 from sklda._core.arguments import check_memory
-from sklda._core.gibbs_em import BOUNDS, MStep
 from sklda._core.least_squares import collinear
 from sklda._core.parallel import Aligned
 from sklda._core.priors import LARGEST, SMALLEST
 from sklda._core.warn import warn
 from sklda._kernels import _log_joint, _tokens
 from sklda._models.covariates.terms import Curvature, Terms
-from sklda._sampling.annealed_start import NOT_ANNEALED, Annealing
-from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.merge_and_split import MergeAndSplit
-from sklda._sampling.prior_learning import Learner
 from sklda._sampling.steps import Step
 from sklda._sampling.tables import draw_document_tables
 
@@ -59,12 +54,6 @@ class CovariateModel(Aligned):
     groups : ndarray of shape (n_terms - 1,) or None
         The group of each coefficient but the intercept: 0 for those of numbers, and one for the levels of each
         category. None: all are numbers.
-    learn_eta : bool
-        Whether eta is learnt by Gibbs-EM in the burn-in.
-    burn_in : int
-        Sweeps of the burn-in.
-    annealing : Annealing
-        The first sweeps, in which both priors are larger and lambda stays.
     every : int
         Sweeps between two draws of lambda. 0: chosen by the number of entries of alpha that differ.
     """
@@ -74,9 +63,6 @@ class CovariateModel(Aligned):
     centre: np.ndarray
     sigma: float | None = None
     groups: np.ndarray | None = None
-    learn_eta: bool = False
-    burn_in: int = 0
-    annealing: Annealing = NOT_ANNEALED
     every: int = 0
 
     @cached_property
@@ -636,48 +622,11 @@ class Coefficients(Step):
         chain.priors = dataclasses.replace(chain.priors, doc=rows[0], row_of=rows[1])
 
 
-def chain_with_coefficients(corpus, priors, seed, model):
-    """A chain with random topics, and the steps that draw its coefficients and learn eta.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    priors : Priors
-        Only eta is used.
-    seed : numpy.random.SeedSequence
-    model : CovariateModel
-    """
-    chain = GibbsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
-    chain.steps = [Coefficients(model, random.child(seed, 1))]
-    if model.learn_eta:
-        chain.steps.insert(0, Learner(MStep((None, BOUNDS))))
-    chain.step(Coefficients).begin(chain)
-    return chain
-
-
-def first_chains(corpus, priors, seeds, model):
-    """New chains of a fit. They make moves between modes if all topics have the same prior."""
-    chains = [chain_with_coefficients(corpus, priors, seed, model) for seed in seeds]
-    if (model.centre == model.centre[0]).all():
-        for chain in chains:
-            chain.steps.insert(0, MergeAndSplit(learns_alpha=True))
-    return chains
-
-
 def _after_move(move, coefficients):
     """The coefficients of topics after a move: both parts of a topic have its effects."""
-    coefficients = coefficients.copy()
-    coefficients[:, 0] = move.of_logs(coefficients[:, 0])
-    coefficients[list(move.joined[1:]), 1:] = coefficients[list(move.divided), 1:]
-    return coefficients
-
-
-def continued(corpus, priors, model, states):
-    """Chains at the states of an earlier fit."""
-    chains = [GibbsChain(corpus, priors, state) for state in states]
-    for chain in chains:
-        chain.step(Coefficients).model = model
-    return chains
+    found = move.of_rows(coefficients)
+    found[:, 0] = move.of_logs(coefficients[:, 0])
+    return found
 
 
 def _entries(chain):

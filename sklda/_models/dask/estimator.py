@@ -14,20 +14,21 @@ from sklearn.utils.validation import validate_data
 
 from sklda._core import random
 from sklda._core.dask_arrays import is_dask
+from sklda._core.document_values import DocumentValues
+from sklda._core.priors import check_memory_of_topics
 from sklda._core.types import Seed, TopicPrior
-from sklda._models.base import BaseLDA, check_tokens
+from sklda._models.base import check_tokens
+from sklda._models.chain_lda import ChainLDA
 from sklda._models.dask.cluster_chain import ClusterChain
 from sklda._models.dask.cluster_corpus import ClusterCorpus
-from sklda._models.fit_run import FitRun, all_or_nothing
-from sklda._models.parameters import Interval, StrOptions, counts_of_seed_words, shared
+from sklda._models.fit_run import all_or_nothing
+from sklda._models.parameters import Interval, StrOptions, shared
 from sklda._models.progress import with_callbacks
-from sklda._models.results import RunResults, most_draws, prior_attributes, set_traces, shares_with_std
-from sklda._sampling.annealed_start import NOT_ANNEALED, Annealing
-from sklda._sampling.prior_learning import prior_settings
-from sklda._sampling.run_chains import Schedule, check_burn_in
+from sklda._models.results import RunResults, most_draws, set_traces, shares_with_std
+from sklda._sampling.prior_of_documents import SharedAlpha
 
 
-class DaskGibbsLDA(BaseLDA):
+class DaskGibbsLDA(ChainLDA):
     """Latent Dirichlet allocation by exact Gibbs sampling of a Dask array, on the workers of its cluster.
 
     It is for a corpus whose tokens do not fit into the memory of one machine. One chain runs on all workers: every
@@ -140,6 +141,8 @@ class DaskGibbsLDA(BaseLDA):
     ((60, 2), (2, 40))
     """
 
+    # One chain of one sampler, without known topics.
+    n_chains, sampler, known_topics = 1, "partially_collapsed", None
     components_: np.ndarray
     topic_share_: np.ndarray
     topic_share_std_: np.ndarray
@@ -235,34 +238,29 @@ class DaskGibbsLDA(BaseLDA):
             If workers are lost again and again, or there is none.
         """
         self._validate_params()
-        check_burn_in(self.burn_in, self.max_iter)
         corpus = self._read(X)
-        with corpus.ended_by_errors(), FitRun(self, corpus, X, y) as run:
+        with corpus.ended_by_errors():
             # A Dask array has no names of columns.
             validate_data(self, csr_array((1, corpus.n_features)), accept_sparse=True, reset=True)
             self._check_words_of_prior(corpus.n_features)
             check_tokens(corpus)
-            seeds = counts_of_seed_words(self, corpus)
-            priors, learning = prior_settings(
-                self.learn_priors, self._alpha, self.topic_word_prior, seeds, self.n_components, corpus
-            )
-            annealing = Annealing.within(self.max_iter, self.burn_in) if self.init == "anneal" else NOT_ANNEALED
+            return self._fit_corpus(corpus, DocumentValues({}), X, y)
 
-            run.begin(n_chains=1, n_sweeps=self.max_iter, n_annealed=annealing.n_sweeps)
-            self._fold_in_seed_ = run.fold_in_seed
-            chains = [ClusterChain(corpus, priors, random.child(run.seed, 0, 0))]
-            schedule = Schedule(
-                n_draws=self.n_draws,
-                draw_every=self.draw_every,
-                tol=self.tol,
-                learning=learning,
-                annealing=annealing,
-                burn_in=self.burn_in,
-            )
-            chains = run.sweep(chains, self.max_iter, schedule=schedule)
-            run.progress.end(chains)
-            self._set_results(chains)
-            return run.finish()
+    def _prior_of_documents(self, corpus, values, learns, default):
+        return SharedAlpha(self._alpha, default, self.learn_priors, learns)
+
+    def _check_memory(self, corpus, documents):
+        # The documents are on the workers.
+        check_memory_of_topics(self.n_components, 4 * corpus.n_features)
+
+    def _new_chains(self, corpus, priors, documents, topics, init, run):
+        return [ClusterChain(corpus, priors, random.child(run.seed, 0, 0))]
+
+    def _continued_chains(self, corpus, priors, documents, topics, former):
+        raise ValueError(f"a {type(self).__name__} cannot continue: its workers forget the chain when a fit ends.")
+
+    def _warn(self, documents):
+        """There is one chain, whose draws are on the workers."""
 
     @classmethod
     def _read(cls, X):
@@ -282,7 +280,9 @@ class DaskGibbsLDA(BaseLDA):
         self.topic_assignments_: Any = on_workers(chain.corpus, "topics", (), np.int32)
         self.topic_share_, self.topic_share_std_ = shares_with_std(shares, [shares])
         self.n_draws_: int = len(shares)
-        vars(self).update(prior_attributes(self, chain.priors, self.learn_priors))
+        vars(self).update(
+            self._prior_of_documents_.record(chain, chain) | self._prior_of_topics_.attributes(chain.priors)
+        )
         set_traces(self, RunResults(chains, chain.n_burn_in))
 
     def _sample_posterior(self, n_samples, seed):

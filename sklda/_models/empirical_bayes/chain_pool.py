@@ -74,7 +74,7 @@ class ChainPool:
         self.chains = [self.unrecorded(chain) for chain in self.chains]
         for chain, own, trace in zip(self.chains, log_h, traces, strict=True):
             MStep().set(chain, own)
-            chain.steps = [trace]
+            chain.steps, chain.n_burn_in = [trace], n_sweeps // 2
         every = max(n_sweeps // 2 // self.settings.n_draws, 1)
         self.sweep(n_sweeps, Schedule(n_draws=self.settings.n_draws, draw_every=every))
         self.chains = [with_a_record(chain) for chain in self.chains]

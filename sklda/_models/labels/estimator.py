@@ -346,7 +346,9 @@ class LabeledLDA(LabelClassifier):
                 self.label_count_regressor_: Any = self._label_count_regressor(corpus, is_labelled, numbers)
             seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
             chains = [LabelChain.initialise(corpus, priors, seed, (sums,)) for seed in seeds]
-            chains = run.sweep(chains, self.max_iter, schedule=Schedule(0, burn_in=burn_in), n_jobs=self.n_jobs)
+            for chain in chains:
+                chain.n_burn_in = burn_in
+            chains = run.sweep(chains, self.max_iter, schedule=Schedule(0), n_jobs=self.n_jobs)
             run.progress.end(chains)
             self._set_results(chains)
             return run.finish()

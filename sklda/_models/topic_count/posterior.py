@@ -78,7 +78,7 @@ class Posterior:
     def chains(self, corpus, n_sweeps, n_jobs=None, run=NO_RUN):
         """The chains at the mode after `n_sweeps` last sweeps, with draws and traces of these."""
         priors = self.draws[self.mode].priors
-        schedule = Schedule(n_draws=LAST_SWEEPS // 10, draw_every=10, burn_in=0)
+        schedule = Schedule(n_draws=LAST_SWEEPS // 10, draw_every=10)
         kind = chain_class("collapsed", corpus, priors)
         chains = [kind(corpus, priors, ChainState(state.topics, state.stream)) for state in self.states]
         return run.sweep(chains, n_sweeps, schedule=schedule, n_jobs=n_jobs, reports=False)

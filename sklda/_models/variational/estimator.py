@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 from sklda._core import random
 from sklda._core.arguments import check_weights
 from sklda._core.corpus import Corpus
+from sklda._core.gibbs_em import BOUNDS, MStep
 from sklda._core.parallel import with_team
 from sklda._core.priors import SMALLEST, Priors
 from sklda._core.types import Counts, Seed, TopicPrior
@@ -29,7 +30,7 @@ from sklda._models.variational.passes import OnlinePasses, make_passes, proporti
 from sklda._models.variational.prior_learning import VariationalLearner
 from sklda._models.variational.stream import Stream, initial_counts
 from sklda._sampling.draws import draw_dirichlets
-from sklda._sampling.prior_learning import PriorLearning, prior_settings
+from sklda._sampling.prior_learning import default_prior
 
 
 class CollapsedVariationalLDA(BaseLDA):
@@ -242,9 +243,10 @@ class CollapsedVariationalLDA(BaseLDA):
         self._validate_params()
         corpus = self._training_corpus(X)
         with FitRun(self, corpus, X, y) as run:
-            kind = self.learn_priors
-            priors, learning = prior_settings(kind, self._alpha, self.topic_word_prior, None, self.n_components, corpus)
-            learner = None if learning is None else VariationalLearner(learning.m_step, priors)
+            learns, default = default_prior(self.learn_priors, corpus.n_tokens, self.n_components)
+            alpha, eta = (default if given is None else given for given in (self._alpha, self.topic_word_prior))
+            priors = Priors.make(alpha, eta, self.n_components, corpus.n_features)
+            learner = self._learner(priors) if learns else None
             run.begin()
             self._fold_in_seed_ = run.fold_in_seed
             model: Batch | OnlinePasses
@@ -395,11 +397,11 @@ class CollapsedVariationalLDA(BaseLDA):
         )
 
     def _learner(self, priors):
-        """How the stream learns priors; None if it does not."""
-        kind, given = self.learn_priors, (self._alpha, self.topic_word_prior)
-        if not kind or None not in [None if prior is None else True for prior in given]:
+        """How the priors that are not given are learnt; None if they are not."""
+        bounds = tuple(BOUNDS if given is None else None for given in (self._alpha, self.topic_word_prior))
+        if not self.learn_priors or bounds == (None, None):
             return None
-        return VariationalLearner(PriorLearning(kind, *given).m_step, priors)
+        return VariationalLearner(MStep(bounds, self.learn_priors == "asymmetric"), priors)
 
     def transform(self, X: Counts, *, normalize: bool = True) -> np.ndarray:
         """Topic proportions of documents, given the topics of the fit.

@@ -13,13 +13,13 @@ from sklda._core.labels import encode, warn_of_many_collections
 from sklda._core.priors import Priors
 from sklda._core.types import Counts, Seed
 from sklda._models.compound.base import NEVER_SYMMETRIC, CollectionsLDA
-from sklda._models.compound.hyperparameters import first_hyperparameters
+from sklda._models.compound.hyperparameters import document_prior, first_hyperparameters
 from sklda._models.compound.model import CompoundModel
-from sklda._models.compound.results import check_same_collections, set_corpus_mixture
+from sklda._models.compound.results import check_same_collections, corpus_mixture
 from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
 from sklda._models.parameters import Interval, shared
 from sklda._models.progress import with_callbacks
-from sklda._models.results import FitResults, eta_attribute
+from sklda._models.results import ChainAttributes, FitResults, eta_attribute
 from sklda._sampling.draws import draw_dirichlets
 from sklda._sampling.point_estimates import check_memory_of_results
 from sklda._sampling.prior_learning import refuse_symmetric
@@ -27,7 +27,7 @@ from sklda._sampling.run_chains import best_chain, in_rows
 from sklda.papers.compound._ascent import VariationalAscent, maximise_bounds
 
 
-class VariationalCompoundLDA(CollectionsLDA):
+class VariationalCompoundLDA(ChainAttributes, CollectionsLDA):
     """Compound LDA by ascent on a lower bound of log p(w).
 
     The approximation is a product: topics, mixtures and proportions are independent Dirichlet variables. It understates
@@ -181,7 +181,7 @@ class VariationalCompoundLDA(CollectionsLDA):
         warn_of_many_collections(labels, collection_of)
         with FitRun(self, corpus, X, y, collections=given) as run:
             if run.former is not None:
-                check_same_collections(self, labels, collection_of)
+                check_same_collections(labels, collection_of, self.collections_, self._collection_of_)
             first = first_hyperparameters(
                 self.n_components,
                 self.collection_topic_prior,
@@ -200,6 +200,7 @@ class VariationalCompoundLDA(CollectionsLDA):
             self._settings_ = settings_of(self)
             self._fold_in_seed_ = run.fold_in_seed
             self._model_ = model
+            self._collection_of_ = collection_of
             self.collections_ = labels
             if run.former is not None:
                 ascents = [VariationalAscent(corpus, priors, state, model) for state in run.former.states]
@@ -233,7 +234,8 @@ class VariationalCompoundLDA(CollectionsLDA):
         self.collection_topic_prior_: float = best.alpha
         if best.prior_trace:
             self.prior_trace_: np.ndarray = in_rows([np.reshape(each.prior_trace, (-1, 2)) for each in results.states])
-        set_corpus_mixture(self, results.corpus)
+        self.corpus_topic_: np.ndarray = corpus_mixture(self.collection_topic_, self._collection_of_, results.corpus)
+        self.doc_topic_prior_: np.ndarray = document_prior(self.doc_concentration_, self.corpus_topic_)
 
 
 class AscentResults(FitResults):

@@ -12,7 +12,7 @@ from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.compound.hyperparameters import draw_alpha, first_hyperparameters
-from sklda._models.compound.mixtures import MixtureMStep
+from sklda._models.compound.mixtures import GammaMStep
 from sklda._models.compound.model import CompoundModel
 from sklda._sampling.steps import advance
 from sklda.datasets import make_compound_lda_corpus
@@ -62,7 +62,7 @@ def log_p(chain, gamma):
 
 def test_the_statistics_give_log_p_and_its_slopes(corpus):
     chain = make_chain(corpus)
-    draw = MixtureMStep().statistics(chain)
+    draw = GammaMStep().statistics(chain)
     for gamma in (0.3, 2.0, 40.0):
         h = np.array([gamma])
         found = draw.log_topics(h) - draw.log_topics(np.ones(1))
@@ -74,19 +74,14 @@ def test_the_statistics_give_log_p_and_its_slopes(corpus):
 
 def test_the_m_step_is_the_maximum(corpus):
     """Of the mean over draws, on a fine grid."""
-    chain, m_step, draws, values = make_chain(corpus), MixtureMStep(), [], 0
+    chain, m_step, draws, values = make_chain(corpus), GammaMStep(), [], 0
     grid = np.exp(np.linspace(-3, 5, 2001))
     for _ in range(4):
         advance(chain, chain.steps)
         draws.append(m_step.statistics(chain))
         values = values + np.array([log_p(chain, gamma) for gamma in grid])
-    found = m_step.maximum(draws, np.log([1.0, 0.1]))
-    assert abs(found[0] - np.log(grid[values.argmax()])) <= 0.004
-    word = np.mean([draw.counts.word_part(np.exp(np.linspace(-6, 1, 1751)))[0] for draw in draws], axis=0)
-    assert abs(found[1] - np.linspace(-6, 1, 1751)[word.argmax()]) <= 0.004
-    start = np.log([1.0, 0.1])
-    np.testing.assert_array_equal(MixtureMStep(learn_gamma=False).maximum(draws, start), [start[0], found[1]])
-    np.testing.assert_array_equal(MixtureMStep(learn_eta=False).maximum(draws, [start[0], np.nan]), [found[0], np.nan])
+    (found,) = m_step.maximum(draws, np.zeros(1))
+    assert abs(found - np.log(grid[values.argmax()])) <= 0.004
 
 
 @pytest.mark.parametrize(("learn_gamma", "learn_eta"), [(True, True), (True, False), (False, True)])

@@ -8,6 +8,7 @@ from enumeration import chi_square_p, make_corpus, rising
 from scipy.special import logsumexp
 from scipy.stats import chi2, norm
 
+from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._models.covariates import coefficients
@@ -16,7 +17,6 @@ from sklda._models.covariates.coefficients import (
     INTERCEPT_SCALE,
     Coefficients,
     CovariateModel,
-    chain_with_coefficients,
     distinct_rows,
 )
 from sklda._sampling.annealed_start import Annealing
@@ -32,12 +32,13 @@ ALARM = 1e-6
 def make_chain(corpus, columns, eta, K, centre, sigma, seed=0, topics=None, **settings):
     rows, index = distinct_rows(np.asarray(columns, dtype=float))
     model = CovariateModel(rows, index, np.full(K, centre), sigma, **{"every": 1, **settings})
-    priors = Priors.make(1.0, eta, K, corpus.n_features)
+    priors, seed = Priors.make(1.0, eta, K, corpus.n_features), np.random.SeedSequence(seed)
     if topics is None:
-        return chain_with_coefficients(corpus, priors, np.random.SeedSequence(seed), model)
-    seed = np.random.SeedSequence(seed)
-    stream, step = seed.generate_state(4, np.uint64), Coefficients(model, seed)
-    chain = GibbsChain(corpus, priors, ChainState(topics, stream, steps=(step,)))
+        chain = GibbsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
+        chain.steps = [Coefficients(model, random.child(seed, 1))]
+    else:
+        chain = GibbsChain(corpus, priors, ChainState(topics, seed.generate_state(4, np.uint64)))
+        chain.steps = [Coefficients(model, seed)]
     chain.steps[0].begin(chain)
     return chain
 
@@ -308,8 +309,9 @@ def test_one_topic_says_nothing_about_its_alpha():
 def test_the_coefficients_stay_in_the_annealed_sweeps():
     corpus = make_corpus([[0, 1], [1, 1, 0], [0]], 2)
     chain = make_chain(corpus, [[1.0], [0.0], [-1.0]], 0.5, 2, 0.3, 0.6)
-    schedule = Schedule(annealing=Annealing(4), burn_in=6)
+    chain.n_burn_in, schedule = 6, Schedule(annealing=Annealing(4))
     for _ in range(4):
+        chain.n_annealed = 4
         (chain,) = Run().sweep([chain], 1, schedule=schedule)
         assert (chain.steps[0].coefficients == [[0.3, 0], [0.3, 0]]).all() and len(chain.priors.doc) == 1
     (chain,) = Run().sweep([chain], 5, schedule=schedule)

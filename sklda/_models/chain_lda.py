@@ -1,0 +1,217 @@
+"""ChainLDA: the one fit of all models whose topics are drawn by Gibbs chains."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.validation import check_is_fitted
+
+from sklda._core import random
+from sklda._core.document_values import DocumentValues
+from sklda._core.priors import check_memory_of_topics
+from sklda._mode_search.initialisation import initialise_chains, start_of
+from sklda._models.base import BaseLDA
+from sklda._models.fit_run import FitRun, settings_of
+from sklda._models.known_topics import read_known_topics
+from sklda._models.parameters import columns_of_words, counts_of_seed_words
+from sklda._models.results import ChainAttributes, ChainResults
+from sklda._sampling.annealed_start import NOT_ANNEALED
+from sklda._sampling.choice import chain_class
+from sklda._sampling.known_weights import log_std, weight_likelihood
+from sklda._sampling.merge_and_split import MergeAndSplit
+from sklda._sampling.partitioned import TOKENS_PER_WORKER
+from sklda._sampling.point_estimates import check_memory_of_results
+from sklda._sampling.prior_learning import Learner, default_prior
+from sklda._sampling.prior_of_documents import PriorOfDocuments
+from sklda._sampling.prior_of_topics import PriorOfTopics
+from sklda._sampling.run_chains import Schedule, burn_in_of
+
+
+class ChainLDA(BaseLDA):
+    """Base class of the models whose topics are drawn by Gibbs chains.
+
+    They differ in what they say of the proportions of a document: `_prior_of_documents` says it. All else is `_fit`.
+    Four more methods say where the chains are.
+    """
+
+    _prior_of_documents_: Any
+    _prior_of_topics_: PriorOfTopics
+
+    @abstractmethod
+    def _prior_of_documents(self, corpus, values, learns, default) -> PriorOfDocuments:
+        """The prior of documents that have these `DocumentValues`; see `default_prior` for `learns` and `default`."""
+
+    @abstractmethod
+    def _check_memory(self, corpus: Any, documents: PriorOfDocuments) -> None:
+        """Refuse a fit that does not fit into the memory."""
+
+    @abstractmethod
+    def _new_chains(self, corpus, priors, documents, topics, init, run) -> list[Any]:
+        """Chains before their first sweep, with their steps."""
+
+    @abstractmethod
+    def _continued_chains(self, corpus, priors, documents, topics, former) -> list[Any]:
+        """Chains at the last states of the previous fit. Learnt priors stay, and given ones may change."""
+
+    @abstractmethod
+    def _warn(self, documents: PriorOfDocuments) -> None:
+        """Warn of results that are probably wrong."""
+
+    def _fit(self, X: Any, y: Any = None, *, needed: Any = None, **values: Any) -> Self:
+        """Fit chains to the documents X with their values; `needed` are the covariates that must not be missing."""
+        corpus, values = self._training_documents(X, needed, **values)
+        return self._fit_corpus(corpus, values, X, y)
+
+    def _fit_corpus(self, corpus: Any, values: DocumentValues, X: Any, y: Any) -> Self:
+        """Fit chains to a corpus, and set the fitted attributes."""
+        with FitRun(self, corpus, X, y, **values.given) as run:
+            check_memory_of_topics(self.n_components)
+            learns, default = default_prior(self.learn_priors, corpus.n_tokens, self.n_components)
+            documents = self._prior_of_documents(corpus, values, learns, default)
+            known = self._read_known_topics(corpus)
+            topics = self._prior_of_topics(corpus, known, learns, default)
+            priors = topics.priors(documents.alpha, self.n_components, corpus.n_features)
+            self._check_memory(corpus, documents)
+            if run.former is None:
+                burn_in_of(self.burn_in, self.max_iter)
+                init, annealing = start_of(self.init, X, corpus, self.n_components, self.max_iter, self.burn_in)
+            else:
+                chains = self._continued_chains(corpus, priors, documents, topics, run.former)
+                annealing = NOT_ANNEALED
+            if self.verbose:
+                self._advise(corpus)
+
+            run.begin(n_chains=self.n_chains, n_sweeps=self.max_iter, n_annealed=annealing.n_sweeps)
+            self._settings_ = settings_of(self)
+            self._fold_in_seed_ = run.fold_in_seed
+            self._prior_of_documents_ = documents
+            self._prior_of_topics_ = topics
+            vars(self).update(documents.facts())
+            self._set_known_topics(known)
+            if run.former is None:
+                chains = self._new_chains(corpus, priors, documents, topics, init, run)
+            for chain in chains:
+                chain.n_annealed = max(chain.n_annealed, annealing.n_sweeps)
+                begin_burn_in(chain, documents, topics, self.burn_in, self.max_iter)
+            schedule = Schedule(n_draws=self.n_draws, draw_every=self.draw_every, tol=self.tol, annealing=annealing)
+            chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
+            run.progress.end(chains)
+
+            for chain in chains:
+                # Nothing of them is needed, and a continued chain may learn other priors.
+                chain.steps = [step for step in chain.steps if not isinstance(step, Learner)]
+            self._set_results(chains)
+            self._warn(documents)
+            return run.finish()
+
+    def _read_known_topics(self, corpus):
+        """The known topics with their names, or None."""
+        if self.known_topics is None:
+            return None
+        columns = columns_of_words(self, corpus)
+        return read_known_topics(self.known_topics, self.known_weight, self.n_components, corpus, columns)
+
+    def _prior_of_topics(self, corpus, known, learns, default):
+        """The prior of the topics."""
+        seeds = counts_of_seed_words(self, corpus)
+        known = None if known is None else known.topics
+        return PriorOfTopics.make(self.topic_word_prior, default, learns, corpus.n_tokens, seeds, known)
+
+    def _set_known_topics(self, known):
+        if known is not None:
+            self.known_topic_word_: np.ndarray = known.topics.topic_word
+            if known.names is not None:
+                self.topic_names_: np.ndarray = np.array(known.names, dtype=object)
+
+    def _advise(self, corpus):
+        # With more topics, collapsed sweeps by words are as fast on one core as partitioned ones on two.
+        large = corpus.n_tokens >= 2 * TOKENS_PER_WORKER and self.n_components <= 500
+        if self.n_chains == 1 and effective_n_jobs(self.n_jobs) > 1 and self.sampler == "collapsed" and large:
+            print(f'[{type(self).__name__}] one chain uses one core here; sampler="partitioned" uses several')
+
+
+class LocalChainLDA(ChainAttributes, ChainLDA):
+    """Base class of the models whose chains are in the memory of one machine."""
+
+    def _check_memory(self, corpus, documents):
+        documents.check_memory()
+        # alpha has several rows, twice while it changes.
+        n_rows = (self.n_chains + 1) * documents.n_rows
+        check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws, n_rows)
+
+    def _new_chains(self, corpus, priors, documents, topics, init, run):
+        kind = chain_class(self.sampler, corpus, priors, documents.shares_alpha)
+        seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
+        steps = [documents.steps(random.child(seed, 1)) for seed in seeds]
+        starts = [random.child(seed, 0) if own else seed for seed, own in zip(seeds, steps, strict=True)]
+        chains = initialise_chains(corpus, priors, starts, init, self.n_jobs, kind, run=run)
+        for chain, own in zip(chains, steps, strict=True):
+            chain.steps = own
+            if isinstance(init, str):
+                # Topics that are given keep their places.
+                chain.steps = [*topics.steps(documents.alpha_moves), MergeAndSplit(documents.alpha_moves), *own]
+        return chains
+
+    def _continued_chains(self, corpus, priors, documents, topics, former):
+        kind = chain_class(self.sampler, corpus, priors, documents.shares_alpha)
+        documents.check_continues(self._prior_of_documents_)
+        chains = []
+        for before, state in zip(former.priors, former.states, strict=True):
+            burn_in_of(self.burn_in, state.n_sweeps + self.max_iter)
+            now = topics.continued(priors, self._prior_of_topics_, before)
+            if documents.changes:
+                now = replace(now, doc=before.doc, row_of=before.row_of)
+            # Draws at other priors are not averaged with those to come.
+            chains.append(kind(corpus, now, state if now.equal(before) else replace(state, draws=())))
+        return chains
+
+    def _set_results(self, chains):
+        documents, topics = self._prior_of_documents_, self._prior_of_topics_
+        results = ChainResults(chains)
+        for chain, draws, record in zip(chains, results.draws, results.records, strict=True):
+            record |= documents.record(chain, draws) | topics.attributes(draws.priors)
+        chains.clear()  # They have arrays for sweeps.
+        results.estimate(self.point_estimate, self.n_jobs)
+        self._set_chain_results(results)
+        vars(self).update(documents.attributes(results))
+
+    def _warn(self, documents):
+        self._results_.warn_of_disagreement()
+        self._results_.warn_of_modes()
+        documents.warn(self._results_)
+
+    @cached_property
+    def known_weight_log_std_(self) -> np.ndarray:
+        """Standard errors of the logarithms of the learnt weights of known topics, (n_known,)."""
+        check_is_fitted(self)
+        if not hasattr(self, "known_weight_"):
+            raise AttributeError("known_weight_log_std_ is an attribute of fits with known_topics.")
+        found = np.full(len(self.known_weight_), np.nan)
+        learnt = self._prior_of_topics_.known.learnt
+        if learnt.any():
+            results = self._results_
+            likelihood = weight_likelihood(results.corpus, results.kept_draws(), self._prior_of_topics_)
+            found[learnt] = log_std(likelihood, np.log(self.known_weight_[learnt]))
+        return found
+
+
+def begin_burn_in(
+    chain: Any, documents: PriorOfDocuments, topics: PriorOfTopics, burn_in: int | None, n_sweeps: int
+) -> None:
+    """Set the burn-in of a chain with so many sweeps to come, and what learns its priors until then.
+
+    A chain that continues keeps its burn-in if something was learnt in it.
+    """
+    m_steps = [each for each in (documents.m_step, topics.m_step) if each is not None]
+    if chain.n_sweeps == 0:
+        # The records of `from_assignments`.
+        chain.trace, chain.label_free = [], []
+    if chain.n_sweeps == 0 or not (m_steps or documents.changes):
+        chain.n_burn_in = burn_in_of(burn_in, chain.n_sweeps + n_sweeps, chain.n_annealed)
+    if chain.n_sweeps < chain.n_burn_in:
+        chain.steps += [Learner(each) for each in m_steps]

@@ -1,0 +1,116 @@
+"""The prior of the proportions of documents: what models of chains differ in. That of LDA is the simplest one."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from sklda._core.gibbs_em import BOUNDS, MStep
+from sklda._core.parallel import Aligned
+from sklda._core.priors import Priors
+from sklda._sampling.prior_of_topics import learnt_now
+from sklda._sampling.steps import Step
+
+
+class PriorOfDocuments(Aligned):
+    """What a model says of the proportions of its documents.
+
+    Its defaults are those of an alpha that stays. A model with steps draws what alpha depends on, and its steps
+    set the rows of alpha of the chain.
+
+    Attributes
+    ----------
+    alpha : float or ndarray of shape (n_components,)
+        The first alpha of all documents.
+    shares_alpha : bool
+        Whether all documents have one alpha.
+    n_rows : int
+        Different rows of alpha that a chain may have.
+    m_step : MStep or None
+        What Gibbs-EM learns in the burn-in.
+    alpha_moves : bool
+        Whether alpha goes with the topics of a merge, a split or an exchange. Otherwise only topics with the same alpha
+        take part.
+    """
+
+    alpha: Any = 1.0
+    shares_alpha: bool = False
+    n_rows: int = 1
+    m_step: Any = None
+    alpha_moves: bool = False
+
+    def steps(self, seed: np.random.SeedSequence) -> list[Step]:
+        """The steps of a new chain that draw what alpha depends on."""
+        return []
+
+    @property
+    def changes(self) -> bool:
+        """Whether alpha changes along a chain."""
+        return self.m_step is not None
+
+    def check_memory(self) -> None:
+        """Refuse what does not fit into the memory."""
+
+    def check_continues(self, before: Any) -> None:
+        """Refuse to continue a chain whose prior was `before`."""
+
+    def facts(self) -> dict[str, Any]:
+        """The fitted attributes that are known before the first sweep."""
+        return {}
+
+    def record(self, chain: Any, draws: Any) -> dict[str, Any]:
+        """The fitted attributes that a chain has for itself; `draws` are those that it kept, `KeptDraws`."""
+        return {}
+
+    def attributes(self, results: Any) -> dict[str, Any]:
+        """The fitted attributes that compare or join all chains, from `ChainResults` with means."""
+        return {}
+
+    def warn(self, results: Any) -> None:
+        """Warn of results that are probably wrong."""
+
+
+class SharedAlpha(PriorOfDocuments):
+    """Proportions are Dirichlet(alpha), with one alpha for all documents: LDA.
+
+    Parameters
+    ----------
+    given : float, array-like of shape (n_components,) or None
+    default : float
+        alpha if it is not given: the first value if it is learnt.
+    kind : {"asymmetric", "symmetric", False}
+        Whether topics have an alpha each.
+    learns : bool
+        Whether an alpha that is not given is learnt.
+    """
+
+    shares_alpha = True
+
+    def __init__(self, given, default, kind, learns):
+        # A copy, because the caller may change an array.
+        self.alpha = default if given is None else copy.deepcopy(given)
+        # Whether the fitted attribute is an array.
+        self.per_topic = bool(np.ndim(given)) if given is not None else kind == "asymmetric"
+        self.m_step = MStep((BOUNDS, None), kind == "asymmetric") if learns and given is None else None
+
+    @property
+    def alpha_moves(self):
+        return self.m_step is not None
+
+    def check_continues(self, before):
+        if self.m_step is not None and before.m_step is None:
+            raise ValueError(learnt_now("doc_topic_prior"))
+
+    def record(self, chain, draws):
+        return {"doc_topic_prior_": alpha_attribute(draws.priors, self.per_topic)}
+
+    def warn(self, results):
+        if self.m_step is not None:
+            results.warn_of_weak_priors()
+
+
+def alpha_attribute(priors: Priors, per_topic: bool) -> Any:
+    """An alpha that all documents share as a fitted attribute: an array, or a float if topics have the same."""
+    return priors.doc[0].copy() if per_topic else float(priors.doc[0, 0])

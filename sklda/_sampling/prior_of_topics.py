@@ -1,0 +1,131 @@
+"""The prior of the topics: eta, given or learnt, with seed words and known topics."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sklda._core.gibbs_em import BOUNDS, MStep, SeededMStep
+from sklda._core.known_topic_priors import KnownMStep, KnownTopics
+from sklda._core.priors import SMALLEST, Priors
+from sklda._sampling.known_places import KnownPlaces
+from sklda._sampling.prior_learning import LEAST_TOKENS
+from sklda._sampling.steps import Step
+
+
+@dataclass(frozen=True, eq=False)
+class PriorOfTopics:
+    """The prior of the topics of a fit.
+
+    Attributes
+    ----------
+    eta : float or ndarray of shape (n_features,) or (n_components, n_features)
+        As given, or the first value. Without the parts of seed words and known topics.
+    learns_eta : bool
+        Whether eta, then one number, is learnt in the burn-in.
+    pseudo_counts : csr_array of shape (n_components, n_features) or None
+        Those of seed words. They are added to eta.
+    known : KnownTopics or None
+        Their weights may be learnt.
+    """
+
+    eta: Any
+    learns_eta: bool = False
+    pseudo_counts: csr_array | None = None
+    known: KnownTopics | None = None
+
+    @classmethod
+    def make(
+        cls, given: Any, default: float, learns: bool, n_tokens: int, pseudo_counts: Any, known: Any
+    ) -> PriorOfTopics:
+        """From the parameters of an estimator; see `default_prior` for `default` and `learns`."""
+        if pseudo_counts is not None and not pseudo_counts.nnz:
+            pseudo_counts = None
+        if known is not None and n_tokens < LEAST_TOKENS:
+            known = replace(known, learnt=np.zeros_like(known.learnt))
+        # A copy, because the caller may change arrays.
+        eta = default if given is None else copy.deepcopy(given)
+        return cls(eta, learns and given is None, pseudo_counts, known)
+
+    def priors(self, alpha: Any, n_components: int, n_features: int) -> Priors:
+        """The first `Priors` of chains, with an alpha that all documents share."""
+        priors = Priors.make(alpha, self.eta, n_components, n_features)
+        if self.known is not None:
+            return self.known.with_priors(priors, self.eta, self.pseudo_counts, self.known.weights)
+        if self.pseudo_counts is None:
+            return priors
+        return Priors.make(alpha, priors.topic_word() + self.pseudo_counts.toarray(), n_components, n_features)
+
+    @property
+    def m_step(self) -> MStep | None:
+        """What Gibbs-EM learns in the burn-in."""
+        bounds = None, BOUNDS if self.learns_eta else None
+        if self.known is not None and (self.learns_eta or self.known.learnt.any()):
+            given = None if self.learns_eta else self.eta
+            return KnownMStep(bounds, known=self.known, given_eta=given, pseudo_counts=self.pseudo_counts)
+        if not self.learns_eta:
+            return None
+        if self.pseudo_counts is None:
+            return MStep(bounds)
+        cells = self.pseudo_counts.tocoo()
+        return SeededMStep(bounds, cells=(cells.row, cells.col, cells.data))
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether topics have etas of their own that are made here."""
+        return self.pseudo_counts is not None or self.known is not None
+
+    def steps(self, alpha_moves: bool) -> list[Step]:
+        """The steps of a new chain; `alpha_moves` says whether alpha goes with the topics of an exchange."""
+        return [] if self.known is None else [KnownPlaces(self.known.topic_word, alpha_moves)]
+
+    def continued(self, priors: Priors, before: PriorOfTopics, own: Priors) -> Priors:
+        """`priors` with what a chain has learnt, whose prior was `before` and whose priors are `own`.
+
+        Raises
+        ------
+        ValueError
+            If the known topics are others, or something was given to the chain that is now learnt.
+        """
+        known = self.known is not None
+        topics, topics_before = (() if each.known is None else each.known.topic_word for each in (self, before))
+        if not np.array_equal(topics, topics_before):
+            raise ValueError(
+                "warm_start=True continues a fit with other known_topics. Give the same ones, or fit with "
+                "warm_start=False to begin again."
+            )
+        if self.learns_eta and not before.learns_eta:
+            raise ValueError(learnt_now("topic_word_prior"))
+        if known and (self.known.learnt & ~before.known.learnt).any():
+            raise ValueError(
+                "warm_start=True continues a fit with a given known_weight, but one of them is now 'learn', and "
+                "weights are learnt only in the first fit. Give all of them, or fit with warm_start=False to begin "
+                "again."
+            )
+        if known:
+            weights = np.where(self.known.learnt, own.weights, self.known.weights)
+            eta = own.base_eta if self.learns_eta else self.eta
+            return self.known.with_priors(priors, eta, self.pseudo_counts, weights)
+        return self.m_step.with_eta(priors, before.m_step.eta(own)) if self.learns_eta else priors
+
+    def attributes(self, priors: Priors) -> dict[str, Any]:
+        """The fitted attributes of a chain with these priors."""
+        if len(priors.topic) and self.has_rows:
+            # Rounding to single precision may have left the allowed range.
+            eta = np.maximum(priors.topic_word(), SMALLEST, dtype=np.float64)
+        else:
+            eta = np.array(self.eta, dtype=np.float64) if np.ndim(self.eta) else float(priors.word[0])
+        weights = {} if self.known is None else {"known_weight_": priors.weights.copy()}
+        return {"topic_word_prior_": eta, **weights}
+
+
+def learnt_now(name: str) -> str:
+    """Why a chain with a given prior cannot continue with one that is learnt."""
+    return (
+        f"warm_start=True continues a fit with a given {name}, but {name} is now None, and priors are learnt only in "
+        f"the first fit. Give a {name}, or fit with warm_start=False to begin again."
+    )
