@@ -3,12 +3,13 @@
 Sweeps draw one token at a time, so a chain stays in a mode in which a large topic has copies and small topics share
 one, although another mode is thousands of nats better. A move merges topics, and gives each one that is then empty a
 part of another topic. What it changes in the log joint is known in advance: for a merge in closed form, and for a split
-by a fit of two topics to the tokens of the topic. As these are different topics, the changes add up. So one round, with
-a fit to each topic, tells all moves that may be worth it.
+by a fit of two topics to the tokens of the topic. As these are different topics, the changes add up. The log joint
+alone would always merge topics that are hard to tell apart, and never split such topics, because fewer states z are
+then possible. The entropy of z makes up for this, but is known less well in advance. So moves are chosen by both.
 
-Then a move is checked by sweeps over the tokens of its topics, with it and without it. The log joint alone would always
-merge topics that are hard to tell apart, because fewer states z are then possible. Therefore the entropy of z is added.
-An alpha that is learnt goes with the topics, because the copies of a large topic have a large alpha together.
+Then a move is checked by sweeps over the tokens of its topics, with it and without it, by the log joint and the entropy
+of z together. An alpha that is learnt goes with the topics, because the copies of a large topic have a large alpha
+together.
 """
 
 from dataclasses import dataclass
@@ -20,8 +21,10 @@ from scipy.special import xlogy
 from sklda._core import random
 from sklda._core.corpus import Corpus, count_tokens
 from sklda._core.priors import Priors, padded
+from sklda._kernels import _tokens
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.count_rows import CountRows
 from sklda._sampling.initialisation import merge_gains
 from sklda._sampling.steps import Step
 
@@ -30,6 +33,11 @@ from sklda._sampling.steps import Step
 _SPLIT_SWEEPS, _CHECK_SWEEPS = 20, 15
 # Steps of the power iteration before such a fit. More lead to single odd documents.
 _POWER_STEPS = 5
+# Tokens of each topic from which the entropy of two topics is estimated, and weights of all these tokens.
+_SAMPLED, _SAMPLED_WEIGHTS = 1000, 2**23
+# Of the moves that gain by one estimate only: merges that are tried with each split, and the tokens of all these moves,
+# as a share of the corpus.
+_MERGES_EACH, _TRIALS = 2, 0.3
 # The least gain of a move, in nats.
 _LEAST_GAIN = 10.0
 # Sweeps of the chain between two rounds.
@@ -98,7 +106,7 @@ class Move:
 
 
 class MergeAndSplit(Step):
-    """Makes rounds of moves after the annealed sweeps, until a round finds none.
+    """Makes rounds of moves after the annealed sweeps, until a round finds none, or two in a row after a move.
 
     All rounds are in the burn-in, so that the draws after it are those of the sampler. Topics take part that have the
     same prior; an alpha that is learnt or drawn may differ.
@@ -110,15 +118,18 @@ class MergeAndSplit(Step):
     Attributes
     ----------
     next_round : int or None
-        The sweep after which the next round may follow. None: the last one made no move, or the burn-in is too short.
+        The sweep after which the next round may follow. None: no round follows, or the burn-in is too short.
     n_moves : int
         Moves of the last round.
+    n_left : int
+        Rounds without a move before the rounds end. After a move, sweeps may prepare another one.
     """
 
     def __init__(self, learns_alpha):
         self.learns_alpha = learns_alpha
         self.next_round = 0
         self.n_moves = 0
+        self.n_left = 1
 
     def begin(self, chain):
         if self.next_round is None:
@@ -139,7 +150,8 @@ class MergeAndSplit(Step):
         if moves:
             chain.move(topics, moves)
         self.n_moves = len(moves)
-        self.next_round = chain.n_sweeps + _EVERY if moves else None
+        self.n_left = 2 if moves else self.n_left - 1
+        self.next_round = chain.n_sweeps + _EVERY if self.n_left else None
 
     def settled(self):
         return self.next_round is None
@@ -199,14 +211,17 @@ def round_of_moves(corpus, priors, topics, own, seed, stop):
     # All other topics are one more.
     labels = _places(topics, own)
     labels[labels < 0] = len(own)
-    merges = _Merges(corpus, labels, _equal_priors(alpha, eta, len(own) + 1), stop)
-    # A topic that is one loses by a split. Without this bound, a large gain of a merge would split such topics.
-    least = max(_LEAST_GAIN - merges.gains.max(), 0)
-    splits = _splits(corpus, topics, own, _equal_priors(alpha, eta, 2), least, seed, stop)
+    several = _equal_priors(alpha, eta, len(own) + 1)
+    splits = _splits(corpus, topics, own, _equal_priors(alpha, eta, 2), seed, stop)
     moves: list[Move] = []
     log_alpha = np.log(priors.doc.mean(axis=0))
-    for move in _candidates(own, merges, splits):
+    checked, left = set(), _TRIALS * corpus.n_tokens
+    for move, is_trial in _candidates(corpus, labels, several, own, splits, random.child(seed, 3), stop):
+        if move in checked or (is_trial and left <= 0) or any(set(move.topics) & set(made.topics) for made in moves):
+            continue
+        checked.add(move)
         inside = np.flatnonzero(np.isin(topics, move.topics))
+        left -= len(inside) if is_trial else 0
         before = topics[inside]
         log_alpha_after = move.of_logs(log_alpha) if move.changes(log_alpha) else log_alpha
         # The state before is swept as well: it is a draw at other priors.
@@ -235,11 +250,14 @@ class _Split:
     ----------
     gain : float
         The change of the log joint, in nats.
+    entropy : float
+        Of z, in nats.
     second : ndarray of bool
         The tokens of the topic, in their order, that the second one takes.
     """
 
     gain: float
+    entropy: float
     second: np.ndarray
 
 
@@ -252,7 +270,7 @@ def _equal_priors(alpha, eta, n_components):
 
 
 class _Merges:
-    """Changes of the log joint if two topics are merged, also after merges.
+    """Changes of the log joint if two topics are merged, also after merges; with `rng` less the entropy that is lost.
 
     Parameters
     ----------
@@ -260,6 +278,8 @@ class _Merges:
     topics : ndarray of shape (n_tokens,), int32
         The last topic is never merged. They are changed.
     priors : Priors
+    rng : numpy.random.Generator or None
+        Chooses the tokens from which the entropy is estimated.
     stop : callable
 
     Attributes
@@ -270,13 +290,15 @@ class _Merges:
         The topics that each one now has.
     """
 
-    def __init__(self, corpus, topics, priors, stop):
-        self.corpus, self.topics, self.priors, self.stop = corpus, topics, priors, stop
+    def __init__(self, corpus, topics, priors, rng, stop):
+        self.corpus, self.topics, self.priors, self.rng, self.stop = corpus, topics, priors, rng, stop
         self.members = [[k] for k in range(priors.n_components - 1)]
         self._set_gains()
 
     def _set_gains(self):
         self.gains = merge_gains(self.corpus, self.topics, self.priors, self.stop)[:-1, :-1]
+        if self.rng is not None:
+            self.gains -= _pair_entropies(self.corpus, self.topics, self.priors, self.rng)[:-1, :-1]
         self.gains[np.tril_indices(len(self.gains))] = -np.inf
         gone = [k for k, members in enumerate(self.members) if not members]
         self.gains[gone] = self.gains[:, gone] = -np.inf
@@ -289,8 +311,8 @@ class _Merges:
         self._set_gains()
 
 
-def _splits(corpus, topics, own, priors, least, seed, stop):
-    """The splits of topics that gain at least so many nats, a dict by topic."""
+def _splits(corpus, topics, own, priors, seed, stop):
+    """Splits of topics, a dict by topic."""
     found = {}
     for k in own.tolist():
         inside = np.flatnonzero(topics == k)
@@ -299,9 +321,9 @@ def _splits(corpus, topics, own, priors, least, seed, stop):
         part = _part(corpus, inside)
         halves = _halves(part, np.random.default_rng(random.child(seed, 0, k)))
         chain = _swept(part, priors, halves, random.child(seed, 1, k), stop, _SPLIT_SWEEPS)
-        gain = -merge_gains(part, chain.topics, priors, stop)[0, 1]
-        if chain.topic_totals.min() > 0 and gain >= least:
-            found[k] = _Split(gain, chain.topics == 1)
+        if chain.topic_totals.min() > 0:
+            gain = -merge_gains(part, chain.topics, priors, stop)[0, 1]
+            found[k] = _Split(gain, _entropy(chain), chain.topics == 1)
     return found
 
 
@@ -327,26 +349,81 @@ def _halves(corpus, rng):
 
 
 def _log_evidence(chain):
-    """An estimate of log p(w) of the mode of a chain, from below: the log joint, and the entropy of z.
+    """An estimate of log p(w) of the mode of a chain, from below: the log joint, and the entropy of z."""
+    return chain.log_joint() + _entropy(chain)
 
-    The entropy is at least the sum of those of the full conditionals of the tokens.
-    """
-    corpus, priors, entropy = chain.corpus, chain.priors, 0.0
-    of_documents = priors.add_doc(chain.doc_topic_counts())
-    of_words = chain.word_topic_counts[:, : priors.n_components] + priors.word[:, None]
-    totals = chain.topic_totals + priors.totals
-    documents = corpus.token_documents
-    step = max(_BLOCK_WEIGHTS // priors.n_components, 1)
-    for first in range(0, corpus.n_tokens, step):
-        own = slice(first, first + step)
-        z = chain.topics[own, None] == np.arange(priors.n_components)
-        weights = (of_documents[documents[own]] - z) * (of_words[corpus.words[own]] - z) / (totals - z)
+
+def _entropy(chain):
+    """The sum of the entropies of the full conditionals of all tokens, which the entropy of z exceeds."""
+    every, found = np.arange(chain.corpus.n_tokens), 0.0
+    for _, weights in _weights_of(chain.corpus, chain.topics, chain.priors, every):
         weights /= weights.sum(axis=1, keepdims=True)
-        entropy -= xlogy(weights, weights).sum()
-    return chain.log_joint() + entropy
+        found -= xlogy(weights, weights).sum()
+    return found
 
 
-def _candidates(own, merges, splits):
+def _pair_entropies(corpus, topics, priors, rng):
+    """The entropies of the topics of all tokens of two topics, given that they are in one of both; (K, K).
+
+    The sums are estimated from some tokens of each topic.
+    """
+    K, totals = priors.n_components, count_tokens(topics, priors.n_components)
+    most = max(min(_SAMPLED, _SAMPLED_WEIGHTS // K**2), 8)
+    order = rng.permutation(corpus.n_tokens)
+    order = order[np.argsort(topics[order], kind="stable")]
+    place = np.arange(corpus.n_tokens) - np.repeat(np.cumsum(totals) - totals, totals)
+    found = np.zeros((K, K))
+    for z, weights in _weights_of(corpus, topics, priors, np.sort(order[place < most])):
+        own = weights[np.arange(len(z)), z][:, None]
+        p = own / (own + weights)
+        np.add.at(found, z, -xlogy(p, p) - xlogy(1 - p, 1 - p))
+    found *= np.maximum(totals / most, 1)[:, None]
+    return found + found.T
+
+
+def _weights_of(corpus, topics, priors, tokens):
+    """Blocks of some tokens, ascending: their topics, and weights of all topics for them without the token itself."""
+    K = priors.n_components
+    totals = np.zeros(K, np.int64)
+    rows = CountRows.of(corpus, topics, padded(K), totals)
+    documents = np.searchsorted(corpus.offsets, tokens, side="right") - 1
+    step = max(_BLOCK_WEIGHTS // K, 1)
+    for first in range(0, len(tokens), step):
+        own = tokens[first : first + step]
+        some, of = np.unique(documents[first : first + step], return_inverse=True)
+        lengths = corpus.lengths[some]
+        ends = np.cumsum(lengths)
+        at = np.repeat(corpus.offsets[some] - (ends - lengths), lengths) + np.arange(ends[-1])
+        counts = np.zeros((len(some), K))
+        _tokens.count_documents(np.append(0, ends), topics[at], counts)
+        words = corpus.words[own]
+        is_own = topics[own, None] == np.arange(K)
+        weights = rows.dense(words)[:, :K] + priors.word[words, None] - is_own
+        weights *= (counts + priors.doc)[of] - is_own
+        weights /= totals + priors.totals - is_own
+        yield topics[own], weights
+
+
+def _candidates(corpus, labels, priors, own, splits, seed, stop):
+    """Moves that may gain enough, and whether each is a trial; those by the more reliable estimates first.
+
+    Both changes are estimated by the log joint, or both with the entropy of z. The merges by the log joint, and the
+    splits with the entropy, gain too much together, but find moves that both others miss: these are trials.
+    """
+    merges = _Merges(corpus, labels.copy(), priors, None, stop)
+    of_joint = merges.gains.copy()
+    # A topic that is one loses by a split. Without this bound, a large gain of a merge would split such topics.
+    for move in _best_moves(own, merges, {k: split.gain for k, split in splits.items() if split.gain >= 0}):
+        yield move, False
+    with_entropy = {k: split.gain + split.entropy for k, split in splits.items()}
+    merges = _Merges(corpus, labels.copy(), priors, np.random.default_rng(seed), stop)
+    for move in _best_moves(own, merges, with_entropy):
+        yield move, False
+    for i, j, k in _trials(own, of_joint, with_entropy):
+        yield Move((int(own[i]), int(own[j])), (int(own[k]),)), True
+
+
+def _best_moves(own, merges, gains):
     """Moves without common topics that would gain enough.
 
     The best splits come first, each with the merge that then gains most. A merge may be of topics that were merged
@@ -356,19 +433,29 @@ def _candidates(own, merges, splits):
     # The splits of each topic that has merged others, and topics that are split.
     divided: dict[int, list] = {}
     split: list[int] = []
-    for k in sorted(splits, key=lambda k: -splits[k].gain):
+    for k in sorted(gains, key=lambda k: -gains[k]):
         if merges.members[place[k]] != [place[k]]:
             continue
-        gains = merges.gains.copy()
+        of_merges = merges.gains.copy()
         for each in (*split, place[k]):
-            gains[each] = gains[:, each] = -np.inf
-        i, j = divmod(int(gains.argmax()), len(gains))
-        if splits[k].gain + gains[i, j] >= _LEAST_GAIN:
+            of_merges[each] = of_merges[:, each] = -np.inf
+        i, j = divmod(int(of_merges.argmax()), len(of_merges))
+        if gains[k] + of_merges[i, j] >= _LEAST_GAIN:
             merges.merge(i, j)
             split.append(place[k])
             divided[i] = [*divided.pop(i, []), *divided.pop(j, []), k]
     for i, of_splits in divided.items():
         yield Move(tuple(int(own[member]) for member in merges.members[i]), tuple(of_splits))
+
+
+def _trials(own, merges, gains):
+    """Places of two topics to merge and of one to split, those first that gain most; some merges for each split."""
+    best = np.argsort(-merges, axis=None)[: (_MERGES_EACH + 1) * len(own)].tolist()
+    found = []
+    for k in np.flatnonzero(np.isin(own, list(gains))).tolist():
+        others = [pair for pair in (divmod(each, len(own)) for each in best) if k not in pair][:_MERGES_EACH]
+        found += [(merges[pair] + gains[int(own[k])], *pair, k) for pair in others]
+    return [places for gain, *places in sorted(found, reverse=True) if gain >= _LEAST_GAIN]
 
 
 def _part(corpus, inside):

@@ -76,14 +76,15 @@ def test_gains_of_merges_and_splits_add_up():
     found = skewed_corpus(0)
     corpus, priors, topics = Corpus.from_counts(found.data), Priors.make(0.1, 0.1, 8, 300), bad_state(found)
     labels = topics.copy()
-    merges = merge_and_split._Merges(corpus, labels, merge_and_split._equal_priors(0.1, priors.word, 9), lambda: None)
+    nine = merge_and_split._equal_priors(0.1, priors.word, 9)
+    merges = merge_and_split._Merges(corpus, labels, nine, None, lambda: None)
     two = merge_and_split._equal_priors(0.1, priors.word, 2)
-    splits = merge_and_split._splits(corpus, topics, np.arange(8), two, -np.inf, SEED, lambda: None)
+    splits = merge_and_split._splits(corpus, topics, np.arange(8), two, SEED, lambda: None)
     before = chain_of(corpus, priors, topics).log_joint()
     for joined, divided in (((0, 2), (1,)), ((3, 5), (4,)), ((0, 2, 6), (1, 7))):
         move = Move(joined, divided)
         gain = sum(splits[k].gain for k in divided)
-        again = merge_and_split._Merges(corpus, topics.copy(), merges.priors, lambda: None)
+        again = merge_and_split._Merges(corpus, topics.copy(), merges.priors, None, lambda: None)
         for k in joined[1:]:
             gain += again.gains[joined[0], k]
             again.merge(joined[0], k)
@@ -142,6 +143,30 @@ FITS = {
 def test_all_topics_are_found(name):
     found = skewed_corpus(3)
     assert worst_cosine(FITS[name]().fit(found.data).topic_word_, found.topic_word) > 0.9
+
+
+def nested_corpus(seed):
+    """Three parents with three topics each, which have half of their words from the parent; the first is large."""
+    rng = np.random.default_rng(seed)
+    parents, own = (rng.dirichlet(np.full(300, 0.05), n) for n in (3, 9))
+    alpha = np.r_[0.5, np.full(8, 0.06)]
+    topic_word = (parents[np.arange(9) // 3] + own) / 2
+    X = np.array([rng.multinomial(60, theta @ topic_word) for theta in rng.dirichlet(alpha, 600)])
+    return X, topic_word
+
+
+def by_log_joint(corpus, labels, priors, own, splits, seed, stop):
+    """Moves that are chosen without the entropy of z."""
+    merges = merge_and_split._Merges(corpus, labels.copy(), priors, None, stop)
+    gains = {k: split.gain for k, split in splits.items() if split.gain >= 0}
+    return [(move, False) for move in merge_and_split._best_moves(own, merges, gains)]
+
+
+@pytest.mark.mutation("sklda._sampling.merge_and_split._candidates", by_log_joint)
+def test_topics_that_share_half_of_their_words_are_found():
+    for seed in range(6):
+        X, topic_word = nested_corpus(seed)
+        assert worst_cosine(GibbsLDA(9, random_state=0).fit(X).topic_word_, topic_word) > 0.9, seed
 
 
 def test_models_with_other_alphas_find_all_topics():
