@@ -233,7 +233,7 @@ def shown(rows):
 def limits(title, fits, splits):
     """The tree with half and twice the slack of each limit; with another least prevalence, the parameter."""
     rows = [["as it is", *shown(compare(fits, by_tree, splits))]]
-    for name in ("SAME_TOPIC", "_ALIKE", "_BEYOND_CHANCE"):
+    for name in ("SAME_TOPIC", "ALIKE", "_BEYOND_CHANCE"):
         for factor in (0.5, 2):
             value = 1 - (1 - getattr(rule, name)) * factor
             with patch.object(rule, name, value):

@@ -94,7 +94,7 @@ def test_nodes_that_are_not_alike_are_no_topics(monkeypatch):
     topics = [0.45 * PIECES[:2] + 0.55 * rng.dirichlet(np.full(200, 0.02), 2) for _ in range(8)]
     shares = [np.full(2, 0.5)] * 8
     assert len(find_consensus(topics, shares, 0.75).topic_word) == 0
-    monkeypatch.setattr("sklda._core.consensus._ALIKE", 0.0)
+    monkeypatch.setattr("sklda._core.consensus.ALIKE", 0.0)
     monkeypatch.setattr("sklda._core.consensus._BEYOND_CHANCE", -np.inf)
     assert len(find_consensus(topics, shares, 0.75).topic_word) == 2
 

@@ -13,14 +13,14 @@ from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
 # Topics at a smaller Jensen-Shannon distance are the same topic. benchmarks/bench_consensus.py has the measurements.
 SAME_TOPIC = 0.5
 # Of more distant parts: the smallest mean of one less the distance between the fits of a topic.
-_ALIKE = 0.6
+ALIKE = 0.6
 # 314 clusters of fits to corpora of one distribution had an agreement of .31 ± .06, at most .61; those of the bundled
 # corpus have .77 to .92.
 _BEYOND_CHANCE = 0.65
 # The same for two halves of the documents, each of which has twice the noise. 17 candidates in ten corpora of one
 # distribution with bursts had .13 ± .07, at most .23, and false topics beside true ones at most .29. True topics that
 # overlap had at least .70, and .3 to .7 in one corpus of 6,000 tokens.
-_IN_HALVES = 0.4
+IN_HALVES = 0.4
 # A topic covers several others if each of these makes the distance of their mixture smaller by this, chosen by looking
 # at the words of the topics of eight fits of the bundled corpus.
 _GAIN = 0.03
@@ -50,6 +50,8 @@ class Consensus:
         Topics that enough fits have, but that are not more alike than in a corpus without topics; 0 if others are.
     n_not_in_halves : int
         Topics of the fits that halves of the documents do not have in common; 0 if others are.
+    best_in_halves : tuple of (float, float)
+        The figures of `in_halves` of the one of these with the largest second figure.
     """
 
     topic_word: np.ndarray
@@ -61,6 +63,7 @@ class Consensus:
     split_half_agreement: np.ndarray | None = None
     n_by_chance: int = 0
     n_not_in_halves: int = 0
+    best_in_halves: tuple[float, float] = (0.0, 0.0)
 
 
 def has_own_words(components, topic_word_prior):
@@ -165,7 +168,7 @@ def find_consensus(topics, shares, min_prevalence, halves=()):
     """
     tree = TopicTree(Pool(topics, shares))
     # The margin is for rounding errors.
-    alike = (tree.height <= SAME_TOPIC) | (tree.similarity >= _ALIKE)
+    alike = (tree.height <= SAME_TOPIC) | (tree.similarity >= ALIKE)
     qualifies = (tree.prevalence >= min_prevalence - 1e-9) & alike & (tree.persistence > 0)
     beyond_chance = qualifies & (tree.beyond_chance >= _BEYOND_CHANCE)
     alike_in_halves, agreement = np.ones((2, len(qualifies)))
@@ -174,12 +177,16 @@ def find_consensus(topics, shares, min_prevalence, halves=()):
         # The only topic of all fits is the frequencies of words themselves, beyond which it has nothing.
         if len(tree.members[node]) < n_with_words:
             alike_in_halves[node], agreement[node] = in_halves(tree.pool, tree.members[node], halves)
-    is_in_halves = (alike_in_halves >= _ALIKE) & (agreement >= _IN_HALVES)
+    is_in_halves = (alike_in_halves >= ALIKE) & (agreement >= IN_HALVES)
     nodes = tree.order(tree.choose(beyond_chance & is_in_halves))
     consensus = _consensus(tree.pool, [tree.members[node] for node in nodes])
     consensus.split_half_agreement = agreement[nodes]
     if not nodes:
-        consensus.n_not_in_halves = len(tree.choose(beyond_chance))
+        tested = tree.choose(beyond_chance)
+        consensus.n_not_in_halves = len(tested)
+        if tested:
+            best = max(tested, key=lambda node: agreement[node])
+            consensus.best_in_halves = float(alike_in_halves[best]), float(agreement[best])
         consensus.n_by_chance = len(tree.choose(qualifies))
     return consensus
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 
 from sklda._core import random
 from sklda._core.arguments import check_memory, distributions
+from sklda._core.consensus import ALIKE, IN_HALVES
 from sklda._core.consensus_tree import mixture
 from sklda._core.corpus import Corpus
 from sklda._core.diagnostics import std_of_proportions
@@ -356,11 +357,15 @@ def warn_of_poor_fits(topics, found, min_prevalence):
             ConvergenceWarning,
         )
     elif found.n_not_in_halves:
+        similarity, agreement = found.best_in_halves
         warn(
-            f"No topic is found in other documents: n_components_ is 0. {100 * min_prevalence:.0f} % of the "
-            f"{len(topics)} fits have {found.n_not_in_halves} topics in common, but fits to halves of the documents do "
-            "not. Either these topics come from single documents, for example from words that are repeated there, "
-            "or halves are too small. Use fewer topics or more documents; n_splits=0 shows the topics of the fits.",
+            f"n_components_ is 0. {100 * min_prevalence:.0f} % of the {len(topics)} fits have {found.n_not_in_halves} "
+            "topics in common, but fits to both halves of the documents do not have them. The best of these topics has "
+            f"a mean similarity of {similarity:.2f} to its counterparts in the halves, and two halves have "
+            f"{agreement:.2f} of it in common beyond the frequencies of words; {ALIKE} and {IN_HALVES} are needed. "
+            "Such topics may come from single documents, for example from words that are repeated there, or halves are "
+            "too small. Topics that fewer fits have are not looked for in halves. Use fewer topics or more documents; "
+            "n_splits=0 shows the topics of the fits.",
             ConvergenceWarning,
         )
     elif found.n_by_chance:
