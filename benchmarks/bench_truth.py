@@ -56,7 +56,8 @@ import sklda
 from sklda import ConsensusTopics, GibbsLDA
 from sklda._sampling.matching import match_topics as matching
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
-from sklda.metrics import compare_topic_counts, match_topics
+from sklda.inspection import compare_topic_counts
+from sklda.metrics import match_topics
 
 # --- shares of topics, probabilities of words, learnt priors ----------------------------------------------------------
 
@@ -256,7 +257,7 @@ def found_again(seed, options):
             X = np.array([rng.multinomial(n, each @ topics) for n, each in zip(lengths, theta, strict=True)])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            table = compare_topic_counts(GibbsLDA(max_iter=80), X, numbers, random_state=seed)
+            table = compare_topic_counts(GibbsLDA(max_iter=80), X, numbers, random_state=seed).counts
         for row in table.to_dict("records"):
             found[f"{name}, fitted {row['n_components']}"] = row
     return found

@@ -80,7 +80,7 @@ DESCRIBED = tuple(name for name in inspect.signature(inspection.describe).parame
 # They read chains, evidence or fits of their own.
 WITHOUT_TOPICS = (
     *("ConvergenceDisplay", "MarginalLikelihoodDisplay", "TopicCountDisplay"),
-    *("TopicCountComparisonDisplay", "to_arviz", "describe"),
+    *("compare_topic_counts", "to_arviz", "describe"),
 )
 # Functions in which arguments of these names hold other things: requests of scikit-learn, groups of topics, tokens.
 OTHERS = ("set_fit_request", "set_score_request", "set_transform_request", "merge_topics", "count_tokens")

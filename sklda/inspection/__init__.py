@@ -19,7 +19,7 @@ from sklda.inspection._tables import document_table, top_documents
 from sklda.inspection._tokens import token_topics
 from sklda.inspection._topic_check import topic_check
 from sklda.inspection._topic_count import TopicCountDisplay
-from sklda.inspection._topic_counts import TopicCountComparisonDisplay
+from sklda.inspection._topic_counts import TopicCountComparison, compare_topic_counts
 from sklda.inspection._topic_drift import topic_drift
 from sklda.inspection._topic_effects import topic_effects
 from sklda.inspection._topic_effects_display import TopicEffectsDisplay
@@ -32,11 +32,12 @@ __all__ = [
     "ConvergenceDisplay",
     "DocumentTopicsDisplay",
     "MarginalLikelihoodDisplay",
-    "TopicCountComparisonDisplay",
+    "TopicCountComparison",
     "TopicCountDisplay",
     "TopicEffectsDisplay",
     "TopicExplorer",
     "TopicWordsDisplay",
+    "compare_topic_counts",
     "contrast_topics",
     "describe",
     "document_table",

@@ -17,12 +17,10 @@ from sklda.metrics._scorers import (
     make_held_out_scorer,
     neg_ais_perplexity_scorer,
 )
-from sklda.metrics._topic_counts import compare_topic_counts
 from sklda.metrics._word_association import word_association
 
 __all__ = [
     "compare_new_topics",
-    "compare_topic_counts",
     "compare_topic_models",
     "held_out_log_likelihood",
     "make_coherence_scorer",

@@ -96,7 +96,7 @@ def compare_new_topics(
         ("n_chains", n_chains, 1),
     ):
         check_int(value, name, least)
-    model, X = model_and_input(estimator, X)
+    model, X, _ = model_and_input(estimator, X)
     if getattr(model, "known_topics", None) is None:
         raise TypeError(
             f"{type(model).__name__} has no known_topics: give a GibbsLDA with them. compare_topic_counts compares "

@@ -1,4 +1,4 @@
-"""Several numbers of topics compared: held-out score, coherence, exclusivity, topics found again."""
+"""Several numbers of topics in fits to parts of the documents: held-out score, and topics found again, with errors."""
 
 from __future__ import annotations
 
@@ -26,13 +26,10 @@ from sklda._core.distances import jensen_shannon
 from sklda._core.document_values import DocumentValues, check_documents, number_of_documents
 from sklda._core.names import index_of
 from sklda._core.parallel import jobs_for
-from sklda._core.types import Data, Model, Seed
-from sklda._description.models import Description, check_order, topics_with_words
-from sklda.metrics._coherence import topic_coherence
-from sklda.metrics._exclusivity import topic_exclusivity
+from sklda._description.models import Description, names_of_steps, topics_with_words
 from sklda.metrics._scorers import make_held_out_scorer
 
-MEASURES = ("score", "coherence", "exclusivity", "found_again", "found_share")
+MEASURES = ("score", "gain", "found_again", "found_share")
 # The difference of two folds is one number, and says nothing about the error of their mean.
 _DEFAULT_FOLDS, _FEWEST_FOLDS = 4, 3
 # Degrees of freedom that a variance of a few fits gets from the usual one. doc/method/calibration.rst has half and
@@ -40,131 +37,29 @@ _DEFAULT_FOLDS, _FEWEST_FOLDS = 4, 3
 _FREEDOM_OF_USUAL = 1
 
 
-def compare_topic_counts(
-    estimator: Model,
-    X: Data,
-    n_components: Sequence[int],
-    *,
-    cv: Any = None,
-    params: dict[str, Any] | None = None,
-    n_words: int = 10,
-    n_jobs: int | None = None,
-    random_state: Seed = None,
-) -> DataFrame:
-    """Fit a model with several numbers of topics, and compare them: what users of stm know as searchK.
+def scores_of_folds(
+    model: Any, X: Any, counts: Sequence[int], cv: Any, params: dict[str, Any] | None, seed: Any, n_jobs: int | None
+) -> tuple[DataFrame, list[list[np.ndarray]]]:
+    """Fit a model with several numbers of topics to all folds but one: a table, and the topics of these fits.
 
-    Each number of topics has a fit to all folds but one, for every fold. Held-out score and coherence are those of the
-    fold that was left out. A topic counts as found again if another fit has it too.
-
-    Parameters
-    ----------
-    estimator : estimator or pipeline
-        A topic model with the parameter ``n_components``, or a pipeline that ends in one. It is not fitted itself. The
-        steps before the model are fitted once, to all documents, so that all fits have the same words.
-    X : array-like, sparse matrix, or whatever a pipeline takes
-        Documents.
-    n_components : sequence of int
-        Numbers of topics.
-    cv : int, cross-validation generator or iterable of pairs of arrays, default=None
-        The folds. An int: this number of folds of documents in random order. None: 4.
-    params : dict of {str: object}, default=None
-        Metadata of the documents: ``covariates`` of a `CovariateLDA`, ``collections`` of a `CompoundLDA`, or another
-        argument of the ``fit`` of the model. Each has an entry for every document, or is a dict of such columns. The
-        held-out scores use those two as well.
-    n_words : int, default=10
-        Number of top words of the coherence and of the exclusivity.
-    n_jobs : int, default=None
-        Number of fits at a time, as in joblib. Results do not depend on it.
-    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
-        Seeds of the folds and of the fits are derived from it. With an int, results are reproducible.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each number of topics, in the order of `n_components`. Each column except the first and the last is
-        followed by one with the ending ``_std``: its standard errors, from the differences between folds.
-
-        - ``n_components``
-        - ``score``: held-out log-likelihood per token, in nats, see `make_held_out_scorer`; absent if the model has no
-          ``doc_topic_prior_``
-        - ``gain``: the score less that of the row before, fold by fold. Documents differ more than models, so its error
-          is much smaller than that of the score. NaN in the first row.
-        - ``coherence``: NPMI of the documents that were left out, a mean over topics, see `topic_coherence`
-        - ``exclusivity``: see `topic_exclusivity`
-        - ``found_again``: number of topics that another fit has too, at a Jensen-Shannon distance of at most 0.5; a
-          mean over pairs of fits
-        - ``found_share``: their part of the tokens
-        - ``n_fits``: number of folds. An interval of 95 % is ``scipy.stats.t.ppf(0.975, n_fits - 1)`` errors on either
-          side: 3.2 with four folds, 2.3 with ten.
-
-        Topics without words of their own are left out of coherence, exclusivity and the topics found again: see
-        ``topic_stability_`` of `GibbsLDA`. Without any other, coherence and exclusivity are NaN.
-
-    Raises
-    ------
-    ValueError
-        If a number of topics is not positive or occurs twice, there are fewer than two folds, or the estimator refuses
-        X. If an entry of `params` does not belong to the documents, or the estimator has a `Checkpoint`.
-    TypeError
-        If the estimator has no parameter ``n_components`` or needs labels, or `params` is not a dict.
-
-    Notes
-    -----
-    None of these chooses a number by itself. The held-out score often rises up to hundreds of topics. Coherence and
-    exclusivity are highest with few topics. The number of topics found again has no maximum, because there are always
-    narrow topics that other fits have, but their part of the tokens falls. See :ref:`how_many_topics`.
-
-    The cost is that of a fit for every number of topics and every fold, and of the held-out scores.
-
-    The standard errors of score, gain and coherence treat folds as independent. Those of ``found_again`` and
-    ``found_share`` are jackknife errors: each fit in turn is left out with all its pairs. That of the exclusivity is
-    corrected for the documents that fits share (Nadeau & Bengio 2003).
-
-    A few fits that agree by chance say nothing about the next one, which may lack a topic. So one degree of freedom of
-    each variance is not its own (Smyth 2004): it is the mean of the variances of all rows. For ``found_again`` and
-    ``found_share`` it is the variance of independent topics, which is above zero where all fits agree. With a single
-    difference of two numbers of topics, the ``gain`` has no other rows: its error is then that of fits that have about
-    the same topics. Errors are NaN with two folds. From n folds, an error is itself uncertain by a part of about ``1 /
-    sqrt(2 * n)``: 35 % with four folds, and 22 % with ten. :ref:`errors_over_folds` compares them with the spread over
-    corpora.
-
-    References
-    ----------
-    Nadeau & Bengio (2003). Inference for the generalization error. Machine Learning 52.
-
-    Roberts, Stewart & Tingley (2019). stm: an R package for structural topic models. Journal of Statistical Software
-    91. Section 3.4.
-
-    Smyth (2004). Linear models and empirical Bayes methods for assessing differential expression in microarray
-    experiments. Statistical Applications in Genetics and Molecular Biology 3.
-
-    Examples
-    --------
-    >>> from sklda import GibbsLDA
-    >>> from sklda.datasets import make_lda_corpus
-    >>> from sklda.metrics import compare_topic_counts
-    >>> X = make_lda_corpus(120, 60, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
-    >>> table = compare_topic_counts(GibbsLDA(max_iter=50), X, [2, 4], cv=3, random_state=0)
-    >>> table[["n_components", "score", "gain", "gain_std", "found_again"]].round(2)
-       n_components  score  gain  gain_std  found_again
-    0             2  -2.73   NaN       NaN         1.33
-    1             4  -2.31  0.41      0.07         3.67
+    The table has a row for each number, and the topics are those of every number and fold, (n_topics, n_features).
     """
-    check_order(X, estimator)
-    counts = checked_counts(n_components, "n_components")
-    check_int(n_words, "n_words", 2)
-    model, X = model_and_input(estimator, X)
     name = name_of_the_count(model)
-    seed = random.seed_sequence(random_state)
-    folds, metadata = _folds(cv, X, seed), _checked_metadata(params, X)
+    folds, metadata = _folds(cv, X, seed), checked_metadata(params, X)
     tasks = [
-        (clone(model).set_params(**{name: K}), X, metadata, *fold, n_words, random.child(seed, 1, K, f))
+        (clone(model).set_params(**{name: K}), X, metadata, *fold, random.child(seed, 1, K, f))
         for K in counts
         for f, fold in enumerate(folds)
     ]
     measured = Parallel(n_jobs=jobs_for(len(tasks), n_jobs))(delayed(_measure)(*task) for task in tasks)
-    shared = float(np.mean([len(test) / len(train) for train, test in folds]))
-    return _rows(counts, [measured[i : i + len(folds)] for i in range(0, len(measured), len(folds))], shared)
+    fits = [measured[i : i + len(folds)] for i in range(0, len(measured), len(folds))]
+    return _rows(counts, fits), [[fit["topics"] for fit in own] for own in fits]
+
+
+def with_seeds(model: Any, rng: np.random.Generator) -> Any:
+    """The model, whose seeds and those of models in it are set."""
+    names = sorted(name for name in model.get_params() if name.split("__")[-1] == "random_state")
+    return model.set_params(**{name: int(rng.integers(2**31)) for name in names})
 
 
 def checked_counts(numbers, name, least=1):
@@ -179,19 +74,24 @@ def checked_counts(numbers, name, least=1):
 
 
 def model_and_input(estimator, X):
-    """The topic model at the end of pipelines, and its input. Earlier steps are fitted to all documents."""
+    """The topic model at the end of pipelines, its input, and the words of its columns, None if they are not known.
+
+    Earlier steps are fitted to all documents.
+    """
     described = Description.of(estimator, X)
-    estimator, X = described.estimator, described.X
+    estimator, X, words = described.estimator, described.X, described.feature_names
     while isinstance(estimator, Pipeline):
         if len(estimator) > 1:
-            X = clone(estimator[:-1]).fit_transform(X)
+            steps = clone(estimator[:-1])
+            X = steps.fit_transform(X)
+            words = names_of_steps(steps) if described.feature_names is None else words
         estimator = estimator[-1]
     if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params") or isinstance(estimator, type):
         raise TypeError(f"estimator is {estimator!r}: give a topic model, or a pipeline that ends in one.")
     if get_tags(estimator).target_tags.required:
         raise TypeError(f"{type(estimator).__name__} needs labels, so its number of topics is not a choice.")
     # Not all sparse formats have rows that can be chosen.
-    return estimator, read_sparse(X, "X") if sp.issparse(X) else X
+    return estimator, read_sparse(X, "X") if sp.issparse(X) else X, words
 
 
 def name_of_the_count(model):
@@ -215,7 +115,7 @@ def _folds(cv, X, seed):
     return folds
 
 
-def _checked_metadata(params, X):
+def checked_metadata(params, X):
     """Metadata of the documents of X, of which rows can be chosen; covariates keep the places of the documents in X."""
     if params is not None and not isinstance(params, dict):
         raise TypeError(f"params must be a dict such as {{'covariates': values}}, got {type(params).__name__}.")
@@ -242,13 +142,10 @@ def _rows_of(metadata, rows):
     }
 
 
-def _measure(model, X, metadata, train, test, n_words, seed):
-    """The topics of a fit with their shares, and its measures on the documents that were left out, a dict."""
-    rng = np.random.default_rng(seed)
-    names = sorted(name for name in model.get_params() if name.split("__")[-1] == "random_state")
-    model.set_params(**{name: int(rng.integers(2**31)) for name in names})
-    left_out = _safe_indexing(X, test)
-    model.fit(_safe_indexing(X, train), **_rows_of(metadata, train))
+def _measure(model, X, metadata, train, test, seed):
+    """The topics of a fit with their shares, and its score of the documents that were left out, a dict."""
+    rng, left_out = np.random.default_rng(seed), _safe_indexing(X, test)
+    with_seeds(model, rng).fit(_safe_indexing(X, train), **_rows_of(metadata, train))
     # ConsensusTopics can have none.
     components = np.asarray(model.components_, dtype=np.float64)
     topics = distributions(components, f"components_ of the {type(model).__name__}") if len(components) else components
@@ -257,16 +154,7 @@ def _measure(model, X, metadata, train, test, n_words, seed):
     if share is None:
         weights = components.sum(axis=1)
         share = weights / weights.sum()
-    n_words = min(n_words, topics.shape[1])
-    found = {
-        "topics": topics[kept].astype(np.float32),
-        "share": np.asarray(share)[kept],
-        "coherence": np.nan,
-        "exclusivity": np.nan,
-    }
-    if kept.any():
-        found["coherence"] = topic_coherence(topics[kept], left_out, n_words=n_words)
-        found["exclusivity"] = topic_exclusivity(topics[kept], n_words=n_words)
+    found = {"topics": topics[kept].astype(np.float32), "share": np.asarray(share)[kept]}
     if hasattr(model, "doc_topic_prior_"):
         scorer = make_held_out_scorer(metric="log_likelihood", random_state=int(rng.integers(2**31)))
         known = {name: metadata[name] for name in ("collections", "covariates") if name in metadata}
@@ -274,11 +162,8 @@ def _measure(model, X, metadata, train, test, n_words, seed):
     return found
 
 
-def _rows(counts, measured, shared):
-    """The table, from the measures of every number of topics and every fold.
-
-    `shared` is the number of documents that are left out by those of a fit.
-    """
+def _rows(counts, measured):
+    """The table, from the measures of every number of topics and every fold."""
     rows, columns = [], _of_folds(measured)
     variances = {name: np.array([each.var(ddof=1) for each in values]) for name, values in columns.items()}
     for i, (K, fits) in enumerate(zip(counts, measured, strict=True)):
@@ -286,24 +171,18 @@ def _rows(counts, measured, shared):
         for name, values in columns.items():
             known = variances[name][np.isfinite(variances[name])]
             usual = known.mean() if len(known) else np.nan
-            # Topics of fits that share documents are alike (Nadeau & Bengio 2003).
-            factor = 1 / n + (shared if name == "exclusivity" else 0)
             row[name] = float(values[i].mean())
-            row[f"{name}_std"] = _moderated(factor * variances[name][i], factor * usual, n)
+            row[f"{name}_std"] = _moderated(variances[name][i] / n, usual / n, n)
         rows.append(row | _found_again(fits) | {"n_fits": n})
     return DataFrame(rows)
 
 
 def _of_folds(measured):
-    """Scores, gains, coherence and exclusivity by name: for each number of topics an array of its folds."""
-    columns = {}
-    for name in MEASURES[:3]:
-        if name in measured[0][0]:
-            columns[name] = [np.array([fit[name] for fit in fits]) for fits in measured]
-        if name == "score" and name in columns:
-            scores = columns[name]
-            columns["gain"] = [scores[0] * np.nan] + [b - a for a, b in pairwise(scores)]
-    return columns
+    """Scores and gains by name: for each number of topics an array of its folds; empty if the model has no score."""
+    if "score" not in measured[0][0]:
+        return {}
+    scores = [np.array([fit["score"] for fit in fits]) for fits in measured]
+    return {"score": scores, "gain": [scores[0] * np.nan] + [b - a for a, b in pairwise(scores)]}
 
 
 def _found_again(fits):
@@ -313,7 +192,8 @@ def _found_again(fits):
     for a, b in np.argwhere(~np.eye(n, dtype=bool)):
         nearest = jensen_shannon(fits[a]["topics"], fits[b]["topics"], dtype=np.float32).min(axis=1, initial=1)
         again = nearest <= SAME_TOPIC
-        pairs[:, a, b] = again.sum(), fits[a]["share"][again].sum()
+        # Sums of single precision may be more than one.
+        pairs[:, a, b] = again.sum(), min(fits[a]["share"][again].sum(dtype=np.float64), 1)
     shares = [fit["share"] for fit in fits]
     weights = {"found_again": [np.ones(len(share)) for share in shares], "found_share": shares}
     found = {}

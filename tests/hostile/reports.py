@@ -73,21 +73,22 @@ def counts_compared(draw, session):
     X = draw_counts(draw)
     counts = draw.mostly([[1], [2, 3], (1, 2)], [[], 3, [0], [2, 2], "x", None, [1.5]])
     options = {
-        "cv": draw.mostly([2, 3], [1, 0, 99, "x"]),
-        "n_words": draw.mostly([2, 5], [1]),
+        "cv": draw.mostly([2, 3, 0], [1, 99, "x"]),
+        "n_words": draw.mostly([2, 5], [0]),
+        "interval": draw.mostly([None, (2, 3)], [3, (3, 2)]),
         "random_state": draw.seed(),
     }
     lda = GibbsLDA(max_iter=draw.pick([1, 3]))
-    if draw.chance(0.3):
-        options = {"n_components": counts} | options
-        session.call(inspection.TopicCountComparisonDisplay.from_estimator, lda, X.given, **options)
-        _close()
-        return
-    rows = session.call(metrics.compare_topic_counts, lda, X.given, counts, **options)
-    if rows is not None:
+    found = session.call(inspection.compare_topic_counts, lda, X.given, counts, **options)
+    if found is not None:
+        rows = found.counts
         session.require(len(rows) == len(counts) and repr(rows), "a row for every number")
-        session.require(rows["found_again"].between(0, rows["n_components"]), "not more than there are")
-        session.require(rows["score"] <= 0, "the score is that of a probability")
+        session.require(len(found.topics) == sum(counts), "a row for every topic")
+        if "found_again" in rows:
+            session.require(rows["found_again"].between(0, rows["n_components"]).all(), "not more than there are")
+            session.require((rows["score"] <= 0).all(), "the score is that of a probability")
+        session.call(found.plot)
+        _close()
 
 
 def _model(draw, session):

@@ -16,10 +16,10 @@ from sklda.inspection import (
     ConvergenceDisplay,
     DocumentTopicsDisplay,
     MarginalLikelihoodDisplay,
-    TopicCountComparisonDisplay,
     TopicCountDisplay,
     TopicEffectsDisplay,
     TopicWordsDisplay,
+    compare_topic_counts,
     describe,
 )
 from sklda.inspection._axes import MARKERS, series_styles, text_width, wrapped
@@ -45,11 +45,16 @@ def model(n_topics, n_documents=24):
     return describe((phi, theta), X, feature_names=words, topic_names=names), X
 
 
-def comparison():
-    rows = {"n_components": [5, 10, 20, 40, 60, 80, 100], "n_fits": [2, 4, 4, 4, 4, 4, 4]}
-    for name in ("score", "coherence", "exclusivity", "found_again", "found_share"):
-        rows |= {name: np.linspace(-7, -6, 7) if name == "score" else 0.5, f"{name}_std": 0.05}
-    return TopicCountComparisonDisplay(pandas.DataFrame(rows)).plot()
+def comparison(*numbers):
+    names = [f"{'word' * (v % 5 + 1)}{v}" for v in range(40)]
+    X = model(2)[1]
+    fits = [describe(model(n)[0], X, feature_names=names) for n in numbers]
+    found = compare_topic_counts([describe(each, topic_names=None) for each in fits])
+    rows = {"gain": [np.nan, 0.1, 0.05], "gain_std": [np.nan, 0.02, np.nan], "found_share": [1, 0.5, 0.01]}
+    rows |= {"found_share_std": [0, 0.1, np.nan], "n_fits": [4, 4, 2]}
+    found.counts, found.interval = found.counts.assign(**rows), (numbers[1], numbers[2] + 50)
+    found.topics["found_in"] = np.arange(len(found.topics)) % 3 / 2
+    return found.plot()
 
 
 def counts():
@@ -119,7 +124,8 @@ def document():
 
 PICTURES = {
     "words": lambda: TopicWordsDisplay.from_estimator(model(20)[0]),
-    "comparison": comparison,
+    "comparison": lambda: comparison(5, 6, 8),
+    "comparison of 100": lambda: comparison(20, 40, 100),
     "counts": counts,
     "marginal": lambda: marginal("contour"),
     "slice": lambda: marginal("doc_topic_prior"),

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklda import CollapsedVariationalLDA, CovariateLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda.callbacks import Checkpoint
 from sklda.datasets import make_lda_corpus
-from sklda.metrics import compare_topic_counts
+from sklda.inspection import compare_topic_counts
 from sklda.papers.empirical_bayes import GibbsEMLDA
 
 X = make_lda_corpus(40, 30, 3, doc_length=30, random_state=0).data
@@ -75,7 +75,7 @@ def test_searches_follow_the_number_of_topics():
     expected = search.best_params_["doc_topic_prior"]
     K = search.best_params_["n_components"]
     assert_allclose(search.best_estimator_.doc_topic_prior_, half(K) if callable(expected) else 6 / K)
-    assert len(compare_topic_counts(lda, X, [2, 4], cv=3, random_state=0)) == 2
+    assert len(compare_topic_counts(lda, X, [2, 4], cv=3, random_state=0).counts) == 2
 
 
 @pytest.mark.filterwarnings("ignore:p.T . w. is:sklearn.exceptions.ConvergenceWarning")

@@ -16,6 +16,7 @@ from sklda import (
     GibbsLDA,
     LabeledLDA,
     TopicCountLDA,
+    inspection,
     metrics,
 )
 from sklda._core.parallel import in_parallel
@@ -200,7 +201,7 @@ def test_processes_get_no_counts(X, path, same, tmp_path):
     [
         lambda X: GibbsLDA(2, max_iter=2, n_jobs=10**5).fit(X),
         lambda X: ConsensusTopics(GibbsLDA(2, max_iter=2), n_fits=3, n_jobs=10**5).fit(X),
-        lambda X: metrics.compare_topic_counts(GibbsLDA(max_iter=2), X, [2], cv=3, n_jobs=10**5),
+        lambda X: inspection.compare_topic_counts(GibbsLDA(max_iter=2), X, [2], cv=3, n_jobs=10**5),
     ],
 )
 @pytest.mark.filterwarnings("ignore")

@@ -1,4 +1,4 @@
-"""Numbers of topics compared: folds, seeds, measures, and what is refused."""
+"""Numbers of topics compared: topics that split and stay, folds, seeds, measures, the picture, what is refused."""
 
 import warnings
 
@@ -9,6 +9,7 @@ from joblib import parallel_config
 from scipy.special import stdtrit as t_quantile
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import NMF, LatentDirichletAllocation
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
@@ -25,8 +26,9 @@ from sklda import (
 from sklda._core.distances import jensen_shannon
 from sklda.callbacks import Checkpoint
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import TopicCountComparisonDisplay
-from sklda.metrics import compare_topic_counts, topic_coherence, topic_exclusivity
+from sklda.inspection import TopicCountComparison, describe, token_topics
+from sklda.inspection import compare_topic_counts as compare
+from sklda.inspection._topic_flows import orders, origins, shared_tokens
 from sklda.metrics._topic_counts import _found_again, _jackknife
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -52,6 +54,11 @@ class Recorder(TransformerMixin, BaseEstimator):
         return np.full((X.shape[0], self.n_components), 1 / self.n_components)
 
 
+def compare_topic_counts(*args, **options):
+    """The table of the numbers of topics."""
+    return compare(*args, **options).counts
+
+
 @pytest.fixture
 def fits():
     Recorder.fits.clear()
@@ -60,29 +67,20 @@ def fits():
 
 def test_folds_seeds_and_measures(fits):
     folds = list(KFold(3).split(X))
-    rows = compare_topic_counts(Recorder(), X, [3, 2], cv=KFold(3), n_words=5, random_state=0)
-    assert rows["n_components"].tolist() == [3, 2] and [K for K, *_ in fits] == [3] * 3 + [2] * 3
+    found = compare(Recorder(), X, [3, 2], cv=KFold(3), random_state=0)
+    rows = found.counts
+    assert rows["n_components"].tolist() == [2, 3] and [K for K, *_ in fits] == [2] * 3 + [3] * 3 + [2, 3]
     for i, (_, documents, _, _) in enumerate(fits):
-        assert (documents != X[folds[i % 3][0]]).nnz == 0
-    assert len({seed for _, _, seed, _ in fits}) == 6
+        assert documents.shape == X.shape if i >= 6 else (documents != X[folds[i % 3][0]]).nnz == 0
+    assert len({seed for _, _, seed, _ in fits}) == 8
     assert "score" not in rows and "gain" not in rows
-    phi = [[each[3] for each in own] for own in (fits[:3], fits[3:])]
-    values = {
-        "coherence": np.array(
-            [[topic_coherence(p, X[test], n_words=5) for p, (_, test) in zip(own, folds, strict=True)] for own in phi]
-        ),
-        "exclusivity": np.array([[topic_exclusivity(p, n_words=5) for p in own] for own in phi]),
-    }
-    # Each fit has 60 documents, of which the left-out ones are the half.
-    for (name, own), factor in zip(values.items(), (1 / 3, 1 / 3 + 1 / 2), strict=True):
-        variances = own.var(axis=1, ddof=1)
-        # Two degrees of freedom are those of the folds, and one that of both rows.
-        errors = np.sqrt(factor * (2 * variances + variances.mean()) / 3)
-        assert rows[name].tolist() == pytest.approx(own.mean(axis=1).tolist())
-        assert rows[f"{name}_std"].tolist() == pytest.approx(errors.tolist())
+    phi = [[each[3] for each in own] for own in (fits[:3], fits[3:6])]
     for row, own in zip(rows.to_dict("records"), phi, strict=True):
         pairs = [[(jensen_shannon(a, b).min(axis=1) <= 0.5).sum() for b in own if b is not a] for a in own]
         assert row["found_again"] == pytest.approx(np.mean(pairs)) and row["n_fits"] == 3
+    for K, own, (*_, whole) in zip((2, 3), phi, fits[6:], strict=True):
+        again = np.mean([jensen_shannon(whole, each).min(axis=1) <= 0.5 for each in own], axis=0)
+        np.testing.assert_allclose(found.topics.loc[found.topics["n_components"] == K, "found_in"], again)
 
 
 @pytest.mark.mutation("test_errors_of_pairs_as_if_independent_are_too_small")
@@ -160,11 +158,11 @@ def test_the_true_number_is_seen():
 
 def test_every_column_has_its_errors():
     rows = compare_topic_counts(LDA, X, [2, 4], cv=3, random_state=0)
-    measures = ["score", "gain", "coherence", "exclusivity", "found_again", "found_share"]
+    measures = ["score", "gain", "found_again", "found_share"]
     errors = [f"{name}_std" for name in measures]
     pairs = [name for pair in zip(measures, errors, strict=True) for name in pair]
-    assert rows.columns.tolist() == ["n_components", *pairs, "n_fits"]
-    assert (rows[errors] > 0).sum(axis=None) == 11 and np.isnan(rows["gain_std"][0])
+    assert rows.columns.tolist() == ["n_components", *pairs, "n_fits", "stays", "part", "joined", "new"]
+    assert (rows[errors] > 0).sum(axis=None) == 7 and np.isnan(rows["gain_std"][0])
     # Of two fits no error is known.
     assert compare_topic_counts(LDA, X, [2], cv=2, random_state=0)[errors].isna().all(axis=None)
 
@@ -175,7 +173,7 @@ def test_every_column_has_its_errors():
         CollapsedVariationalLDA(max_iter=5),
         LatentDirichletAllocation(max_iter=3),
         NMF(init="random", max_iter=500),
-        ConsensusTopics(GibbsLDA(max_iter=10), n_fits=2, min_prevalence=0.5),
+        ConsensusTopics(GibbsLDA(max_iter=60), n_fits=2, min_prevalence=0.5, n_splits=0),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -196,16 +194,17 @@ def test_a_consensus_without_topics(n_fits, monkeypatch):
         def fit(self, X, y=None):
             super().fit(X, y)
             Sometimes.n_done += 1
-            if Sometimes.n_done > n_fits:
+            # The fits to folds come before the fit to all documents.
+            if n_fits < Sometimes.n_done <= 3:
                 self.components_ = self.components_[:0]
                 self.topic_share_ = self.topic_share_[:0]
             return self
 
-    model = Sometimes(GibbsLDA(max_iter=10), n_fits=2, min_prevalence=0.5)
+    model = Sometimes(GibbsLDA(max_iter=60), n_fits=2, min_prevalence=0.5, n_splits=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         row = compare_topic_counts(model, X, [2], cv=3, random_state=0).loc[0]
-    assert row["found_again"] == row["found_share"] == 0 and np.isnan(row["coherence"])
+    assert row["found_again"] == row["found_share"] == 0
 
 
 def test_a_consensus_that_finds_no_topic():
@@ -213,9 +212,8 @@ def test_a_consensus_that_finds_no_topic():
     model = ConsensusTopics(GibbsLDA(max_iter=10), n_fits=3, min_prevalence=1, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert model.fit(noise).n_components_ == 0
-        rows = compare_topic_counts(model, noise, [3], cv=2, random_state=0)
-    assert rows["found_again"][0] == 0
+        with pytest.raises(ValueError, match="ConsensusTopics has no topics"):
+            compare_topic_counts(model, noise, [3], cv=2, random_state=0)
 
 
 def test_copies_of_a_checkpoint_are_refused(tmp_path):
@@ -231,65 +229,144 @@ def test_copies_of_a_checkpoint_are_refused(tmp_path):
 def test_a_pipeline_of_texts():
     texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"] * 5
     lda = GibbsLDA(doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=20)
-    rows = compare_topic_counts(make_pipeline(CountVectorizer(), lda), texts, [1, 2], cv=2, n_words=3, random_state=0)
+    rows = compare_topic_counts(make_pipeline(CountVectorizer(), lda), texts, [1, 2], cv=2, random_state=0)
     assert rows["gain"][1] > 0 and rows["found_again"][1] == 2
     frame = pandas.DataFrame(X.toarray(), columns=[f"w{v}" for v in range(40)])
     assert len(compare_topic_counts(LDA, frame, [2], cv=2)) == 1
 
 
-def test_the_display():
-    rows = compare_topic_counts(LDA, X, [4, 2], cv=2, random_state=0)
-    display = TopicCountComparisonDisplay(rows).plot()
-    assert len(display.axes_) == 5 and "nats" in display.axes_[0].get_title()
-    np.testing.assert_allclose(display.axes_[0].lines[0].get_ydata(orig=False), [rows["score"][1], rows["score"][0]])
-    axes = plt.subplots(1, 5)[1]
-    assert list(display.plot(ax=axes).axes_) == list(axes)
-    with pytest.raises(ValueError, match="one Axes for each of the 5 measures; got 2"):
-        display.plot(ax=axes[:2])
-    display.figure_.canvas.draw()
+# --- Topics that split and stay -------------------------------------------------------------------------------------
 
 
-def test_error_bars_of_three_folds_are_by_student():
-    row = pandas.DataFrame({"n_components": [2], "coherence": 0.5, "coherence_std": 0.01, "n_fits": 3})
-    ((_, low), (_, high)) = TopicCountComparisonDisplay(row).plot().axes_[0].collections[0].get_segments()[0]
-    assert high - low == pytest.approx(2 * 0.01 * 4.30265)
+def hierarchy(seed, n_kept=2, n_documents=300):
+    """Counts of documents with one subject each, of four. Those from `n_kept` on have two parts with own words."""
+    rng = np.random.default_rng(seed)
+    subjects = np.concatenate([np.arange(n_kept), np.repeat(np.arange(n_kept, 4), 2)])
+    phi = np.zeros((len(subjects), 15 * 4 + 10 * len(subjects)))
+    for part, subject in enumerate(subjects):
+        phi[part, 15 * subject : 15 * subject + 15] = rng.dirichlet(np.full(15, 2.0)) * 0.4
+        phi[part, 60 + 10 * part : 70 + 10 * part] = rng.dirichlet(np.full(10, 2.0)) * 0.6
+    theta = np.zeros((n_documents, len(subjects)))
+    for row in theta:
+        own = np.flatnonzero(subjects == rng.integers(4))
+        row[own] = rng.dirichlet(np.full(len(own), 0.4))
+    return np.array([rng.multinomial(60, row @ phi) for row in theta])
 
 
-ENDS = {
-    "score": (-np.inf, 0),
-    "coherence": (-1, 1),
-    "exclusivity": (0, 1),
-    "found_again": (0, 20),
-    "found_share": (0, 1),
-}
+FIT = GibbsLDA(3, max_iter=20, random_state=0).fit(X)
 
 
-@pytest.mark.parametrize("measure", ENDS)
+def halves_that_are_exchanged(a, b, n_a, n_b):
+    """Tokens of the second fit in another order."""
+    return shared_tokens(a, np.roll(b, len(b) // 2), n_a, n_b)
+
+
+@pytest.mark.mutation("sklda.inspection._topic_counts.shared_tokens", halves_that_are_exchanged)
+@pytest.mark.parametrize("seed", range(3))
+def test_subjects_with_two_parts_split_and_the_others_stay(seed):
+    counts = hierarchy(seed)
+    found = compare(GibbsLDA(max_iter=150, n_chains=3), counts, [4, 6], cv=0, random_state=seed)
+    numbers = found.counts.set_index("n_components").loc[6]
+    # A part may have most of the tokens of its subject.
+    assert numbers["stays"] + numbers["part"] == 6 and numbers["stays"] >= 2
+    six = found.topics[found.topics["n_components"] == 6]
+    assert (six["from_parent"] > 0.9).all()
+    assert sorted(six["parent"].value_counts()) == [1, 1, 2, 2]
+    alone = six.groupby("parent").filter(lambda own: len(own) == 1)
+    assert (alone["of_parent"] > 0.9).all() and (alone["change"] == "stays").all()
+    # A subject that is divided stands beside its parts, and no band crosses another.
+    order = orders(found.shared, found.topics.loc[found.topics["n_components"] == 4, "share"].to_numpy())
+    parents = six["parent"].to_numpy()[order[1]]
+    assert list(dict.fromkeys(parents)) == order[0].tolist()
+
+
+def test_how_a_topic_came_about_is_counted():
+    a, b = np.repeat([0, 0, 1, 1, 2, -1], 10), np.repeat([0, 1, 2, 3, 3, 0], 10)
+    shared = shared_tokens(a, b, 3, 5)
+    assert shared.tolist() == [[10, 10, 0, 0, 0], [0, 0, 10, 10, 0], [0, 0, 0, 10, 0]]
+    found = origins(shared)
+    assert found["change"] == ["part", "part", "part", "joined", ""]
+    assert found["parent"] == [0, 0, 1, 1, None]
+    assert found["from_parent"][:4] == [1, 1, 1, 0.5] and found["of_parent"][:4] == [0.5] * 4
+    assert np.isnan(found["from_parent"][4]) and np.isnan(found["of_parent"][4])
+    found = origins(np.array([[6, 4], [4, 6], [4, 4]]))
+    assert found["change"] == ["joined", "joined"] and found["parent"] == [0, 1]
+    assert origins(np.array([[7, 3, 3], [1, 9, 2]]))["change"] == ["stays", "stays", "part"]
+    assert origins(np.array([[6, 2, 2], [2, 6, 2], [2, 2, 2]]))["change"][2] == "new"
+
+
+def test_tables_are_those_of_the_tokens():
+    fits = [GibbsLDA(K, max_iter=20, random_state=0).fit(X) for K in (4, 2)]
+    found = compare([describe(each, feature_names=[f"w{v}" for v in range(40)]) for each in fits], X)
+    assert found.counts["n_components"].tolist() == [2, 4] and repr(found).startswith("TopicCountComparison of 2, 4")
+    two, four = (token_topics(each, X)["topic"] for each in fits[::-1])
+    np.testing.assert_array_equal(found.shared[0], pandas.crosstab(two, four))
+    own = found.topics[found.topics["n_components"] == 4]
+    np.testing.assert_allclose(own["share"], four.value_counts(normalize=True, sort=False).sort_index())
+    assert own["words"].iloc[0] == [f"w{v}" for v in np.argsort(-fits[0].topic_word_[0], kind="stable")[:3]]
+    assert own["found_in"].isna().all()
+    numbers = own["change"].value_counts()
+    assert all(found.counts[name][1] == numbers.get(name, 0) for name in ("stays", "part", "joined", "new"))
+    fits = [GibbsLDA(K, n_chains=2, max_iter=20, random_state=0).fit(X) for K in (2, 4)]
+    own = compare(fits, X).topics
+    np.testing.assert_array_equal(own["found_in"], np.concatenate([each.topic_prevalence_ for each in fits]))
+
+
+def test_flows_that_need_not_cross_do_not():
+    rng = np.random.default_rng(0)
+    # A tree: each topic has two children, and theirs are two of the 40.
+    shared = [np.kron(np.eye(n), np.ones((1, 2))) * 7 for n in (10, 20)]
+    mixed = [rng.permutation(n) for n in (10, 20, 40)]
+    shared = [own[np.ix_(a, b)] for own, a, b in zip(shared, mixed[:-1], mixed[1:], strict=True)]
+    found = orders(shared, np.ones(10))
+    for own, a, b in zip(shared, found[:-1], found[1:], strict=True):
+        places = np.argwhere(own[np.ix_(a, b)])
+        assert (np.diff(places[:, 1]) > 0).all()
+    assert all(sorted(each) == list(range(len(each))) for each in found)
+
+
+def test_words_of_pipelines_are_labels():
+    texts = ["apple banana apple", "banana cherry apple", "car engine wheel", "engine wheel wheel"] * 5
+    lda = GibbsLDA(doc_topic_prior=0.1, topic_word_prior=0.1, max_iter=20)
+    found = compare(make_pipeline(CountVectorizer(), lda), texts, [1, 2], cv=0, random_state=0)
+    assert {words[0] for words in found.topics["words"][1:]} == {"apple", "wheel"}
+    display = found.plot()
+    assert sorted(text.get_text()[:2] for text in display.labels_[1]) == ["0:", "1:"]
+    with pytest.raises(ValueError, match="make different counts of X"):
+        one, two = (make_pipeline(CountVectorizer(max_features=n), GibbsLDA(n, max_iter=2)) for n in (3, 4))
+        compare([one.fit(texts), two.fit(texts)], texts)
+
+
+# --- The picture ----------------------------------------------------------------------------------------------------
+
+
+def test_the_picture():
+    found = compare(LDA, X, [4, 2], cv=3, random_state=0, interval=(3, 9))
+    display = found.plot()
+    flows, gain, again = display.axes_
+    assert [label.get_text() for label in again.get_xticklabels()] == ["2 topics", "4 topics"]
+    heights = [bar.get_height() for bar in flows.patches]
+    assert heights[0] / heights[1] == pytest.approx(found.topics["share"][0] / found.topics["share"][1])
+    ((x, low), (_, high)) = gain.collections[0].get_segments()[0]
+    assert x == 0.5 and high - low == pytest.approx(2 * found.counts["gain_std"][1] * 4.30265)
+    assert len(again.collections[0].get_segments()) == 2
+    assert any("3 to 9 topics" in text.get_text() for text in display.legend_.get_texts())
+    axes = plt.subplots(3, 1)[1]
+    assert list(found.plot(ax=axes).axes_) == list(axes)
+    with pytest.raises(ValueError, match="one Axes for the flows, and one for each of the 2 measures; got 2"):
+        found.plot(ax=axes[:2])
+    assert len(compare(LDA, X, [4, 2], cv=0, random_state=0).plot().axes_) == 1
+    assert len(compare(LDA, X, [3], cv=2, random_state=0).plot().axes_) == 1
+    plt.close("all")
+
+
 @pytest.mark.parametrize("place", [0.0, 0.02, 0.5, 0.98, 1.0])
 @pytest.mark.parametrize("n_fits", [3, 4, 10])
-def test_intervals_of_measures_end_where_the_measures_end(measure, place, n_fits):
-    low, high = ENDS[measure]
-    value = -0.5 * place if measure == "score" else low + place * (high - low)
+def test_intervals_of_shares_are_shares(place, n_fits):
     for error in (0.1, 0.35, 5.0):
-        row = pandas.DataFrame({"n_components": [20], measure: value, f"{measure}_std": error, "n_fits": n_fits})
-        ax = TopicCountComparisonDisplay(row).plot().axes_[0]
-        ((_, bottom), (_, top)) = ax.collections[0].get_segments()[0]
-        assert low <= bottom <= value <= top <= high and bottom < top
-        plt.close(ax.figure)
-
-
-def test_points_of_two_folds_are_open_and_explained():
-    row = pandas.DataFrame({"n_components": [2, 4], "found_share": [0.5, 0.6], "found_share_std": np.nan, "n_fits": 2})
-    display = TopicCountComparisonDisplay(row).plot()
-    assert not display.axes_[0].collections
-    display.figure_.canvas.draw()
-    assert [text.get_text() for text in display.legend_.get_texts()] == ["error unknown"]
-
-
-def test_an_error_of_zero_is_a_point():
-    row = pandas.DataFrame({"n_components": [2], "found_share": [1.0], "found_share_std": [0.0], "n_fits": [4]})
-    display = TopicCountComparisonDisplay(row).plot()
-    assert display.axes_[0].collections[0].get_segments()[0].tolist() == [[2, 1], [2, 1]] and display.legend_ is None
+        rows = {"n_components": [20], "found_share": [place], "found_share_std": [error], "n_fits": [n_fits]}
+        low, high = TopicCountComparison(pandas.DataFrame(rows), None, [])._interval_of("found_share")
+        assert 0 <= low[0] <= place <= high[0] <= 1 and low[0] < high[0]
 
 
 @pytest.mark.parametrize(
@@ -303,7 +380,14 @@ def test_an_error_of_zero_is_a_point():
         (lambda: compare_topic_counts(LDA, X, [2, 2]), ValueError, "the same number twice"),
         (lambda: compare_topic_counts(LDA, X, [2], cv=1), ValueError, "k-fold"),
         (lambda: compare_topic_counts(LDA, X, [2], cv=[(np.arange(9), np.arange(9))]), ValueError, "cv has 1 folds"),
-        (lambda: compare_topic_counts(LDA, X, [2], n_words=1), ValueError, "n_words must be at least 2"),
+        (lambda: compare_topic_counts(LDA, X, [2], n_words=0), ValueError, "n_words must be at least 1"),
+        (lambda: compare_topic_counts(LDA, X, [2], interval=5), TypeError, "a pair of numbers of topics"),
+        (lambda: compare_topic_counts(LDA, X, [2], interval=(5, 3)), ValueError, "the smaller number first"),
+        (lambda: compare_topic_counts([], X), ValueError, "an empty list"),
+        (lambda: compare_topic_counts([FIT], X, [3]), ValueError, "do not give them with fitted models"),
+        (lambda: compare_topic_counts([FIT, FIT], X), ValueError, "with different numbers"),
+        (lambda: compare_topic_counts([FIT]), ValueError, "X is None"),
+        (lambda: compare_topic_counts([FIT, GibbsLDA(2)], X), NotFittedError, "not fitted"),
         (lambda: compare_topic_counts(TopicCountLDA(), X, [2]), TypeError, "has no parameter n_components"),
         (lambda: compare_topic_counts(LabeledLDA(), X, [2]), TypeError, "LabeledLDA needs labels"),
         (lambda: compare_topic_counts(GibbsLDA, X, [2]), TypeError, "give a topic model"),
