@@ -64,6 +64,20 @@ def test_a_dict_names_some_topics(lda):
         assert lda.topic_names_.tolist() == ["first", "gibbslda1", "gibbslda2"]
 
 
+def test_topics_without_a_name_show_their_words():
+    frame = pandas.DataFrame(X, columns=[f"w{v:02}" for v in range(12)])
+    lda = GibbsLDA(3, max_iter=5, random_state=0).fit(frame).set_topic_names({1: "sport"})
+    own = [" ".join(words) for words in topic_table(lda, n_words=3)["words"]]
+    assert topic_table(lda)["name"].tolist() == [own[0], "sport", own[2]]
+    assert set(TopicWordsDisplay.from_estimator(lda).names) == {f"0: {own[0]}", "1: sport", f"2: {own[2]}"}
+    assert list(document_table(lda, frame).columns[3:6]) == [own[0], "sport", own[2]]
+    assert lda.get_feature_names_out().tolist() == ["gibbslda0", "sport", "gibbslda2"]
+    # Without words, numbers.
+    plain = GibbsLDA(3, max_iter=5, random_state=0).fit(X).set_topic_names({1: "sport"})
+    assert topic_table(plain)["name"].tolist() == ["gibbslda0", "sport", "gibbslda2"]
+    assert topic_table(describe(plain, feature_names=frame.columns))["name"][1:].tolist() == ["sport", own[2]]
+
+
 def test_skops_keeps_names(lda):
     skops = pytest.importorskip("skops.io")
     data = skops.dumps(lda)

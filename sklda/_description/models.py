@@ -18,14 +18,18 @@ from sklda._core.consensus import has_own_words
 from sklda._core.corpus import Corpus
 from sklda._core.counts import holds_texts
 from sklda._core.dask_arrays import is_dask
-from sklda._core.document_values import DocumentValues
+from sklda._core.document_values import DocumentValues, number_of_documents
 from sklda._core.names import find_words, read_vocabulary, read_words
 from sklda._core.priors import check_prior
 
 _ADVICE = "give a fitted topic model, a pipeline that has one, or a pair (topic_word, doc_topic_prior)"
 
 
-@dataclass(frozen=True, eq=False)
+# What a description may say besides a model and documents.
+_NAMES = "feature_names", "topic_names", "document_names", "collections"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Description:
     """A model with what is known of its words, topics and documents. `sklda.inspection.describe` makes it.
 
@@ -38,7 +42,17 @@ class Description:
     topic_names: Any = None
     document_names: Any = None
     collections: Any = None
-    said: set[str] = field(default_factory=set, init=False, repr=False)  # warnings of its documents
+    said: set[str] = field(default_factory=set, init=False)  # warnings of its documents
+
+    def __repr__(self) -> str:
+        estimator = self.estimator
+        kind = "pair of arrays" if isinstance(estimator, tuple) else type(unwrap(estimator)[0]).__name__
+        if isinstance(estimator, Pipeline):
+            kind = f"Pipeline with a {kind}"
+        known = [name for name in _NAMES if getattr(self, name) is not None]
+        n = None if self.X is None else number_of_documents(self.X)
+        documents = "" if self.X is None else f", {'documents' if n is None else f'{n:,} documents'}"
+        return f"<description of a {kind}{documents}{''.join(f', {name}' for name in known)}>"
 
     @classmethod
     def of(cls, model: Any, X: Any = None) -> Self:

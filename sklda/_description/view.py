@@ -26,6 +26,8 @@ from sklda._description import models
 
 # Of a topic in place of its stability.
 NO_TOPIC = "no words of its own"
+# In place of a name.
+_WORDS = 3
 _ADVICE = "give a fitted topic model, a pipeline that has one, or a pair (topic_word, doc_topic)"
 _NUMBERS = "words are column numbers"
 
@@ -347,7 +349,7 @@ def view(model, X=None, *, needs=None, missing="raise", **values):
         found = _of_model(model, X, collections, values["groups"])
     found.values, found.said = values, described.said
     found.known_words = models.words_of(described, found.n_features)
-    found.names = model_topic_names(found.model, found.n_topics, described.topic_names)
+    found.names = _topic_names(found, described.topic_names)
     if needs == "counts" and X is None:
         raise ValueError("X is None: give the documents.")
     if needs in ("proportions", "counts") and found.doc_topic is None:
@@ -365,6 +367,15 @@ def view(model, X=None, *, needs=None, missing="raise", **values):
         )
         found.doc_topic = found.masked(found.doc_topic)
     return found
+
+
+def _topic_names(found, given):
+    """The names of the topics. A topic that was left without one when others got theirs has its words instead."""
+    names = model_topic_names(found.model, found.n_topics, given)
+    if names is None or found.known_words is None:
+        return names
+    kind = type(found.model).__name__.lower()
+    return distinct(" ".join(found.top(k, _WORDS)) if each == f"{kind}{k}" else each for k, each in enumerate(names))
 
 
 def _of_model(model, X, collections, groups):

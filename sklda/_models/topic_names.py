@@ -27,8 +27,8 @@ class TopicNamesMixin(ClassNamePrefixFeaturesOutMixin):
         ----------
         names : sequence of n_components str, dict of {int: str}, or None
             Distinct, not empty, in the order of the topics. `sklda.inspection.topic_table` suggests some. A dict has
-            names of some topics by their numbers: the others keep theirs, those of `get_feature_names_out`. None: no
-            names.
+            names of some topics by their numbers: the others keep theirs. Where they have none, tables and plots
+            show their words, and `get_feature_names_out` has their numbers. None: no names.
 
         Returns
         -------

@@ -143,21 +143,28 @@ class TopicExplorer:
         texts = texts_of(found, X, documents)
         return cls(page_data(found, texts, kind_of_group=getattr(groups, "name", None)), str(title))
 
-    def to_html(self, path: str | PathLike[str] | None = None, *, topic_names: Values | None = None) -> str:
+    def to_html(self, path: str | PathLike[str] | None = None, *, topic_names: Values | None = None) -> str | None:
         """The page, as one self-contained file.
 
         Parameters
         ----------
         path : str or os.PathLike, default=None
-            The file to write, UTF-8. None: nothing is written.
+            The file to write, UTF-8. None: the page is returned.
         topic_names : sequence of str of length n_components, default=None
             Other names of the topics for this page. None: those of the explorer.
 
         Returns
         -------
-        str
-            The page.
+        str or None
+            The page; None if it is written to a file, as from ``to_html`` of a data frame.
         """
+        page = self._page(topic_names)
+        if path is None:
+            return page
+        Path(path).write_text(page, encoding="utf-8", newline="\n")
+        return None
+
+    def _page(self, topic_names: Values | None = None) -> str:
         data = self.data
         if topic_names is not None:
             names = read_topic_names(topic_names, data["n_topics"], "topic_names")
@@ -178,17 +185,14 @@ class TopicExplorer:
             "script": script,
             "data": _json(data),
         }
-        page = "".join(
+        return "".join(
             parts[piece] if i % 2 else piece for i, piece in enumerate(_packaged("explorer.html").split("@"))
         )
-        if path is not None:
-            Path(path).write_text(page, encoding="utf-8", newline="\n")
-        return page
 
     def _repr_html_(self):
         # A frame keeps the styles of page and notebook apart. `sandbox` allows scripts and nothing else.
         return (
-            f'<iframe srcdoc="{html.escape(self.to_html())}" sandbox="allow-scripts" title="topics" '
+            f'<iframe srcdoc="{html.escape(self._page())}" sandbox="allow-scripts" title="topics" '
             f'width="100%" height="{_HEIGHT}" style="border: 0"></iframe>'
         )
 

@@ -36,10 +36,8 @@ _FILES = {
     "words.csv": "the probabilities of all words in the topics, and how often the words occur in the documents",
     _MODEL: "the model: parameters, names of topics, learnt priors, diagnostics, versions",
 }
-# Files that systems put into folders that somebody looks at.
-_OF_SYSTEMS = ".DS_Store", "Thumbs.db", "desktop.ini"
-# Where files are written before they are moved to their places.
-_BESIDE = ".sklda-new"
+# Where files are written before they are moved to their places, and the ones before are in the meantime.
+_BESIDE, _OLD = ".sklda-new", "old"
 _FITTED = (
     *("doc_topic_prior_", "topic_word_prior_", "n_iter_", "n_burn_in_", "n_draws_", "n_components_", "best_chain_"),
     *("sampler_", "diagnostics_", "collections_", "doc_concentration_", "covariate_names_"),
@@ -59,7 +57,6 @@ def export_results(
     documents: Sequence[str] | None = None,
     folder: str | os.PathLike[str],
     n_words: int = 20,
-    overwrite: bool = False,
 ) -> None:
     """Write the topics, the proportions of documents, the report and the settings of a model to a folder.
 
@@ -77,11 +74,10 @@ def export_results(
     documents : sequence of n_documents str, default=None
         Texts. None: X, if a pipeline takes texts; otherwise there are no passages.
     folder : str or path-like
-        The folder. It is made if it does not exist.
+        The folder. It is made if it does not exist. Results of an earlier call are replaced, and other files are left
+        as they are.
     n_words : int, default=20
         Number of words of a topic in ``keys.csv``.
-    overwrite : bool, default=False
-        Whether the results of an earlier call in this folder are replaced.
 
     Returns
     -------
@@ -103,8 +99,8 @@ def export_results(
     Raises
     ------
     ValueError
-        If X is None and unknown, or has no words; if the folder has other files, or results that are not to be
-        replaced.
+        If X is None and unknown, or has no words; if the folder is a file, or has a file with one of these names that
+        no earlier call has written.
     TypeError
         If the model is not a topic model.
 
@@ -116,8 +112,8 @@ def export_results(
     Notes
     -----
     The files appear when all of them are written, ``model.json`` last. After an error or Ctrl-C the folder is as it was
-    before. Numbers have six significant digits in tables. Lone surrogates, such as half an emoji, which UTF-8 does not
-    have, become question marks.
+    before. If a call is killed while it moves its files, the next one finishes this. Numbers have six significant
+    digits in tables. Lone surrogates, such as half an emoji, which UTF-8 does not have, become question marks.
 
     Examples
     --------
@@ -136,7 +132,8 @@ def export_results(
     """
     check_int(n_words, "n_words", 1)
     folder = Path(folder)
-    _check_folder(folder, overwrite)
+    _finish_move(folder)
+    _check_folder(folder)
     X = Description.of(estimator, X).X
     found = view(estimator, X, needs="counts", documents=documents)
     report = _report(found)
@@ -175,28 +172,41 @@ def export_results(
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _check_folder(folder: Path, overwrite: bool) -> None:
-    """A ValueError if the folder has files that are not to be replaced."""
+def _check_folder(folder: Path) -> None:
+    """A ValueError if the folder has files of these names that no earlier call has written."""
     if not folder.exists():
         return
     if not folder.is_dir():
         raise ValueError(f"{folder} is a file: give the path of a folder.")
-    there = {path.name for path in folder.iterdir()} - {_BESIDE, *_OF_SYSTEMS}
-    others = sorted(there - set(_FILES))
-    if others:
+    there = [name for name in _FILES if (folder / name).exists()]
+    if there and not _is_own(folder / _MODEL):
         raise ValueError(
-            f"the folder {folder} has other files: {listed(others, 3)}. Give a new folder, or an empty one, so that "
-            "results are not mixed with anything."
+            f"the folder {folder} has {listed(there)}, which no earlier call has written: give another folder, so that "
+            "these are not replaced."
         )
-    if there and not overwrite:
-        raise ValueError(f"the folder {folder} has results already: overwrite=True replaces them.")
-    # An earlier call was killed.
-    shutil.rmtree(folder / _BESIDE, ignore_errors=True)
+
+
+def _is_own(path: Path) -> bool:
+    """Whether a file is the description of a model by an earlier call."""
+    try:
+        return "sklda" in json.loads(path.read_text(encoding="utf-8"))["versions"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _finish_move(folder: Path) -> None:
+    """If an earlier call was killed, move its files to their places, or delete them if they are not complete."""
+    beside = folder / _BESIDE
+    if (beside / _OLD).exists():
+        for name in _FILES:
+            if (beside / name).exists():
+                os.replace(beside / name, folder / name)
+    shutil.rmtree(beside, ignore_errors=True)
 
 
 def _move(beside: Path, folder: Path) -> None:
     """Move the new files to their places, `model.json` last. After an error the old ones are back."""
-    old = beside / "old"
+    old = beside / _OLD
     old.mkdir()
     try:
         for name in reversed(_FILES):

@@ -71,7 +71,7 @@ MORE = {
     "word_association": ["cue"],
 }
 # Documents that are needed even if a description has some: a fit, a likelihood or a coherence of others is of use.
-NEEDED = {"TopicCountComparisonDisplay.from_estimator", "to_pyldavis"}
+NEEDED = {"to_pyldavis"}
 NAMES = ["feature_names", "topic_names", "document_names", "collections"]
 
 
@@ -131,6 +131,15 @@ def test_columns_of_a_hashing_vectorizer_have_no_words():
         topic_table(pipeline)
     names = [f"w{v}" for v in range(16)]
     assert topic_table(describe(pipeline, feature_names=names))["words"][0][0] in names
+
+
+def test_a_description_is_one_line():
+    assert repr(describe(LDA)) == "<description of a GibbsLDA>"
+    assert repr(describe(LDA, X, feature_names=WORDS)) == "<description of a GibbsLDA, 20 documents, feature_names>"
+    texts = ["apple banana apple", "car engine wheel"]
+    pipeline = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=2, random_state=0)).fit(texts)
+    assert repr(describe(pipeline, texts)) == "<description of a Pipeline with a GibbsLDA, 2 documents>"
+    assert repr(describe((LDA.topic_word_, LDA.doc_topic_), X)) == "<description of a pair of arrays, 20 documents>"
 
 
 def test_coherence_of_gensim():

@@ -404,7 +404,8 @@ def test_hostile_names_stay_inside_the_data():
 
 def test_the_page_is_one_file_that_names_no_address(tmp_path, docstrings, fitted):
     explorer = TopicExplorer.from_estimator(fitted, docstrings.data)
-    page = explorer.to_html(tmp_path / "topics.html")
+    page = explorer.to_html()
+    assert explorer.to_html(tmp_path / "topics.html") is None
     assert (tmp_path / "topics.html").read_bytes() == page.encode()
     assert "default-src 'none'" in page and not re.search(r"https?:|//[a-z]+\.|@import|url\(", page)
     assert len(page) < 3e6

@@ -114,17 +114,19 @@ def test_what_the_folder_has_already(model, tmp_path):
     folder = tmp_path / "results"
     export_results(model, TEXTS, folder=folder)
     first = contents(folder)
-    with pytest.raises(ValueError, match="has results already: overwrite=True replaces them"):
-        export_results(model, TEXTS, folder=folder)
-    export_results(model, TEXTS, folder=folder, overwrite=True)
+    export_results(model, TEXTS, folder=folder)
     assert contents(folder) == first
-    export_results(model, TEXTS[:8], folder=folder, overwrite=True)
-    assert len(pd.read_csv(folder / "proportions.csv")) == 8
     (folder / "my notes.txt").write_text("mine")
-    before = contents(folder)
-    with pytest.raises(ValueError, match=r"has other files: 'my notes\.txt'"):
-        export_results(model, TEXTS, folder=folder, overwrite=True)
-    assert contents(folder) == before
+    export_results(model, TEXTS[:8], folder=folder)
+    assert len(pd.read_csv(folder / "proportions.csv")) == 8
+    assert (folder / "my notes.txt").read_text() == "mine"
+    for own in ("words.csv", "model.json"):
+        other = tmp_path / own.partition(".")[0]
+        other.mkdir()
+        (other / own).write_text('{"mine": 1}')
+        with pytest.raises(ValueError, match=f"has '{own}', which no earlier call has written"):
+            export_results(model, TEXTS, folder=other)
+        assert contents(other) == {own: b'{"mine": 1}'}
     with pytest.raises(ValueError, match="is a file: give the path of a folder"):
         export_results(model, TEXTS, folder=folder / "my notes.txt")
 
@@ -143,7 +145,7 @@ def test_a_full_disk_leaves_what_was_there(model, tmp_path, monkeypatch, has_res
 
     monkeypatch.setattr(os, "replace", fails_once)
     with pytest.raises(OSError, match="no space left"):
-        export_results(model, TEXTS[:8], folder=tmp_path, overwrite=True)
+        export_results(model, TEXTS[:8], folder=tmp_path)
     assert contents(tmp_path) == before
 
 
@@ -186,20 +188,9 @@ def test_after_an_error_the_folder_is_as_before(model, tmp_path, monkeypatch, er
         monkeypatch.setattr(os, "replace", fail_at)
     for folder in (old, new):
         with pytest.raises(type(error)):
-            export_results(model, TEXTS[:8], folder=folder, overwrite=True)
+            export_results(model, TEXTS[:8], folder=folder)
     assert contents(old) == before
     assert not new.exists()
-
-
-def test_files_of_systems_are_not_in_the_way(model, tmp_path):
-    system = {name: b"\0" for name in (".DS_Store", "Thumbs.db", "desktop.ini")}
-    for name, content in system.items():
-        (tmp_path / name).write_bytes(content)
-    export_results(model, TEXTS, folder=tmp_path)
-    export_results(model, TEXTS[:8], folder=tmp_path, overwrite=True)
-    found = contents(tmp_path)
-    assert sorted(found) == sorted([*FILES, *system])
-    assert {name: found[name] for name in system} == system
 
 
 def test_half_an_emoji_becomes_a_question_mark(tmp_path):
@@ -215,7 +206,31 @@ def test_half_an_emoji_becomes_a_question_mark(tmp_path):
     assert json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))["topic_names"] == ["weather ?", "law"]
 
 
-def test_what_a_killed_call_left_is_no_file_of_others(model, tmp_path):
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process is killed")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("n_moved", [0, 3, 6, 8, 11])
+def test_a_killed_call_is_finished_by_the_next(model, tmp_path, n_moved):
+    """Also by one that is refused: in no case the results are lost."""
+    export_results(model, TEXTS, folder=tmp_path)
+    if not (process := os.fork()):
+        replace, calls = os.replace, []
+
+        def killed(source, target):
+            calls.append(source)
+            if len(calls) > n_moved:
+                os._exit(9)
+            replace(source, target)
+
+        os.replace = killed
+        export_results(model, TEXTS[:8], folder=tmp_path)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 9
+    with pytest.raises(ValueError):
+        export_results(model, ["unknown"], folder=tmp_path)
+    assert names(tmp_path) == FILES and len(pd.read_csv(tmp_path / "proportions.csv")) == 8
+
+
+def test_files_that_a_killed_call_had_not_all_written(model, tmp_path):
     (tmp_path / ".sklda-new").mkdir()
     (tmp_path / ".sklda-new" / "keys.csv").write_text("")
     export_results(model, TEXTS, folder=tmp_path)
