@@ -108,11 +108,11 @@ def compare_topic_counts(
     Nothing here chooses a number by itself. The held-out score often rises up to hundreds of topics, and the part of
     the tokens in topics that are found again falls. See :ref:`how_many_topics`.
 
-    The topics of tokens are those of the last draw of each fit, or, for models without draws, the likeliest ones. Two
-    draws of one chain do not agree on all tokens either: in the docstrings of :ref:`how_many_topics`, topics keep 0.84
-    of their tokens from draw to draw in a median of 10 topics, and 0.79 in one of 40. No distance of topics has to be chosen, as for
-    `sklda.metrics.match_topics`. Alignments of products of proportions, as in the R package alto (Fukuyama, Sankaran &
-    Symul 2023), compare documents instead of tokens.
+    The topics of tokens are those of the last draw of each fit, or, for models without draws, the likeliest ones. So no
+    distance of topics has to be chosen, as for `sklda.metrics.match_topics`. Two draws of one chain do not agree on all
+    tokens either: in the docstrings of :ref:`how_many_topics`, the median topic of 10 keeps 0.84 of its tokens from
+    draw to draw, and that of 40 keeps 0.79. Alignments by products of proportions, as in the R package alto (Fukuyama,
+    Sankaran & Symul 2023), compare documents instead of tokens.
 
     **Errors.** The standard errors of score and gain treat folds as independent. Those of ``found_again`` and
     ``found_share`` are jackknife errors: each fit in turn is left out with all its pairs. A few fits that agree by
