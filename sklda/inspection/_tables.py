@@ -49,7 +49,7 @@ def top_documents(
         A row for every topic, in the order of the model. Columns ``topic``, ``name`` if topics have names,
         ``documents`` (lists of names), ``rows`` (lists of int) and ``proportions`` (lists of float). With texts also
         ``passages`` (lists of str): the place of each of these documents where most words have the topic, see
-        `token_topics`.
+        `token_topics`; None if none of its words is found in the text.
 
     Raises
     ------

@@ -4,9 +4,13 @@ import base64
 import json
 import re
 import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import chain, repeat
 
 import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
 
 from sklda._core.names import read_names
 from sklda.inspection._tokens import Tokens, likeliest
@@ -58,7 +62,7 @@ class Texts:
             texts = read_names(documents, "documents", view.n_documents, "document", "text")
             self.texts = [joined_lines(text) for text in texts]
         self.kind, self.notes = None, []
-        self.pattern, self.normalise = _tokenizer(view.pipelines)
+        self.reader = _WordReader.of(view.pipelines)
 
     def excerpts(self, rows):
         """The beginnings of the texts; None without texts."""
@@ -163,28 +167,31 @@ class Texts:
             occurrences = repeat(k, c) if self.view.has_counts else repeat(k)
             left.setdefault(self.view.words[v], []).append(occurrences)
         left = {name: chain.from_iterable(runs) for name, runs in left.items()}
-        nothing = iter(())
         pieces, topic_of_word, end = [], [], 0
-        for match in re.finditer(self.pattern, text):
-            word = match.group()
-            topic = next(left.get(word, nothing), None)
-            if topic is None:
-                topic = next(left.get(self.normalise(word), nothing), None)
+        for start, stop, names in self.reader.words(text):
+            if start < end:
+                continue
+            topic = next((topic for name in names if (topic := next(left.get(name, iter(())), None)) is not None), None)
             if topic is not None:
-                pieces += [text[end : match.start()], word]
+                pieces += [text[end:start], text[start:stop]]
                 topic_of_word.append(topic)
-                end = match.end()
+                end = stop
         return {"text": [*pieces, text[end:]], "topics": topic_of_word}
 
 
 def _passage(part, topic, n_words):
-    """The words of a text among which most have the topic, see `Texts.parts`; of several such passages a middle one."""
+    """The words of a text among which most have the topic, see `Texts.parts`; of several such passages a middle one.
+
+    None if no word of the topic is found in the text.
+    """
     text = "".join(part["text"])
     words = [match.span() for match in _SPACED.finditer(text)]
     if len(words) <= n_words:
         return " ".join(text.split())
     ends = np.cumsum([len(piece) for piece in part["text"]])
     of_topic = ends[1::2][np.array(part["topics"], dtype=int) == topic]
+    if not len(of_topic):
+        return None
     place = np.searchsorted([start for start, _ in words], of_topic) - 1
     before = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=len(words)))])
     found = before[n_words:] - before[:-n_words]
@@ -241,13 +248,41 @@ def _deflated(block):
     return base64.b64encode(zlib.compress(f"[{','.join(block)}]".encode("utf-8", "replace"))).decode()
 
 
-def _tokenizer(pipelines):
-    """The pattern of words, and the function that makes a name of a word, of a pipeline's vectorizer."""
-    for pipeline in pipelines:
-        for _, step in pipeline.steps:
-            if hasattr(step, "build_preprocessor") and hasattr(step, "token_pattern"):
-                pattern = step.token_pattern if isinstance(step.token_pattern, str) else _PATTERN
-                # A pattern with a group names the group as the word, so its place in the text is not the match's.
-                pattern = pattern if not re.compile(pattern).groups else _PATTERN
-                return pattern, step.build_preprocessor()
-    return _PATTERN, str.lower
+@dataclass(frozen=True)
+class _WordReader:
+    """Where the words of a vectorizer stand in a text: words, stems or lemmas, and sequences of them."""
+
+    pattern: re.Pattern[str]
+    tokens: Callable[[str], list[str]]  # what the vectorizer makes of a word
+    stop_words: frozenset[str] = frozenset()
+    sizes: Sequence[int] = (1,)  # of sequences, the longest first
+
+    @classmethod
+    def of(cls, pipelines):
+        """That of the vectorizer of a pipeline, or of `CountVectorizer` without one."""
+        steps = (step for pipeline in pipelines for _, step in pipeline.steps)
+        step = next(
+            (step for step in steps if hasattr(step, "build_tokenizer")), CountVectorizer(token_pattern=_PATTERN)
+        )
+        pattern = re.compile(step.token_pattern if isinstance(step.token_pattern, str) else _PATTERN)
+        if callable(step.analyzer):
+            return cls(pattern, cache(step.analyzer))
+        tokenize, preprocess = step.build_tokenizer(), step.build_preprocessor()
+        low, high = step.ngram_range
+        tokens = cache(lambda word: tokenize(preprocess(word)))
+        return cls(pattern, tokens, step.get_stop_words() or frozenset(), range(high, low - 1, -1))
+
+    def words(self, text):
+        """Start, end, and the possible names of every word and sequence of words in turn."""
+        found = []
+        for match in self.pattern.finditer(text):
+            start, end = match.span(1 if self.pattern.groups else 0)
+            own = self.tokens(match.group())
+            if len(own) == 1 and own[0] not in self.stop_words:
+                found.append((start, end, own[0], text[start:end]))
+        for i, (start, _, _, as_it_is) in enumerate(found):
+            for size in self.sizes:
+                sequence = found[i : i + size]
+                if len(sequence) == size:
+                    name = " ".join(word for _, _, word, _ in sequence)
+                    yield start, sequence[-1][1], (as_it_is, name) if size == 1 else (name,)

@@ -248,3 +248,31 @@ def test_passages_have_the_place_with_most_words_of_a_topic():
         top_documents((phi, np.full((2, 2), 0.5)), documents=texts)
     with pytest.raises(ValueError, match="passage_length"):
         top_documents(model, passage_length=0)
+
+
+STEMMED = {"tokenizer": lambda text: ["s_" + word[:5] for word in text.split()], "token_pattern": None}
+
+
+@pytest.mark.parametrize(
+    ("options", "is_found"),
+    [
+        ({}, True),
+        ({"ngram_range": (2, 2)}, True),
+        ({"ngram_range": (1, 3)}, True),
+        ({"token_pattern": r"\b(\w{6})\b"}, True),
+        (STEMMED | {"stop_words": ["s_the"]}, True),
+        ({"analyzer": lambda text: [word[::-1] for word in text.split() if word != "the"], "stop_words": None}, True),
+        ({"analyzer": "char", "ngram_range": (4, 4), "stop_words": None}, False),
+    ],
+    ids=["words", "pairs", "up to three", "a group", "stems", "an analyser", "characters"],
+)
+def test_passages_are_found_by_what_the_vectorizer_makes_of_words(options, is_found):
+    """And a text in which none is found has no passage."""
+    rng = np.random.default_rng(0)
+    words = [[f"{stem}{c}" for c in "abcdef"] for stem in ("apple", "motor")]
+    texts = [" ".join(["the"] * 80 + rng.choice(words[i % 2], 20).tolist()) for i in range(60)]
+    lda = GibbsLDA(2, doc_topic_prior=0.3, topic_word_prior=0.1, max_iter=60, random_state=0)
+    model = make_pipeline(CountVectorizer(**({"stop_words": ["the"]} | options)), lda).fit(texts)
+    passages = top_documents(model, texts, n_documents=1, passage_length=10)["passages"].sum()
+    assert all((passage is not None and ("apple" in passage or "motor" in passage)) == is_found for passage in passages)
+    assert is_found or passages == [None, None]
