@@ -125,6 +125,7 @@ class ChainLDA(BaseLDA):
     def _set_known_topics(self, known):
         if known is not None:
             self.known_topic_word_: np.ndarray = known.topics.topic_word
+            self.known_topic_word_std_: np.ndarray = known.std
             if known.names is not None:
                 self.topic_names_: np.ndarray = np.array(known.names, dtype=object)
 
@@ -167,7 +168,7 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
             if documents.changes:
                 now = replace(now, doc=before.doc, row_of=before.row_of)
             # Draws at other priors are not averaged with those to come.
-            chains.append(kind(corpus, now, state if now.equal(before) else replace(state, draws=())))
+            chains.append(kind(corpus, now, state if now.equal(before) else replace(state, draws=(), parameters=())))
         return chains
 
     def _set_results(self, chains):

@@ -192,6 +192,9 @@ class GibbsLDA(LocalChainLDA):
         Size of the vocabulary.
     known_topic_word_ : ndarray of shape (n_known, n_features)
         The known topics over the words of X. Only with `known_topics`.
+    known_topic_word_std_ : ndarray of shape (n_known, n_features), float32
+        Their standard errors. Those of a fitted model come from its draws, and from how far its documents deviate from
+        the topics. Those of an array or data frame are 0. Only with `known_topics`.
     known_weight_ : ndarray of shape (n_known,)
         Their weights, in words, given or learnt. Only with `known_topics`.
     known_weight_log_std_ : ndarray of shape (n_known,)
@@ -224,10 +227,11 @@ class GibbsLDA(LocalChainLDA):
         p(z = k \\mid \\text{rest}) \\propto
         (n_{dk} + \\alpha_k) \\frac{m_{kv} + \\eta_{kv}}{m_k + \\sum_v \\eta_{kv}}.
 
-    **What known topics assume.** The distribution that is given is exact, so errors that it has from its own corpus
-    count as change. In the new corpus the topic varies around it with one weight: its words change independently of
-    each other. How frequent it was says nothing about its share, which may be zero. New topics have the
-    prior of any topic, and may be parts of a known one that has changed.
+    **What known topics assume.** For the weights, the distribution that is given is exact, so errors that it has from
+    its own corpus count as change. Distances of `topic_drift` contain these errors if a fitted model is given. In the
+    new corpus the topic varies around it with one weight: its words change independently of each other. How frequent it
+    was says nothing about its share, which may be zero. New topics have the prior of any topic, and may be parts of a
+    known one that has changed.
 
     References
     ----------

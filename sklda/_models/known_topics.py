@@ -15,6 +15,8 @@ from sklda._core.known_topic_priors import LARGEST_WEIGHT, KnownTopics
 from sklda._core.names import check_order_of_labels, distinct, index_of, listed, python_value, read_column, topic_names
 from sklda._core.warn import warn
 from sklda._description.models import Description, unwrap, words_of
+from sklda._models.results import ChainResults
+from sklda._sampling.draws import topic_word_std_by_documents
 
 LEARN = "learn"
 # The first value of a learnt weight, as a share of the tokens of a topic of mean size. With .01 to .1,
@@ -27,9 +29,10 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Known topics of a fit, and the names of all its topics; None if the known topics have no names."""
+    """Known topics of a fit, their standard errors, and the names of all topics; None if known topics have no names."""
 
     topics: KnownTopics
+    std: np.ndarray
     names: list[str] | None
 
 
@@ -38,6 +41,7 @@ class _Rows:
     """Distributions of known topics over their own words."""
 
     topic_word: np.ndarray
+    std: np.ndarray
     words: list[str] | None
     names: list[str] | None
 
@@ -73,7 +77,7 @@ def read_known_topics(known_topics: Any, known_weight: Any, n_components: int, c
         )
     weights, learnt = _weights_of(known_weight, rows, corpus.n_tokens / n_components)
     place = _columns_of(rows, columns, corpus.n_features)
-    topic_word = _over_columns(rows, place, corpus, np.isinf(weights))
+    topic_word, std = _over_columns(rows, place, corpus, np.isinf(weights))
     if columns is not None:
         _tell_of_words(rows, place, corpus, columns)
     if n_known == n_components and np.isinf(weights).all():
@@ -81,7 +85,7 @@ def read_known_topics(known_topics: Any, known_weight: Any, n_components: int, c
     names = None
     if rows.names is not None:
         names = distinct([*rows.names, *(f"new {j}" for j in range(n_components - n_known))])
-    return Given(KnownTopics(topic_word, weights, learnt), names)
+    return Given(KnownTopics(topic_word, weights, learnt), std, names)
 
 
 def _refuse_words_as_rows(known_topics, columns, n_features):
@@ -106,7 +110,8 @@ def _refuse_words_as_rows(known_topics, columns, n_features):
 
 
 def _rows_of(known_topics):
-    """The distributions, with the names of their words and topics where these are known."""
+    """The distributions, with their errors and the names of their words and topics where these are known."""
+    std = None
     if hasattr(known_topics, "columns") and hasattr(known_topics, "index") and hasattr(known_topics, "to_numpy"):
         values = known_topics.to_numpy()
         words, names = list(map(python_value, known_topics.columns)), list(map(python_value, known_topics.index))
@@ -129,9 +134,27 @@ def _rows_of(known_topics):
         words = words_of(known_topics, values.shape[1])
         given = Description.of(known_topics).topic_names
         names = topic_names(model, len(values), given)
+        std = _std_of(model)
     else:
         values, words, names = known_topics, None, None
-    return _Rows(_checked(values), words, names)
+    values = _checked(values)
+    return _Rows(values, np.zeros_like(values) if std is None else std, words, names)
+
+
+def _std_of(model):
+    """Standard errors of the topics of a model, (n_components, n_features); None if nothing is known of them."""
+    results = vars(model).get("_results_")
+    if isinstance(results, ChainResults):
+        draws, _ = results.several_draws(results.best, np.random.SeedSequence(0))
+        return topic_word_std_by_documents(results.corpus, draws)
+    if hasattr(model, "topic_word_std_"):
+        return model.topic_word_std_
+    if not hasattr(model, "topic_word_prior_"):
+        return None
+    # The Dirichlet distribution with the counts and priors of a topic.
+    totals = np.sum(model.components_, axis=1, dtype=np.float64, keepdims=True)
+    shares = model.components_ / totals
+    return np.sqrt(shares * (1 - shares) / (totals + 1))
 
 
 def _check_is_fitted(model):
@@ -239,21 +262,23 @@ def _columns_of(rows, columns, n_features):
 
 
 def _over_columns(rows, place, corpus, is_fixed):
-    """The distributions over the columns of X.
+    """The distributions over the columns of X, and their standard errors, float32.
 
     Probabilities of words that X does not have are left out. In a fixed topic, a word that the known topics do not have
     is as probable as the rarest word of this topic; otherwise its prior is eta.
     """
-    found = np.zeros((len(rows.topic_word), corpus.n_features))
+    found, variance = np.zeros((2, len(rows.topic_word), corpus.n_features))
     # Several words may have one column, as in a vocabulary that is a dict.
     np.add.at(found.T, place[place >= 0], rows.topic_word[:, place >= 0].T)
+    np.add.at(variance.T, place[place >= 0], rows.std[:, place >= 0].T ** 2)
     empty = np.flatnonzero(found.sum(axis=1) <= 0)
     if len(empty):
         raise ValueError(f"X has no word of the known topic {rows.name(empty[0])}: leave this topic out.")
     is_new = np.ones(corpus.n_features, bool)
     is_new[place[place >= 0]] = False
     found[np.ix_(is_fixed, is_new)] = rows.topic_word[is_fixed].min(axis=1, keepdims=True)
-    return found / found.sum(axis=1, keepdims=True)
+    sums = found.sum(axis=1, keepdims=True)
+    return found / sums, (np.sqrt(variance) / sums).astype(np.float32)
 
 
 def _tell_of_words(rows, place, corpus, columns):

@@ -9,14 +9,16 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
+from sklda._core import random
 from sklda._core.consensus import SAME_TOPIC, has_own_words, stability_and_prevalence
 from sklda._core.corpus import Corpus
-from sklda._core.diagnostics import diagnose, std_of_proportions
+from sklda._core.diagnostics import FEWEST_DRAWS, diagnose, std_of_proportions
 from sklda._core.distances import jensen_shannon_pairs
 from sklda._core.parallel import in_parallel
 from sklda._core.priors import at_topics
 from sklda._core.warn import warn
-from sklda._sampling.chain import compact_topics
+from sklda._sampling.chain import ChainState, compact_topics
+from sklda._sampling.choice import chain_class
 from sklda._sampling.draws import (
     at_draws,
     doc_topic_std,
@@ -37,6 +39,8 @@ _LARGE_R_HAT, _FEWEST_SWEEPS = 2.0, 50
 # Topics for which one more sweep allows one more draw in the means. With 500 and 1,000 topics, the expected counts of a
 # draw take about as long as n_components / 150 sweeps, on documents of 100 tokens.
 _TOPICS_EACH = 12
+# Further draws of a fit with too few, and sweeps from one to the next: as a fit has them by default.
+_FURTHER_DRAWS, _FURTHER_BETWEEN = 15, 10
 
 
 class FitResults:
@@ -51,12 +55,15 @@ class FitResults:
         Index of the chain that is kept.
     continues : bool
         Whether sweeps can go on from the last draw, see `ChainResults.continued_chain`.
+    topic_parameters : callable or None
+        See `ChainResults.topic_parameters`.
     """
 
     corpus: Corpus
     states: list[Any] = []
     best: int
     continues = False
+    topic_parameters: Any = None
 
     def kept_draws(self):
         """The draws of z in the means of the kept chain, `KeptDraws`; None if there are none."""
@@ -141,6 +148,8 @@ class ChainResults(RunResults):
         self.corpus, self.sampler = chains[0].corpus, chains[0].sampler
         self.states = [_compact(each) for each in chains]
         self.draws = [each.kept_draws() for each in chains]
+        # The present ones if a chain has kept none.
+        self.parameters = [each.parameters or [each.parameter_draw()] for each in chains]
         super().__init__(self.states, max(each.n_burn_in for each in self.states))
 
     @property
@@ -203,6 +212,16 @@ class ChainResults(RunResults):
         """
         return [own[name][(*before, order)] for own, order in zip(self.records, self.orders, strict=True)]
 
+    def topic_shares(self):
+        """Shares of the tokens in the draws of `parameters`, a list of (n_draws, n_components)."""
+        found = []
+        for draws, state, order in zip(self.parameters, self.states, self.orders, strict=True):
+            shares = np.array([draw.values["topic_share"] for draw in draws])
+            for step in state.steps:
+                shares = step.shown_topics(shares)
+            found.append(shares[:, order])
+        return found
+
     def without_means_of_kept_chain(self):
         """A copy without the topics and proportions of the kept chain, which the fitted estimator has."""
         stored = copy.copy(self)
@@ -232,20 +251,50 @@ class ChainResults(RunResults):
 
     def sample(self, n_samples, seed):
         """theta and phi of `n_samples` draws."""
-        chains = at_draws(self.corpus, self.kept_draws(), n_samples)
+        draws, _ = self.several_draws(self.best, random.child(seed, 0))
+        chains = at_draws(self.corpus, draws, n_samples)
         return sample_parameters(chains, n_samples, np.random.default_rng(seed))
 
     def draw_topic_word(self, n_draws, seed):
         """Iterate over draws of phi of the kept chain, (n_components, n_features)."""
-        rng = np.random.default_rng(seed)
-        for chain in at_draws(self.corpus, self.kept_draws(), n_draws):
+        rng, (draws, _) = np.random.default_rng(seed), self.several_draws(self.best, random.child(seed, 0))
+        for chain in at_draws(self.corpus, draws, n_draws):
             yield draw_topic_word(chain, rng)
+
+    def topic_parameters(self, n_draws, seed):
+        """Iterate over the Dirichlet parameters of the draws of `draw_topic_word`, (n_components, n_features)."""
+        draws, _ = self.several_draws(self.best, random.child(seed, 0))
+        for chain in at_draws(self.corpus, draws, n_draws):
+            priors = chain.priors
+            yield chain.word_topic_counts[:, : priors.n_components].T + priors.topic_word().astype(np.float64)
 
     def continued_chain(self, seed):
         """A chain that goes on from the last draw of the kept one at its priors, with other random numbers."""
         chain = next(at_draws(self.corpus, self.draws[self.best].last(1), 1))
         chain.restart_stream(seed)
         return chain
+
+    def several_draws(self, c, seed):
+        """Enough draws of a chain to see how they vary, and the mean of theta over them.
+
+        The mean is None if they are those of the means of the chain. If the fit has kept too few, the chain makes
+        further sweeps at the priors of its last draw.
+        """
+        draws = self._averaged(c)
+        if len(draws) >= FEWEST_DRAWS:
+            return draws, None
+        draws = self.draws[c]
+        if len(draws) < FEWEST_DRAWS:
+            before = next(at_draws(self.corpus, draws.last(1), 1))
+            state = ChainState(before.topics, random.stream(seed))
+            chain = chain_class("collapsed", self.corpus, before.priors)(self.corpus, before.priors, state)
+            for _ in range(_FURTHER_DRAWS):
+                for _ in range(_FURTHER_BETWEEN):
+                    chain.sweep()
+                chain.keep_draw(_FURTHER_DRAWS)
+            draws = chain.kept_draws()
+        means = posterior_means(self.corpus, draws, "cgs_p")
+        return draws.last(len(means.topic_shares)), means.doc_topic
 
     def draw_doc_topic(self, n_draws, seed, topic_word):
         """Iterate over draws of theta of all chains in turn, with the topics in the order of the kept chain.
@@ -258,7 +307,8 @@ class ChainResults(RunResults):
         has_topics = self.has_topics(topic_word)
         for c, order in enumerate(self.orders):
             n_own = n_draws // n_chains + (c < n_draws % n_chains)
-            chains.append((at_draws(self.corpus, self._averaged(c), n_own), order))
+            draws, _ = self.several_draws(c, random.child(seed, c))
+            chains.append((at_draws(self.corpus, draws, n_own), order))
         for i in range(n_draws):
             own, order = chains[i % n_chains]
             theta = np.full((self.corpus.n_documents, len(order)), np.nan)
@@ -328,6 +378,11 @@ class ChainAttributes:
 
     def _draw_topic_word(self, n_draws, seed):
         return self._results_.draw_topic_word(n_draws, seed)
+
+    def _knowledge_of_draws(self, corpus):
+        keys = self._results_.corpus.document_keys(0)
+        is_new = ~np.isin(corpus.document_keys(0), keys)
+        return {"parameters": self._results_.topic_parameters, "is_new": is_new}
 
     def _draw_doc_topic(self, n_draws, seed):
         return self._results_.draw_doc_topic(n_draws, seed, self.topic_word_)

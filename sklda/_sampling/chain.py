@@ -9,7 +9,7 @@ import numpy as np
 from sklda._core import random
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
-from sklda._sampling.steps import Draw, Step
+from sklda._sampling.steps import Draw, ParameterDraw, Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +36,7 @@ class ChainState:
         Number of sweeps of the annealed start.
     steps : tuple of Step
         What is done between the sweeps, apart from a `Schedule`. Their order is that of their work.
+    parameters : tuple of ParameterDraw
     """
 
     topics: np.ndarray
@@ -47,6 +48,7 @@ class ChainState:
     n_burn_in: int = 0
     n_annealed: int = 0
     steps: tuple = ()
+    parameters: tuple = ()
 
     def compact(self, n_components):
         """A copy without records, with topics in the smallest integer type: it saves memory."""
@@ -119,7 +121,7 @@ class Chain:
 
     Attributes
     ----------
-    trace, draws, label_free, steps : list
+    trace, draws, label_free, steps, parameters : list
         See `ChainState`.
     moves : sequence of Move
         Those made after the present sweep, see `MergeAndSplit`. Topics are then other ones.
@@ -133,7 +135,7 @@ class Chain:
         self.n_sweeps = state.n_sweeps
         self.trace, self.draws, self.label_free = list(state.trace), list(state.draws), list(state.label_free)
         self.n_burn_in, self.n_annealed = state.n_burn_in, state.n_annealed
-        self.steps = [step.state() for step in state.steps]
+        self.steps, self.parameters = [step.state() for step in state.steps], list(state.parameters)
         self._set_up(state.topics)
 
     def __reduce__(self):
@@ -169,11 +171,16 @@ class Chain:
         added = {name: value for step in self.steps for name, value in step.draw().items()}
         return Draw(self.n_sweeps, compact_topics(self.topics, self.priors.n_components), added)
 
+    def parameter_draw(self):
+        """The present draw of the small parameters."""
+        values = {"topic_share": self.shares()}
+        for step in self.steps:
+            values |= step.parameters()
+        return ParameterDraw(self.n_sweeps, values)
+
     def keep_draw(self, n_draws):
-        """Append the present draw to `draws`. Of earlier ones than the last `n_draws`, what steps add is kept."""
-        draws = [*self.draws, self.draw()]
-        earlier = (draw._replace(topics=None) for draw in draws[:-n_draws] if draw.added)
-        self.draws = [*earlier, *draws[-n_draws:]]
+        """Append the present draw to `draws`, which keeps the last `n_draws`."""
+        self.draws = [*self.draws, self.draw()][-n_draws:]
 
     def keep_only(self, every):
         """Forget draws of the burn-in, and those whose sweep is not a multiple of `every`."""
@@ -181,8 +188,7 @@ class Chain:
 
     def kept_draws(self):
         """`KeptDraws`: the draws that were kept, or the present one if there are none."""
-        draws = [draw for draw in self.draws if draw.topics is not None] or [self.draw()]
-        kept = KeptDraws(self.priors, draws, tuple(self.steps))
+        kept = KeptDraws(self.priors, self.draws or [self.draw()], tuple(self.steps))
         for step in self.steps:
             kept = step.shown(kept)
         return kept
@@ -200,7 +206,14 @@ class Chain:
         records = (tuple(each) for each in (self.trace, self.draws, self.label_free))
         steps = tuple(step.state() for step in self.steps)
         return ChainState(
-            self.topics.copy(), self.stream.copy(), self.n_sweeps, *records, self.n_burn_in, self.n_annealed, steps
+            self.topics.copy(),
+            self.stream.copy(),
+            self.n_sweeps,
+            *records,
+            self.n_burn_in,
+            self.n_annealed,
+            steps,
+            tuple(self.parameters),
         )
 
 

@@ -175,6 +175,42 @@ def topic_word_variance(corpus, draws, groups):
     return within + squares / max(n - 1, 1)
 
 
+def topic_word_std_by_documents(corpus, draws):
+    """Standard errors of the topics between draws of z and by the deviations of documents, (n_components, n_features).
+
+    The words of a document may repeat more often than in the model, so its deviation from a topic counts as a whole. A
+    topic with fewer than two documents of equal size has the errors of a Dirichlet distribution.
+    """
+    K, V = draws.priors.shape
+    documents, size = corpus.token_documents, K * V
+    starts = (np.diff(documents, prepend=-1) != 0) | (np.diff(corpus.words, prepend=-1) != 0)
+    pairs = np.cumsum(starts) - 1
+    pair_documents, pair_words = documents[starts], corpus.words[starts]
+    eta = np.broadcast_to(draws.priors.topic_word(), (K, V))
+    mean, squares, within = np.zeros((3, K, V))
+    for i, topics in enumerate(draws.topics, 1):
+        cells, n = np.unique(pairs * K + topics, return_counts=True)
+        pair, k = np.divmod(cells, K)
+        place = k * V + pair_words[pair]
+        n_dk = np.bincount(documents * K + topics, minlength=corpus.n_documents * K)
+        n_own = n_dk[pair_documents[pair] * K + k]
+        counts, own, cross = (np.bincount(place, n * by, size).reshape(K, V) for by in (1, n, n_own))
+        totals = counts.sum(axis=1, keepdims=True)
+        sizes = (n_dk.reshape(-1, K).astype(np.float64) ** 2).sum(axis=0)[:, None]
+        shares = counts / np.maximum(totals, 1)
+        # Deviations from a mean of which the document is a part are too small.
+        apart = 1 - sizes / np.maximum(totals, 1) ** 2
+        phi, weight = counts + eta, totals + eta.sum(axis=1, keepdims=True)
+        phi /= weight
+        by_documents = (own - 2 * shares * cross + shares**2 * sizes) / weight**2 / np.maximum(apart, 0.5)
+        within += np.where(apart > 0.5, by_documents, phi * (1 - phi) / (weight + 1)) / len(draws)
+        # Welford's update of the mean and of the sum of squared deviations.
+        phi -= mean
+        mean += phi / i
+        squares += phi**2 * (1 - 1 / i)
+    return std_of_proportions(within + squares / max(len(draws) - 1, 1))
+
+
 def variance_of_draws(values):
     """Unbiased variance of draws along the first axis; 0 for a single draw."""
     return np.var(values, axis=0, ddof=min(len(values) - 1, 1))

@@ -83,9 +83,9 @@ def _crossing(x, y, i, level):
     return x[i] + part * (x[i + 1] - x[i])
 
 
-def counts_of_known(topics, corpus, n_known):
-    """How often the known topics have each word, csr_array (n_known, n_features)."""
+def counts_of_known(topics, corpus, n_known, values=None):
+    """How often the known topics have each word, csr_array (n_known, n_features); or sums of values of the tokens."""
     own = np.flatnonzero(topics < n_known)
     # Never dense: this is also called for all topics, of which there may be many.
-    cells = np.ones(len(own), np.int64), (topics[own], corpus.words[own])
+    cells = np.ones(len(own), np.int64) if values is None else values[own], (topics[own], corpus.words[own])
     return coo_array(cells, (n_known, corpus.n_features)).tocsr()

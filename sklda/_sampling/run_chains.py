@@ -9,7 +9,8 @@ from sklda._checkpoints.saver import Saver
 from sklda._core.parallel import in_parallel
 from sklda._core.progress import SILENT
 from sklda._sampling.annealed_start import NOT_ANNEALED, AnnealedSweeps, Annealing
-from sklda._sampling.steps import Ending, Thinning, Trace, advance
+from sklda._sampling.chain import Chain
+from sklda._sampling.steps import Ending, ParameterDraws, Thinning, Trace, advance
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,13 @@ class Schedule:
     tol: float | None = None
     annealing: Annealing = NOT_ANNEALED
 
-    def steps(self, chain):
-        """The steps before and after those of a chain."""
+    def steps(self, chain, n_sweeps):
+        """The steps before and after those of a chain, which has `n_sweeps` sweeps to come."""
         last = [Trace()]
         if self.n_draws:
             last.append(Thinning(self.n_draws, self.draw_every))
+            if isinstance(chain, Chain):
+                last.append(ParameterDraws(chain.n_sweeps + n_sweeps))
         if self.tol is not None:
             last.append(Ending(self.tol, self.n_draws * self.draw_every))
         return [AnnealedSweeps(self.annealing)] if chain.n_sweeps < self.annealing.n_sweeps else [], last
@@ -164,7 +167,7 @@ class _Sweeps:
         self.chain, self.n_left = chain, n_left
         self.first, self.last = [], [Trace()] if progress.prints else []
         if schedule is not None:
-            self.first, self.last = schedule.steps(chain)
+            self.first, self.last = schedule.steps(chain, n_left)
         for step in (*self.first, *chain.steps, *self.last):
             step.begin(chain)
 

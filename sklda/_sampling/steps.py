@@ -7,6 +7,8 @@ import numpy as np
 
 from sklda._core.parallel import NEVER_STOP, Aligned
 
+# Draws of small parameters that are kept at most, numbers in all of them, and draws that are kept whatever their size.
+_MOST, _MOST_NUMBERS, _FEWEST = 256, 2_000_000, 16
 # Sweeps in each of the two windows whose mean log joints `Ending` compares.
 _WINDOW = 20
 
@@ -53,6 +55,14 @@ class Step(Aligned):
         """What the step adds to a stored draw, a dict."""
         return {}
 
+    def parameters(self):
+        """Parameters that are small enough to keep many of their draws, with topics on the last axis; a dict."""
+        return {}
+
+    def shown_topics(self, values):
+        """The topics that results show, on the last axis, of values of all topics."""
+        return values
+
     def alpha_of(self, added):
         """alpha of a stored draw from what steps have added to it: the rows and the row of each document.
 
@@ -75,15 +85,22 @@ class Draw(NamedTuple):
     ----------
     sweep : int
         The number of the sweep after which it was stored.
-    topics : ndarray of shape (n_tokens,) or None
-        z in the smallest integer type. None: only `added` is kept.
+    topics : ndarray of shape (n_tokens,)
+        z in the smallest integer type.
     added : dict
         What the steps of the chain have added.
     """
 
     sweep: int
-    topics: np.ndarray | None
+    topics: np.ndarray
     added: dict
+
+
+class ParameterDraw(NamedTuple):
+    """A stored draw of small parameters: the number of its sweep, and the shares of topics and what steps have."""
+
+    sweep: int
+    values: dict
 
 
 def advance(chain, steps, stop=NEVER_STOP):
@@ -126,6 +143,35 @@ class Thinning(Step):
 
     def _keeps(self, chain):
         return chain.n_sweeps > chain.n_burn_in and chain.n_sweeps % self.every == 0
+
+
+class ParameterDraws(Step):
+    """Keeps small parameters after sweeps behind the burn-in: a few hundred draws, whatever `n_draws` of z.
+
+    They are as many sweeps apart as a power of two, so that a longer run would have kept some of them.
+
+    Parameters
+    ----------
+    last_sweep : int
+        That of the run.
+    """
+
+    def __init__(self, last_sweep):
+        self.last_sweep, self.every = last_sweep, 1
+
+    def begin(self, chain):
+        size = sum(np.size(value) for value in chain.parameter_draw().values.values())
+        most = np.clip(_MOST_NUMBERS // size, _FEWEST, _MOST)
+        while (self.last_sweep - chain.n_burn_in) > most * self.every:
+            self.every *= 2
+        chain.parameters = [draw for draw in chain.parameters if self._keeps(chain, draw.sweep)]
+
+    def after(self, chain, stop):
+        if self._keeps(chain, chain.n_sweeps):
+            chain.parameters.append(chain.parameter_draw())
+
+    def _keeps(self, chain, sweep):
+        return sweep > chain.n_burn_in and sweep % self.every == 0
 
 
 class Ending(Step):

@@ -209,9 +209,10 @@ def to_arviz(estimator: Model) -> Any:
         Variables have the dimensions ``chain`` and ``draw``, whose coordinate is the sweep, from 1, and others with
         names. Draws after the end of the shortest chain are left out. Groups:
 
-        - ``posterior``: the draws that the fit kept, one in ``draw_every`` sweeps. ``topic_share`` (topic): shares of
-          the tokens. `CompoundLDA` and `HDPLDA`: ``collection_topic`` (collection, topic), the mixtures, and the
-          concentrations that are drawn. `CovariateLDA`: ``coef`` (topic, term) and ``intercept`` (topic);
+        - ``posterior``: up to 256 draws behind the burn-in, a fixed number of sweeps apart, whatever ``n_draws``.
+          ``topic_share`` (topic): shares of the tokens. `CompoundLDA` and `HDPLDA`: ``collection_topic`` (collection,
+          topic), the mixtures, and the concentrations that are drawn. `CovariateLDA`: ``coef`` (topic, term) and
+          ``intercept`` (topic);
         - ``sample_stats``: the traces of all sweeps after the burn-in, such as ``log_joint``.
 
         Topics of all chains are in the order of the kept one, and NaN in a chain that does not have them: the matched
@@ -263,9 +264,9 @@ def to_arviz(estimator: Model) -> Any:
 def _posterior(model, traces):
     """Draws of parameters (n_chains, n_draws, ...) by name, the names of their other dimensions, and their sweeps."""
     results = model._results_
-    shares = [each.topic_shares[:, order] for each, order in zip(results.means, results.orders, strict=True)]
+    shares = results.topic_shares()
     n_draws = min(map(len, shares))
-    sweeps = np.array([draw.sweep for draw in results.draws[results.best].draws[-n_draws:]])
+    sweeps = np.array([draw.sweep for draw in results.parameters[results.best][-n_draws:]])
     unknown = ~results.has_topics(model.topic_word_)
 
     def in_chains(chains):

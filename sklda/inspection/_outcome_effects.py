@@ -125,7 +125,8 @@ def outcome_effects(
           the tails of these distributions better;
         - ``df``: degrees of freedom, the smallest if there are several chains or fits;
         - ``found_in``: the number of chains or fits that have the topic, whose estimates count;
-        - ``topic_error``: the part of the standard error that is due to errors of topics and alpha;
+        - ``topic_error``: the part of the standard error that is due to errors of topics and alpha. A fit with fewer
+          than four draws makes 150 further sweeps for it; NaN if topics change their names from draw to draw;
         - ``from_draws``: the estimate with draws of theta in place of its means. Draws do not know the outcome, so it
           is too small. The distance shows how much short documents hide. Draws by which a logistic regression has no
           maximum do not count.

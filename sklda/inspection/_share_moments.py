@@ -10,7 +10,9 @@ from pandas import DataFrame
 from scipy.special import digamma
 
 from sklda._core import random
+from sklda._core.diagnostics import FEWEST_DRAWS
 from sklda._core.priors import SMALLEST
+from sklda._core.warn import warn
 from sklda._description.models import Description, corpus_and_model, inner_model, topics_with_words
 from sklda._description.view import View, view
 from sklda._likelihood.held_out.proportion_draws import draw_proportions
@@ -89,7 +91,7 @@ class ShareMoments:
     mean : ndarray of shape (n_documents, n_own)
         E(theta | all words).
     given : ndarray of shape (n_draws, n_documents, n_own), float32
-        E(theta | z) for draws of z, or E(theta | w, phi) for draws of phi. One draw: the topics are known.
+        E(theta | z) for draws of z, or E(theta | w, phi) for draws of phi. One draw of phi: the topics are known.
     theta : ndarray of shape (n_theta_draws, n_documents, n_own), float32
         Draws of theta.
     columns : ndarray of shape (n_own, n_topics), bool
@@ -99,6 +101,8 @@ class ShareMoments:
     prior : LearntPrior or None
     groups_of_prior : ndarray of shape (n_documents, n_groups) or None
         Columns of a linear model of the shares that are in their prior.
+    error_is_unknown : bool
+        Whether nothing tells how far the topics are from the true ones.
     """
 
     mean: np.ndarray
@@ -108,6 +112,7 @@ class ShareMoments:
     alpha: np.ndarray | None = None
     prior: LearntPrior | None = None
     groups_of_prior: np.ndarray | None = None
+    error_is_unknown: bool = False
 
     def known(self) -> np.ndarray:
         """Which topics this fit has, (n_topics,) bool."""
@@ -136,8 +141,10 @@ class ShareMoments:
 
         Draws of z change a form for two reasons. The changes of documents are independent given the topics, and these
         are in the residuals of a regression anyway. The rest is due to the topics. The mean over the draws has such an
-        error, too. The error of alpha is added. The second result is the degrees of freedom.
+        error, too. The error of alpha is added. The second result is the degrees of freedom. NaN: unknown.
         """
+        if self.error_is_unknown:
+            return np.full(len(forms), np.nan), np.inf
         apart = self.given @ b
         apart -= apart.mean(axis=0)
         found, n = np.zeros(len(forms)), np.inf
@@ -213,10 +220,12 @@ def _of_chains(fitted, place, known, used, new, seed):
     found = []
     for c, order in enumerate(results.orders):
         corpus, means, rows = results.corpus, results.means[c], used
-        draws = results.draws[c].last(len(means.topic_shares))
         if new is None:
-            mean = fitted.doc_topic_ if c == results.best else means.doc_topic
+            draws, mean = results.several_draws(c, random.child(seed, c, 2))
+            if mean is None:
+                mean = fitted.doc_topic_ if c == results.best else means.doc_topic
         else:
+            draws = results.draws[c].last(len(means.topic_shares))
             alpha, phi = np.empty_like(new[1]), np.empty_like(fitted.topic_word_)
             alpha[:, order] = new[1]
             phi[order] = fitted.topic_word_
@@ -232,7 +241,10 @@ def _of_chains(fitted, place, known, used, new, seed):
         prior = LearntPrior.of(draws.priors.doc[-1, order], given, sizes) if learns_alpha else None
         rows_of_alpha = draws.mean_priors().doc_of(rows)[:, order]
         alpha = rows_of_alpha[0] if (rows_of_alpha == rows_of_alpha[0]).all() else None
-        found.append(ShareMoments(mean, given, theta, columns & known[c], alpha, prior, groups))
+        unknown = len(given) < FEWEST_DRAWS
+        if unknown:
+            warn("Topics change their names from draw to draw, so their errors are unknown. Make max_iter larger.")
+        found.append(ShareMoments(mean, given, theta, columns & known[c], alpha, prior, groups, unknown))
     return found
 
 

@@ -12,7 +12,7 @@ from sklda._core import random
 from sklda._core.arguments import check_int, check_level
 from sklda._core.types import Model, Seed
 from sklda._description.view import view
-from sklda._sampling.known_drift import distance_from_known, draw_counts
+from sklda._sampling.known_drift import distance_from_known, draw_drift
 from sklda._sampling.known_weights import weight_interval, weight_likelihood
 
 
@@ -51,8 +51,9 @@ def topic_drift(
           infinite if the words are as probable without any drift. NaN for a weight that was given.
         - ``moved``, ``moved_low`` and ``moved_high``: its distance from what was known, and the interval, from 0 (the
           same distribution over words) to 1 (no word in common). The interval begins at 0 if it is possible that
-          nothing has moved. All are 0 for a fixed topic. With fewer than ten tokens the estimate is NaN, and the
-          interval is from 0 to 1.
+          nothing has moved. All are 0 for a fixed topic. With fewer than ten tokens, or tokens in fewer than three
+          documents, the estimate is NaN, and the interval is from 0 to 1. If the known topics were given as an array or
+          a data frame, they are taken as exact, and their own errors are part of the distance.
         - ``gained`` and ``lost``: lists of the words whose probability has changed the most, the most changed first
 
     Raises
@@ -72,13 +73,19 @@ def topic_drift(
     words is small, however many they are: half the sum of absolute differences would count it in full, but the noise
     of rare words too, which cannot be told from a change.
 
+    If `known_topics` was a fitted model, m has errors of its own: ``known_topic_word_std_``. Their squares are
+    subtracted from the squared distance, and the interval contains them. Give a model where there is one.
+
     A row of `topic_word_` is pulled towards what was known by its weight, so its distance would be too small. ``moved``
     is measured in a chain that goes on from the last draw of the fit, in which a known topic is held by 0.2 % of its
     tokens; the other priors are those of the fit. The shares of words among its tokens have noise, of the words and
     of their topics, which would add to any distance. So the variance of its draws is subtracted from the squared length
-    of what is orthogonal to m. The interval has all distances for which the estimate is not in a tail of the estimates
-    that such noise makes; :ref:`errors_of_drift` has its coverage. This takes the time of about 700 sweeps of the fit,
-    and memory for the counts of the known topics in each draw.
+    of what is orthogonal to m. Words repeat within documents more often than in the model, so the noise is that of
+    documents: in each draw the deviation of every document from the topic has a random sign (Liu 1988). With such words
+    and a model as `known_topics`, intervals contained 0 for .85 of 40 topics that had not moved. The interval has all
+    distances for which the estimate is not in a tail of the estimates that such noise makes; :ref:`errors_of_drift` has
+    its coverage. This takes the time of about 700 sweeps of the fit, and memory for the counts of the known topics in
+    each draw.
 
     The interval of a weight has the values at which the log likelihood is within half the quantile of the chi-square
     distribution of its maximum. It is averaged over draws of the topics of all tokens, so it contains that these are
@@ -104,9 +111,9 @@ def topic_drift(
     >>> table = topic_drift(lda, random_state=0)
     >>> table[["moved", "moved_low", "moved_high"]].round(3)
        moved  moved_low  moved_high
-    0  0.000      0.000       0.010
+    0  0.000      0.000       0.009
     1  0.418      0.417       0.420
-    2  0.013      0.000       0.028
+    2  0.010      0.000       0.025
     """
     level = check_level(level)
     n_words, n_samples = check_int(n_words, "n_words", 1), check_int(n_samples, "n_samples", 1)
@@ -136,10 +143,10 @@ def topic_drift(
         chain = results.continued_chain(random.child(seed, 0))
         # One number that all topics have, or the array that was given.
         eta = model._prior_of_topics_.eta if np.isnan(chain.priors.base_eta) else chain.priors.base_eta
-        draws = draw_counts(chain, known, eta, n_samples)
+        draws = draw_drift(chain, known, eta, n_samples, rng)
         for k in free:
-            counts = np.array([draw[[k]].toarray()[0] for draw in draws])
-            moved[k], moved_low[k], moved_high[k] = distance_from_known(counts, known[k], level, rng)
+            ends = distance_from_known(draws.of(k), known[k], model.known_topic_word_std_[k], level, rng)
+            moved[k], moved_low[k], moved_high[k] = ends
     change = found.topic_word[:n] - known
     change[np.isinf(weights)] = 0
     columns = found.rows(range(n)) | {

@@ -180,6 +180,8 @@ def test_one_topic_too_few_gets_a_warning():
         outcome_effects(model, corpus.data, y, random_state=0)
 
 
+# The topics of so short a fit are mixtures.
+@pytest.mark.filterwarnings("ignore:The outcome depends on the words of topics")
 def test_topics_without_words_are_a_rest():
     table = effects(HDPLDA(15, max_iter=60, random_state=0).fit(X))
     assert table["estimate"].isna().sum() > 0
@@ -405,6 +407,22 @@ def test_errors_of_topics_are_what_documents_have_in_common():
     # Draws that depend on each other count as fewer, and say less of the spread.
     few = ShareMoments(moments.mean, given[:15], given, np.eye(2, dtype=bool))
     assert 4 <= few.common_variance(forms, np.array([1.0, 0.0]))[1] <= 14
+
+
+def test_errors_of_topics_after_one_draw_come_from_further_sweeps():
+    priors = {"doc_topic_prior": LDA.doc_topic_prior_, "topic_word_prior": LDA.topic_word_prior_}
+    one = GibbsLDA.from_assignments(X, LDA.topic_assignments_, **priors)
+    many, few = (effects(each)["topic_error"][:K].to_numpy() for each in (LDA, one))
+    # Each is a standard deviation of 15 dependent draws, less the part of single documents.
+    assert 0.2 < np.sqrt((few**2).mean() / (many**2).mean()) < 5
+    shares = one._results_.several_draws(0, np.random.SeedSequence(0))[0]
+    assert len({draw.topics.tobytes() for draw in shares.draws}) > 4
+
+
+def test_the_error_of_topics_that_nothing_tells_is_not_zero():
+    given = np.full((1, 20, 2), 0.5)
+    moments = ShareMoments(given[0], given, given, np.eye(2, dtype=bool), error_is_unknown=True)
+    assert np.isnan(moments.common_variance(np.ones((1, 20)), np.array([1.0, 0.0]))[0]).all()
 
 
 def test_a_covariate_that_the_prior_does_not_know_gets_a_warning():

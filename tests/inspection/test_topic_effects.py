@@ -775,7 +775,9 @@ def test_a_category_of_one_document_gets_a_warning():
 
 def test_chains_without_a_topic_have_no_effect_of_it():
     """A chain whose topics are replaced by others gives no draws of them."""
-    lda = GibbsLDA(2, max_iter=30, n_chains=3, random_state=0, doc_topic_prior=0.5, topic_word_prior=0.1).fit(COUNTS)
+    # Enough draws for errors, so that the chains do not go on.
+    given = {"draw_every": 2, "doc_topic_prior": 0.5, "topic_word_prior": 0.1}
+    lda = GibbsLDA(2, max_iter=30, n_chains=3, random_state=0, **given).fit(COUNTS)
     table = topic_effects(lda, COUNTS, X_NUMBER, random_state=0)
     assert column(table, "found_in") == [3] * 4
     other = (lda.best_chain_ + 1) % 3

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, GibbsLDA
 from sklda._models.results import total_variance
+from sklda._sampling import steps
 from sklda.datasets import make_compound_lda_corpus
 from sklda.inspection import TopicEffectsDisplay, TopicWordsDisplay, describe
 from sklda.metrics import held_out_log_likelihood, make_held_out_scorer
@@ -105,8 +106,9 @@ def test_a_warm_start_has_no_burn_in_of_its_own(corpus, labels, same_fit, kind):
     whole = make(kind, max_iter=50, burn_in=14).fit(corpus.data, collections=labels)
     np.testing.assert_array_equal(lda.collection_topic_, whole.collection_topic_)
     np.testing.assert_array_equal(lda.collection_topic_std_, whole.collection_topic_std_)
-    # The draw of sweep 20 was kept by the first fit.
-    assert lda.collection_topic_draws_.shape == (31, 3, 3)
+    # The draws of sweeps 15 to 20 were kept by the first fit.
+    np.testing.assert_array_equal(lda.collection_topic_draws_, whole.collection_topic_draws_)
+    assert lda.collection_topic_draws_.shape == (36, 3, 3)
 
 
 def test_a_converged_ascent_makes_one_iteration_more():
@@ -156,15 +158,20 @@ def test_a_warm_start_may_spell_how_priors_are_learnt_in_another_way(corpus, lab
     assert lda.set_params(learn_priors="asymmetric").fit(corpus.data, collections=labels).n_iter_ == 12
 
 
-def test_draws_of_the_mixtures(corpus, labels):
-    lda = make(draw_every=5, burn_in=10).fit(corpus.data, collections=labels)
-    assert lda.collection_topic_draws_.shape == (10, 3, 3)
-    dense = make(draw_every=1, burn_in=10).fit(corpus.data, collections=labels)
+def test_draws_of_the_mixtures(monkeypatch, corpus, labels):
+    dense = make(n_draws=1, burn_in=10).fit(corpus.data, collections=labels)
+    assert dense.collection_topic_draws_.shape == (50, 3, 3)
     np.testing.assert_allclose(dense.collection_topic_draws_.mean(axis=0), dense.collection_topic_, rtol=1e-10)
     np.testing.assert_allclose(
         dense.collection_topic_draws_.std(axis=0, ddof=1), dense.collection_topic_std_, rtol=1e-6
     )
-    np.testing.assert_array_equal(lda.collection_topic_draws_, dense.collection_topic_draws_[4::5])
+    # Of many sweeps there are some: here 16 at most, four sweeps apart, also after a warm start.
+    monkeypatch.setattr(steps, "_MOST", 16)
+    for lengths in ([60], [30, 30]):
+        lda = make(burn_in=10, warm_start=True)
+        for n in lengths:
+            lda.set_params(max_iter=n).fit(corpus.data, collections=labels)
+        np.testing.assert_array_equal(lda.collection_topic_draws_, dense.collection_topic_draws_[1::4])
     np.testing.assert_array_equal(dense.chains_[0].collection_topic_draws, dense.collection_topic_draws_)
 
 
@@ -173,9 +180,9 @@ def test_results_of_all_chains(corpus, labels, kind):
     """Chains have their topics in different orders; errors contain the differences between matched topics."""
     lda = make(kind, n_chains=3, burn_in=30).fit(corpus.data, collections=labels)
     assert lda.n_draws_ == 3 and [each.n_draws for each in lda.chains_] == [3, 3, 3]
-    assert lda.collection_topic_draws_.shape == (9, 3, 3)
-    # A draw of each chain is close to the mean: the orders of topics agree.
-    for own in lda.collection_topic_draws_.reshape(3, 3, 3, 3).mean(axis=1):
+    assert lda.collection_topic_draws_.shape == (90, 3, 3)
+    # The draws of each chain are close to the mean: the orders of topics agree.
+    for own in lda.collection_topic_draws_.reshape(3, 30, 3, 3).mean(axis=1):
         np.testing.assert_allclose(own, lda.collection_topic_, atol=0.25)
     own = [make(kind, n_chains=n, random_state=0).fit(corpus.data, collections=labels) for n in (1, 2)]
     assert [hasattr(each, "topic_stability_") for each in own] == [False, True]

@@ -303,6 +303,41 @@ def test_words_gained_and_lost():
         topic_drift(GibbsLDA(1, max_iter=5).fit(X))
 
 
+def drift_from_an_earlier_fit(as_array):
+    """Tables of topics that have not moved, known from a fit of 60 documents: lower ends, (n_corpora, n_topics)."""
+    found = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        phi = rng.dirichlet(np.full(V, 0.1), 3)
+        X = np.array([rng.multinomial(LENGTH, rng.dirichlet(np.full(3, 0.1)) @ phi) for _ in range(300)])
+        before = GibbsLDA(3, max_iter=100, vocabulary=WORDS, random_state=seed).fit(X[:60])
+        known = before.topic_word_ if as_array else before
+        lda = GibbsLDA(3, known_topics=known, max_iter=100, vocabulary=WORDS, random_state=0).fit(X[60:])
+        assert (lda.known_topic_word_std_.max() == 0) == as_array
+        found.append(topic_drift(lda, n_samples=100, random_state=0)["moved_low"])
+    return np.array(found)
+
+
+def test_errors_of_an_earlier_fit_are_no_drift():
+    # 8 of 12 or more have a probability of 1e-6 if that of each is .1.
+    assert (drift_from_an_earlier_fit(as_array=False) > 0).sum() < 8
+    assert (drift_from_an_earlier_fit(as_array=True) > 0).sum() >= 8
+
+
+def test_errors_are_those_of_the_words_of_this_year(data):
+    _, _, X = data
+    before = GibbsLDA(2, max_iter=40, n_draws=1, vocabulary=WORDS, random_state=0).fit(X)
+    fewer = WORDS[: V // 2]
+    with pytest.warns(UserWarning, match="not in X"):
+        lda = fit(X[:, : V // 2], before, vocabulary=fewer, max_iter=20)
+    again = fit(X, before, vocabulary=WORDS, max_iter=20)
+    left = before.topic_word_[:, : V // 2].sum(axis=1, keepdims=True)
+    std = again.known_topic_word_std_
+    assert std.shape == (2, V)
+    assert (std > 0).all()
+    np.testing.assert_allclose(lda.known_topic_word_std_, std[:, : V // 2] / left, rtol=1e-5)
+
+
 def test_drift_has_the_prior_of_the_fit(data):
     known, _, X = data
     eta = np.full(V, 0.1)

@@ -96,10 +96,9 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
         Posterior standard deviations. With several chains they contain the differences between matched topics of the
         chains. That of one chain is within its mode, and often too small.
     collection_topic_draws_ : ndarray of shape (n_draws, n_collections, n_components)
-        Draws of the mixtures after the burn-in, `draw_every` sweeps apart, chain by chain. The topics of all chains
-        have the order of `collection_topic_`. Quantiles of a few draws are too narrow: from
-        15 independent draws, those of an interval of 95 % contain 85 % of the posterior, and 93 % from 100.
-        `collection_topic_std_` does not have this error.
+        Up to 256 draws of the mixtures of each chain after the burn-in, a fixed number of sweeps apart, chain by chain.
+        They do not depend on `n_draws`. With more than 8,000 mixtures times topics there are fewer, but at least 16.
+        The topics of all chains have the order of `collection_topic_`.
     corpus_topic_ : ndarray of shape (n_components,)
         Mean of the mixtures, weighted by the number of documents with words: the mixture for documents of unknown
         collection.

@@ -313,7 +313,7 @@ class HDPMixtures(Mixtures):
         self.records.append((*topic_counts(chain), self.alpha * K, self.b, self.gamma))
 
     def shown(self, draws):
-        mixtures, gamma = self._shown(draws.added("mixtures")), draws.draws[-1].added["gamma"]
+        mixtures, gamma = self.shown_topics(draws.added("mixtures")), draws.draws[-1].added["gamma"]
         K = mixtures.shape[-1]
         shown = [
             draw._replace(topics=compact_topics(draw.topics, K), added=draw.added | {"mixtures": pi})
@@ -324,9 +324,9 @@ class HDPMixtures(Mixtures):
 
     def mixtures(self):
         mean, std = super().mixtures()
-        return self._shown(mean), self._shown(std)
+        return self.shown_topics(mean), self.shown_topics(std)
 
-    def _shown(self, mixtures):
+    def shown_topics(self, mixtures):
         """The columns of the topics that are shown, the last one the sum of all others."""
         n, K = self.n_shown, mixtures.shape[-1]
         if n is None or n == K:
@@ -356,10 +356,10 @@ def show_in_common(chains):
 
 
 def shown_draws(chain):
-    """The mixtures of all draws that were kept, a list of arrays (n_collections, n_components)."""
+    """The draws of the mixtures that were kept, (n_draws, n_collections, n_components)."""
     step = chain.step(Mixtures)
-    draws = [draw.added["mixtures"] for draw in chain.draws]
-    return [step._shown(pi) for pi in draws] if isinstance(step, HDPMixtures) else draws
+    draws = np.reshape([draw.values["mixtures"] for draw in chain.parameters], (-1, *step.log_pi.shape))
+    return step.shown_topics(draws)
 
 
 def shown_mixtures(chain):

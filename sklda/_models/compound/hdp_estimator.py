@@ -126,7 +126,7 @@ class HDPLDA(ChainAttributes, CollectionsLDA):
     collection_topic_, collection_topic_std_ : ndarray of shape (n_collections, n_topics)
         pi_j: posterior means over the sweeps after the burn-in, and standard deviations.
     collection_topic_draws_ : ndarray of shape (n_draws, n_collections, n_topics)
-        Draws of the mixtures after the burn-in, `draw_every` sweeps apart, chain by chain.
+        Draws of the mixtures after the burn-in, chain by chain; see `CompoundLDA`.
     corpus_topic_ : ndarray of shape (n_topics,)
         Mean of the mixtures, weighted by the number of documents with words: the mixture for documents of unknown
         collection.

@@ -159,6 +159,9 @@ class Mixtures(Step):
     def draw(self):
         return {"mixtures": self.pi, "gamma": self.gamma}
 
+    def parameters(self):
+        return {"mixtures": self.pi}
+
     def alpha_of(self, added):
         return document_prior(added["gamma"], added["mixtures"]), self.model.row_of
 

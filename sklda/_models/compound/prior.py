@@ -50,7 +50,9 @@ class CollectionMixtures(PriorOfDocuments):
         record = {
             "collection_topic_": mean,
             "collection_topic_std_": std,
-            "collection_topic_draws_": np.reshape([draw.added["mixtures"] for draw in chain.draws], (-1, *mean.shape)),
+            "collection_topic_draws_": np.reshape(
+                [each.values["mixtures"] for each in chain.parameters], (-1, *mean.shape)
+            ),
             "collection_topic_prior_": step.alpha_mean(),
             "doc_concentration_": float(draws.added("gamma")[0]),
         }

@@ -24,7 +24,7 @@ def record_of_mixtures(chain):
     record = {
         "collection_topic_": mean,
         "collection_topic_std_": std,
-        "collection_topic_draws_": np.reshape(shown_draws(chain), (-1, *mean.shape)),
+        "collection_topic_draws_": shown_draws(chain),
         "collection_topic_prior_": step.alpha_mean(),
     }
     if step.model.changes_priors:

@@ -110,7 +110,9 @@ def with_a_record(chain):
     """The chain if it has kept draws; otherwise one at its present state, with a trace and a draw."""
     if chain.draws and 0 < len(chain.label_free) == len(chain.trace):
         return chain
-    chain = type(chain)(chain.corpus, chain.priors, replace(chain.state(), trace=(), label_free=(), draws=()))
+    chain = type(chain)(
+        chain.corpus, chain.priors, replace(chain.state(), trace=(), label_free=(), draws=(), parameters=())
+    )
     with_step(chain)
     chain.record()
     chain.keep_draw(1)
