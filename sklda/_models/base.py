@@ -323,8 +323,9 @@ class BaseLDA(
             Number of draws of the proportions of each document. Intervals of 95 % need 39 or more.
         topic_uncertainty : bool, default=False
             Whether the topics have a new draw from their posterior every ten draws. Those are draws of the chain that
-            was kept, as in `sample_posterior`. False: the topics are `topic_word_`. The prior of the proportions is
-            that of the fit in both cases.
+            was kept, as in `sample_posterior`. A document that the fit did not have says something about the topics
+            too, so its draws are those given its words, and take about nine times as long as with fixed topics. False:
+            the topics are `topic_word_`. The prior of the proportions is that of the fit in both cases.
 
         Returns
         -------
@@ -373,8 +374,19 @@ class BaseLDA(
         # Their number does not depend on the documents, so that these may be given in parts.
         topics = self._draw_topic_word if check_bool(topic_uncertainty, "topic_uncertainty") else None
         return doc_topic_posterior(
-            corpus, self._known_topics(), alpha, check_int(n_samples, "n_samples", 1), topics, seed, self.n_jobs
+            corpus,
+            self._known_topics(),
+            alpha,
+            check_int(n_samples, "n_samples", 1),
+            topics,
+            seed,
+            self.n_jobs,
+            **({} if topics is None else self._knowledge_of_draws(corpus)),
         )
+
+    def _knowledge_of_draws(self, corpus):
+        """Which documents the draws of phi do not know, and the parameters of these draws, if there are any."""
+        return {}
 
     def _draw_topic_word(self, n_draws, seed):
         """Iterate over draws of phi, (n_components, n_features)."""

@@ -1,5 +1,6 @@
 """The posterior of the proportions of new documents, of all estimators."""
 
+import itertools
 import pickle
 from functools import cache
 
@@ -20,6 +21,8 @@ from sklda import (
     TopicCountLDA,
     merge_topics,
 )
+from sklda._core.corpus import Corpus
+from sklda._models.doc_topic_posterior import doc_topic_posterior
 from sklda.datasets import make_lda_corpus
 from sklda.papers.compound import VariationalCompoundLDA
 
@@ -107,6 +110,54 @@ def test_draws_of_topics_make_errors_larger():
     # They are the same for all documents.
     half = LDA.doc_topic_posterior(X[:30], n_samples=300, topic_uncertainty=True)
     assert_array_equal(half.draws, uncertain.draws[:, :30])
+
+
+def exact_moments(words, alpha, parameters):
+    """Mean and standard deviation of theta given a document, whose words and topics have Dirichlet distributions."""
+    weights, means, squares = [], [], []
+    for z in itertools.product(range(len(alpha)), repeat=len(words)):
+        n, counts = alpha.copy(), parameters.copy()
+        weight = 1.0
+        for k, v in zip(z, words, strict=True):
+            weight *= n[k] * counts[k, v] / counts[k].sum()
+            n[k] += 1
+            counts[k, v] += 1
+        total = n.sum()
+        weights.append(weight)
+        means.append(n / total)
+        squares.append(n * (n + 1) / (total * (total + 1)))
+    weights = np.array(weights) / np.sum(weights)
+    mean = weights @ means
+    return mean, np.sqrt(weights @ squares - mean**2)
+
+
+def test_draws_of_topics_know_a_new_document():
+    words, alpha = [0, 0, 0, 0, 1, 1, 1, 2], np.array([0.5, 0.7])
+    parameters = np.array([[0.6, 0.3, 0.2, 0.1], [0.2, 0.3, 0.3, 0.5]])
+    corpus, rng = Corpus(np.array(words, np.int32), np.array([0, 8]), 4), np.random.default_rng(0)
+
+    def draws(is_new):
+        def topics(n, seed):
+            return (np.array([rng.dirichlet(row) for row in parameters]) for _ in range(n))
+
+        return doc_topic_posterior(
+            corpus,
+            None,
+            alpha[None],
+            10000,
+            topics,
+            np.random.SeedSequence(0),
+            None,
+            lambda n, seed: itertools.repeat(parameters, n),
+            np.array([is_new]),
+        )
+
+    mean, std = exact_moments(words, alpha, parameters)
+    # Of 1,000 draws of the topics, whose means have a standard deviation of .2 at most: five standard errors.
+    known, unknown = draws(True), draws(False)
+    assert_allclose(known.mean[0], mean, atol=0.03)
+    assert_allclose(known.std[0], std, atol=0.03)
+    assert abs(unknown.mean[0] - mean).max() > 0.03
 
 
 def test_fewer_draws_are_the_first_ones():

@@ -55,7 +55,7 @@ class ProportionMoments:
         return std_of_proportions((mean - square) / (sizes + 1) + between)
 
 
-def draw_proportions(corpus, topic_word, doc_topic_prior, draws, *, seed, n_jobs=None, copies=None):
+def draw_proportions(corpus, topic_word, doc_topic_prior, draws, *, seed=None, keys=None, n_jobs=None, copies=None):
     """Draw theta of documents from p(theta | w, phi, alpha) by the chain of `fold_in`; `ProportionMoments`.
 
     Parameters
@@ -67,10 +67,12 @@ def draw_proportions(corpus, topic_word, doc_topic_prior, draws, *, seed, n_jobs
         Where theta of every draw is written.
     seed : int
         64 bits. The stream of a document depends only on it and on the words of the document.
+    keys : ndarray of shape (n_documents,), uint64
+        The seeds of the documents, in place of `seed`.
     copies : ndarray of shape (n_documents,), uint64, default=None
         See `Corpus.document_keys`. None: the draws of equal documents are the same.
     """
-    keys = corpus.document_keys(seed, copies)
+    keys = corpus.document_keys(seed, copies) if keys is None else keys
     rows, word_topic, largest = word_rows(corpus, topic_word)
     scale = largest.astype(np.float32)
     if not len(word_topic):
