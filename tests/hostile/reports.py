@@ -81,6 +81,7 @@ def counts_compared(draw, session):
     lda = GibbsLDA(max_iter=draw.pick([1, 3]))
     found = session.call(inspection.compare_topic_counts, lda, X.given, counts, **options)
     if found is not None:
+        session.require(isinstance(found, inspection.TopicCountComparison), "it is a comparison")
         rows = found.counts
         session.require(len(rows) == len(counts) and repr(rows), "a row for every number")
         session.require(len(found.topics) == sum(counts), "a row for every topic")
