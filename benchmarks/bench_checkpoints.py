@@ -17,7 +17,6 @@ from sklda import GibbsLDA, TopicCountLDA
 from sklda._checkpoints import saver
 from sklda.callbacks import Checkpoint
 from sklda.datasets import load_docstrings, make_lda_corpus
-from sklda.papers.topic_count import PMMHTopicCountLDA
 
 
 class Pace(saver.Pace):
@@ -61,11 +60,8 @@ def main():
         lda = GibbsLDA(100, max_iter=options.sweeps, random_state=0)
         rows.append(measure(f"GibbsLDA, {options.tokens:.1e} tokens", lda, X, every))
     X = load_docstrings().data[:200]
-    for lda in (
-        TopicCountLDA(2, 12, max_iter=6000, random_state=0),
-        PMMHTopicCountLDA(2, 12, evidence="guided_ais", n_proposals=100, n_temperatures=30, random_state=0),
-    ):
-        rows.append(measure(f"{type(lda).__name__}, {X.sum()} tokens", lda, X, 60))
+    lda = TopicCountLDA(2, 12, max_iter=6000, random_state=0)
+    rows.append(measure(f"TopicCountLDA, {X.sum()} tokens", lda, X, 60))
     header = ["fit", "every", "seconds", "saves", "saving", "share", "longest", "state MB", "fitted MB"]
     table("Seconds and sizes of checkpoints", header, rows)
 

@@ -38,7 +38,7 @@ from sklda._models.topic_count.runs import PriorRule, run_chain
 from sklda._sampling.chain import ChainState
 from sklda.datasets import load_docstrings, make_lda_corpus
 from sklda.papers.held_out import leave_one_out_score
-from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence
+from sklda.papers.topic_count import log_evidence, pmmh
 
 MODULES = combining, count_prior, curve, runs, scan
 CONSTANTS = [
@@ -62,11 +62,11 @@ CONSTANTS = [
 ]
 
 
-def fitted(name, X, *arguments, kind=TopicCountLDA, **options):
+def fitted(name, X, *arguments, **options):
     """A fitted estimator; its warnings are printed."""
     with warnings.catch_warnings(record=True) as said, stopwatch() as taken:
         warnings.simplefilter("always")
-        lda = kind(*arguments, **options).fit(X)
+        lda = TopicCountLDA(*arguments, **options).fit(X)
     low, high = lda.topic_count_interval_
     seconds = f"{taken['cpu']:.1f} CPU s"
     say(f"{name}: mode {lda.n_components_}, interval {low} to {high}; {lda.n_iter_:,} sweeps, {seconds}")
@@ -124,7 +124,7 @@ def diffuse(options):
     common = given | {"n_jobs": options.jobs}
     seeds = range(options.seed, options.seed + options.seeds)
     fits = [fitted(f"scan, seed {seed}", X, 2, 12, random_state=seed, **common)[0] for seed in seeds]
-    paper, _ = fitted("PMMH", X, 2, 12, n_runs=1, random_state=0, **common, kind=PMMHTopicCountLDA)
+    paper = pmmh(X, 2, 12, n_runs=1, random_state=0, **common)
     long = long_runs(X, given, counts, 20_000, options, method="ais")
     truth = softmax(long.value)
     own = softmax(long.value + long.std * np.random.default_rng(0).standard_normal((4000, len(counts))), axis=1).std(
@@ -136,7 +136,7 @@ def diffuse(options):
     )
     inside, likely = np.abs(posterior - truth) < 2 * np.hypot(stated, own), truth > 0.01
     columns = [truth, own, posterior.mean(axis=0), stated.mean(axis=0), inside.mean(axis=0)]
-    columns.append(paper.topic_count_posterior_)
+    columns.append(paper.posterior)
     rows = [[str(T), *(f"{column[i]:.3f}" for column in columns)] for i, T in enumerate(counts)]
     header = ["T", "long runs", "error", "mean of scans", "mean error", "within two errors", "PMMH"]
     table(f"{len(fits)} scans; for likely T {inside[:, likely].mean():.3f} within two errors", header, rows)

@@ -7,19 +7,18 @@ import numpy as np
 from sklda import CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda._checkpoints import files, saver
 from sklda.callbacks import Checkpoint
-from sklda.papers.topic_count import PMMHTopicCountLDA
 
 
 def gibbs(**parameters):
     return lambda: GibbsLDA(**{"n_components": 3, "max_iter": 40, "n_draws": 3, "random_state": 0, **parameters})
 
 
-def empirical_bayes(kind=EmpiricalBayesLDA, **parameters):
-    return lambda: kind(3, n_chains=2, max_iter=60, n_draws=2, random_state=0, **parameters)
+def empirical_bayes():
+    return lambda: EmpiricalBayesLDA(3, n_chains=2, max_iter=60, n_draws=2, random_state=0)
 
 
-def compound(kind=CompoundLDA):
-    return lambda: kind(3, max_iter=30, n_draws=3, n_chains=2, random_state=0)
+def compound():
+    return lambda: CompoundLDA(3, max_iter=30, n_draws=3, n_chains=2, random_state=0)
 
 
 def covariate(**parameters):
@@ -28,12 +27,6 @@ def covariate(**parameters):
 
 def labeled(**parameters):
     return lambda: LabeledLDA(max_iter=20, n_draws=2, n_chains=2, random_state=0, **parameters)
-
-
-def pmmh():
-    return lambda: PMMHTopicCountLDA(
-        2, 5, evidence="guided_ais", n_proposals=20, n_temperatures=8, doc_topic_prior=0.1, random_state=0
-    )
 
 
 def topic_count(**parameters):

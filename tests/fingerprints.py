@@ -30,10 +30,10 @@ from sklda.metrics import (
     topic_coherence,
     word_association,
 )
+from sklda.papers import empirical_bayes as empirical_bayes_paper
 from sklda.papers import held_out
-from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
-from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
-from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence, log_evidence_by_sweeps
+from sklda.papers.compound import langevin, variational_em
+from sklda.papers.topic_count import log_evidence, log_evidence_by_sweeps, pmmh
 
 SIMULATED = make_lda_corpus(40, 60, 3, doc_length=(0, 40), topic_word_prior=0.2, random_state=0).data
 NEW = make_lda_corpus(12, 60, 3, doc_length=(0, 20), topic_word_prior=0.2, random_state=1).data
@@ -112,19 +112,19 @@ def applied(lda, **options):
 
 
 def compound():
-    """CompoundLDA, and those of its paper, with fixed and with learnt priors."""
+    """CompoundLDA, with fixed and with learnt priors, and the fits of its paper."""
     X, labels, new = COLLECTIONS.data, COLLECTIONS.collections, COLLECTIONS.data[::4]
-    for kind in (CompoundLDA, LangevinCompoundLDA, VariationalCompoundLDA):
-        for learn in (False, "asymmetric"):
-            start = {} if learn else {"doc_concentration": 1.0}
-            options = {"learn_priors": learn, "max_iter": 20, "n_chains": 2, **start}
-            if kind is not VariationalCompoundLDA:
-                options |= {"burn_in": 4, "draw_every": 4}
-            lda = kind(3, **options, **SEED)
-            lda.fit(X, collections=labels)
-            known = {"collections": labels[::4].tolist()}
-            found = {"transform": lda.transform(new, **known), "score_samples": lda.score_samples(new, **known)}
-            yield f"{kind.__name__}, learn_priors={learn}", attributes(lda) | found
+    for learn in (False, "asymmetric"):
+        start = {} if learn else {"doc_concentration": 1.0}
+        options = {"learn_priors": learn, "max_iter": 20, "n_chains": 2, **start}
+        chains = {"burn_in": 4, "draw_every": 4}
+        lda = CompoundLDA(3, **options, **chains, **SEED)
+        lda.fit(X, collections=labels)
+        known = {"collections": labels[::4].tolist()}
+        found = {"transform": lda.transform(new, **known), "score_samples": lda.score_samples(new, **known)}
+        yield f"CompoundLDA, learn_priors={learn}", attributes(lda) | found
+        yield f"papers.compound.langevin, learn_priors={learn}", langevin(X, labels, 3, **options, **chains, **SEED)
+        yield f"papers.compound.variational_em, learn_priors={learn}", variational_em(X, labels, 3, **options, **SEED)
 
 
 def covariates():
@@ -160,27 +160,36 @@ def collapsed_variational():
 
 
 def empirical_bayes():
-    """EmpiricalBayesLDA, and those of its paper."""
+    """EmpiricalBayesLDA, and the functions of its paper."""
     common = {"max_iter": 80, "n_chains": 2, **SEED}
     grid = {"n_tuning": 20, "tempering": {"grid_shape": (5, 4)}, "functionals": {"largest": largest_share}, **common}
     alpha, eta = np.array([0.1, 0.3, 1.0]), np.array([0.1, 0.2, 0.5])
-    for lda in (
-        EmpiricalBayesLDA(3, error_ratio=0.0, **common),
-        EmpiricalBayesLDA(3, **SEED),
-        SerialTemperingLDA(3, **grid),
-        FullBayesLDA(3, **grid),
-    ):
-        region = lda.fit(SIMULATED).confidence_region()
-        found = {
-            "log_marginal_likelihood": lda.log_marginal_likelihood(alpha, eta, return_std=True),
+
+    def curve(found):
+        region = found.confidence_region()
+        return {
+            "log_marginal_likelihood": found.log_marginal_likelihood(alpha, eta, return_std=True),
             "confidence_region": (region.center, region.covariance),
         }
-        if hasattr(lda, "posterior_expectation"):
-            found["posterior_expectation"] = lda.posterior_expectation("largest", alpha, eta)
-        yield f"{type(lda).__name__}, max_iter={lda.max_iter}", attributes(lda) | found | applied(lda)
-    for kind, alpha in ((GibbsEMLDA, None), (VariationalEMLDA, None), (GibbsEMLDA, [0.3] * 3)):
-        lda = kind(3, doc_topic_prior=alpha, n_tuning=6, max_iter=6, n_chains=2, **SEED).fit(SIMULATED)
-        yield f"{kind.__name__}, doc_topic_prior={alpha}", attributes(lda)
+
+    for lda in (EmpiricalBayesLDA(3, error_ratio=0.0, **common), EmpiricalBayesLDA(3, **SEED)):
+        lda.fit(SIMULATED)
+        yield f"EmpiricalBayesLDA, max_iter={lda.max_iter}", attributes(lda) | curve(lda) | applied(lda)
+    for function in (empirical_bayes_paper.serial_tempering, empirical_bayes_paper.full_bayes):
+        found = function(SIMULATED, 3, **grid)
+        expectation = {"posterior_expectation": found.posterior_expectation("largest", alpha, eta)}
+        yield f"papers.empirical_bayes.{function.__name__}", arrays(found) | curve(found) | expectation
+    few = {"max_iter": 6, "n_chains": 2, **SEED}
+    for prior in (None, [0.3] * 3):
+        found = empirical_bayes_paper.gibbs_em(SIMULATED, 3, doc_topic_prior=prior, **few)
+        yield f"papers.empirical_bayes.gibbs_em, doc_topic_prior={prior}", arrays(found)
+    found = empirical_bayes_paper.variational_em(SIMULATED, 3, n_tuning=6, **few)
+    yield "papers.empirical_bayes.variational_em", arrays(found)
+
+
+def arrays(found):
+    """What a Bunch has beside functions and models."""
+    return {name: value for name, value in found.items() if not callable(value) and name != "model"}
 
 
 def largest_share(doc_topic, topic_word):
@@ -197,8 +206,8 @@ def topic_count():
         kinds = "n_components", "topic_assignments", "doc_topic", "topic_word"
         found = {kind: samples[kind] for kind in kinds}
         yield f"TopicCountLDA, scan, {name} priors", attributes(lda) | found
-    lda = PMMHTopicCountLDA(1, 3, evidence="guided_ais", n_proposals=20, n_temperatures=10, **SEED).fit(SMALL)
-    yield "PMMHTopicCountLDA", attributes(lda)
+    found = pmmh(SMALL, 1, 3, evidence="guided_ais", n_proposals=20, n_temperatures=10, **SEED)
+    yield "papers.topic_count.pmmh", arrays(found)
 
 
 def metrics():

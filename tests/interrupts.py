@@ -47,10 +47,8 @@ from sklda._core.parallel import Stop
 from sklda._mode_search.initialisation import INITS
 from sklda._sampling.choice import SAMPLERS
 from sklda.datasets import load_docstrings
-from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
-from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
 from sklda.papers.held_out import ais, chib, leave_one_out_score, left_to_right, particle_filter, ratio_ais
-from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence
+from sklda.papers.topic_count import log_evidence
 
 # Seconds in which an interrupt must be heard; and those after which threads that still run will not end.
 HEARD, ENDED = 0.5, 60.0
@@ -190,10 +188,6 @@ CASES = {
     ),
     "EmpiricalBayesLDA": fit(lambda n_jobs: EmpiricalBayesLDA(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs)),
     **{
-        kind.__name__: fit(lambda n_jobs, kind=kind: kind(20, n_chains=2, max_iter=10**5, n_tuning=100, n_jobs=n_jobs))
-        for kind in (SerialTemperingLDA, FullBayesLDA, GibbsEMLDA, VariationalEMLDA)
-    },
-    **{
         f"CollapsedVariationalLDA {method}": fit(
             lambda n_jobs, method=method: CollapsedVariationalLDA(
                 20, learning_method=method, max_iter=10**6, n_jobs=n_jobs
@@ -206,24 +200,11 @@ CASES = {
     ),
     "TopicCountLDA": fit(lambda n_jobs: TopicCountLDA(2, 30, n_jobs=n_jobs)),
     "TopicCountLDA, few tokens": fit(lambda n_jobs: _SoFar(TopicCountLDA(2, 9, max_iter=10**6, n_jobs=n_jobs))),
-    "PMMHTopicCountLDA": fit(
-        lambda n_jobs: PMMHTopicCountLDA(
-            2, 30, evidence="guided_ais", n_proposals=10**6, n_temperatures=1000, n_jobs=n_jobs
-        )
-    ),
-    "PMMHTopicCountLDA, few tokens": fit(
-        lambda n_jobs: _SoFar(
-            PMMHTopicCountLDA(2, 3, evidence="guided_ais", n_proposals=10**6, n_temperatures=10, n_jobs=n_jobs)
-        )
-    ),
     # In one process: joblib prints an error of its own when it ends processes that have hardly begun.
     "ConsensusTopics": fit(
         lambda n_jobs: ConsensusTopics(GibbsLDA(20, max_iter=10**6, n_chains=2, n_jobs=n_jobs), n_fits=2)
     ),
-    **{
-        kind.__name__: fit(lambda n_jobs, kind=kind: kind(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs))
-        for kind in (CompoundLDA, LangevinCompoundLDA, VariationalCompoundLDA)
-    },
+    "CompoundLDA": fit(lambda n_jobs: CompoundLDA(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs)),
     "HDPLDA": fit(lambda n_jobs: HDPLDA(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs)),
     "CovariateLDA": fit(lambda n_jobs: CovariateLDA(20, n_chains=2, max_iter=10**5, n_jobs=n_jobs)),
     "LabeledLDA": fit(lambda n_jobs: LabeledLDA(n_shared=2, max_iter=10**6, n_jobs=n_jobs)),

@@ -28,7 +28,7 @@ from sklda._models.dask.shard import Shard
 from sklda._models.dask.shard_chain import Cells
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda.datasets import make_lda_corpus
-from sklda.papers.empirical_bayes import GibbsEMLDA
+from sklda.papers.empirical_bayes import gibbs_em
 from sklda.papers.held_out import chib, held_out_curve, leave_one_out_score, ratio_ais
 from sklda.papers.topic_count import log_evidence
 
@@ -168,7 +168,7 @@ CALLS = {
     "components_ in single precision": of_replaced("components_", PHI.astype(np.float32)),
     "doc_topic_prior_": of_replaced("doc_topic_prior_", ALPHA),
     "CVB0": lambda: CollapsedVariationalLDA(K, **PRIORS, random_state=0).fit(X).partial_fit(unaligned(X)).transform(X),
-    "Gibbs-EM": lambda: GibbsEMLDA(K, doc_topic_prior=unaligned(ALPHA), max_iter=2, n_tuning=2).fit(X),
+    "Gibbs-EM": lambda: gibbs_em(X, K, doc_topic_prior=unaligned(ALPHA), max_iter=2),
     "CompoundLDA": lambda: CompoundLDA(K, topic_word_prior=unaligned(ETAS), max_iter=2).fit(
         X, collections=unaligned(np.arange(25) % 2)
     ),

@@ -19,7 +19,7 @@ import sklda
 
 
 def test_random_inputs():
-    tally, marks, violations = fuzz.run(seed=22, first=0, n_inputs=160)
+    tally, marks, violations = fuzz.run(seed=8, first=0, n_inputs=160)
     assert not violations
     inputs, answers, refusals = (
         sum(n for (_, what), n in tally.items() if what == each) for each in ("inputs", "answers", "refusals")
@@ -47,7 +47,7 @@ def test_every_public_function_is_among_the_calls():
     text = " ".join(path.read_text(encoding="utf-8") for path in Path(hostile.__file__).parent.glob("*.py"))
     called = set(
         re.findall(
-            r"(?:callbacks|metrics|inspection|datasets|papers)\.(\w+)|\"(\w+Display)\"|(\w+LDA|ConsensusTopics|point_estimates|merge_topics|log_evidence(?:_by_sweeps)?)\b",
+            r"(?:callbacks|metrics|inspection|datasets|papers|compound|empirical_bayes|topic_count)\.(\w+)|\"(\w+Display)\"|(\w+LDA|ConsensusTopics|point_estimates|merge_topics|log_evidence(?:_by_sweeps)?)\b",
             text,
         )
     )

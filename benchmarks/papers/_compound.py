@@ -4,6 +4,7 @@ import numpy as np
 from peers import stopwatch
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
+from sklearn.utils import Bunch
 
 from sklda import CompoundLDA, GibbsLDA
 from sklda._core import random
@@ -17,7 +18,7 @@ from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.steps import advance
 from sklda.datasets import make_compound_lda_corpus
 from sklda.metrics import topic_coherence
-from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
+from sklda.papers.compound import langevin, variational_em
 from sklda.papers.compound._ascent import VariationalAscent
 from sklda.papers.compound._langevin import LangevinMixtures
 from sklda.papers.held_out import predictive_perplexity
@@ -44,7 +45,7 @@ def sweep(X, labels, options):
         for method, mixtures in (("augmented", Mixtures), ("langevin", LangevinMixtures)):
             chains[method] = chain_with_mixtures(corpus, priors, seed, model, 1.0, 1.0, mixtures)
             chains[method].n_burn_in = 10**9
-        chains["variational"] = VariationalAscent.initialise(corpus, priors, seed, model, 1.0, 1.0)
+        chains["variational"] = VariationalAscent(corpus, priors, seed, model, 1.0, 1.0)
         for name, chain in chains.items():
             for _ in range(1 if name == "variational" else options.warm_up):
                 _sweep(chain)
@@ -74,18 +75,20 @@ def recovery(options):
             [100, 100], 40, 3, doc_length=200, topic_word_prior=0.25, collection_topic=TRUTH, random_state=seed
         )
         given = {"collection_topic_prior": 0.1, "topic_word_prior": 0.25, "max_iter": 2000, "random_state": seed}
-        for method, lda in {
-            "augmented": CompoundLDA(3, burn_in=500, draw_every=1, **given),
-            "langevin": LangevinCompoundLDA(3, burn_in=500, draw_every=1, **given),
-            "variational": VariationalCompoundLDA(3, **given),
+        X, labels = corpus.data, corpus.collections
+        lda = CompoundLDA(3, burn_in=500, draw_every=1, **given).fit(X, collections=labels)
+        names = "topic_word", "collection_topic", "collection_topic_draws"
+        for method, fit in {
+            "augmented": Bunch(**{name: getattr(lda, f"{name}_") for name in names}),
+            "langevin": langevin(X, labels, 3, burn_in=500, draw_every=1, **given),
+            "variational": variational_em(X, labels, 3, **given),
         }.items():
-            lda.fit(corpus.data, collections=corpus.collections)
-            order = match(lda.topic_word_, corpus.topic_word)
-            mixtures = lda.collection_topic_[:, order]
+            order = match(fit.topic_word, corpus.topic_word)
+            mixtures = fit.collection_topic[:, order]
             entry = {"seed": seed, "method": method, "mixtures": mixtures.tolist()}
             entry["distance"] = np.abs(mixtures - TRUTH).sum(axis=1).tolist()
             if method != "variational":
-                draws = lda.collection_topic_draws_[:, :, order]
+                draws = fit.collection_topic_draws[:, :, order]
                 entry["autocorrelation_time"] = [autocorrelation_time(draws[:, j, 0]) for j in range(2)]
             found.append(entry)
     return found

@@ -33,12 +33,17 @@ def pair(h, digits=3):
     return f"({h[0]:.{digits}g}, {h[1]:.{digits}g})"
 
 
-def fit(X, n_components, seed, kind=EmpiricalBayesLDA, **parameters):
-    """A fitted estimator, CPU seconds, and the beginnings of its warnings."""
+def fit(X, n_components, seed, **parameters):
+    """A fitted `EmpiricalBayesLDA`, CPU seconds, and the beginnings of its warnings."""
+    return timed(EmpiricalBayesLDA(n_components, random_state=seed, **parameters).fit, X)
+
+
+def timed(call, *arguments, **options):
+    """The result of a call, CPU seconds, and the beginnings of its warnings."""
     with warnings.catch_warnings(record=True) as caught, stopwatch() as taken:
         warnings.simplefilter("always", ConvergenceWarning)
-        model = kind(n_components, random_state=seed, **parameters).fit(X)
-    return model, taken["cpu"], [str(each.message)[:100] for each in caught]
+        result = call(*arguments, **options)
+    return result, taken["cpu"], [str(each.message)[:100] for each in caught]
 
 
 def found(model):

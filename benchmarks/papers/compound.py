@@ -13,7 +13,7 @@ Parts, by the tables and figures of the paper. The corpus is news16 with its fou
 - ``mixtures``: Figures 12 and 19, topics of the collections.
 - ``alpha``: Figure 20, perplexity by alpha.
 
-AGS is CompoundLDA; MGS and VEM are LangevinCompoundLDA and VariationalCompoundLDA of sklda.papers.compound.
+AGS is CompoundLDA; MGS and VEM are langevin and variational_em of sklda.papers.compound.
 """
 
 import gzip

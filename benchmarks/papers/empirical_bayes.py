@@ -33,6 +33,7 @@ from _priors import (
     gibbs_em,
     initial_chain,
     recovery,
+    timed,
     variational_estimates,
 )
 from _priors import scores as fit_scores
@@ -47,7 +48,7 @@ from sklda._models.empirical_bayes.chain_pool import learning
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.run_chains import Run
 from sklda.datasets import make_lda_corpus
-from sklda.papers.empirical_bayes import SerialTemperingLDA
+from sklda.papers.empirical_bayes import serial_tempering
 
 # Share of the sweeps of the paper's chains that is run; times are those of all sweeps.
 QUICK_SHARE, PAPER_EM_SWEEPS = 0.01, 11_000
@@ -88,12 +89,13 @@ def measure_em(options):
     given = settings(options)
     figures = em(given)
     share = min(1.0, 2 * given.share)
-    paper = {"kind": SerialTemperingLDA, "n_chains": 1, **PAPER_GRID}
+    paper = {"n_chains": 1, **PAPER_GRID}
     paper |= {"n_tuning": round(share * PAPER_TUNING), "max_iter": round(share * PAPER_SWEEPS)}
     for (K, D), own in zip(MINUTES, figures.values(), strict=True):
         X = make_lda_corpus(D, 20, K, doc_length=80, **SECTION_5, random_state=options.seed).data
-        model, seconds, warned = fit(X, K, options.seed, **paper)
-        own["tempering"] = {"h": found(model), "errors": errors(model, "monte_carlo"), "warnings": warned}
+        tempered, seconds, warned = timed(serial_tempering, X, K, random_state=options.seed, **paper)
+        h = tempered.doc_topic_prior, tempered.topic_word_prior
+        own["tempering"] = {"h": h, "errors": errors(tempered, "monte_carlo"), "warnings": warned}
         own["seconds"] |= {"tempering": seconds / share}
         own["seconds"]["gibbs_em, paper"] /= given.share
         own["monte_carlo"] = np.sqrt(np.diag(own.pop("covariance")["monte_carlo"]))
@@ -305,15 +307,16 @@ def measure_functionals(options):
     region = [[h / 2, 2 * h] for h in centre]
     grid = np.exp(np.linspace(np.log(np.array(region)[:, 0]), np.log(np.array(region)[:, 1]), 9))
     alpha, eta = np.meshgrid(grid[:, 0], grid[:, 1], indexing="ij")
-    given = {"kind": SerialTemperingLDA, "region": region, "functionals": {"close": close, "distance": distance}}
+    given = {"region": region, "functionals": {"close": close, "distance": distance}}
     given |= {"n_chains": 2, "max_iter": 3000 if options.quick else 30_000}
     curves = {}
     for estimator in ("mixture", "component"):
         for seed in range(2):
-            model, _, _ = fit(X, 3, options.seed + seed, **given, tempering={"estimator": estimator})
+            run = {"random_state": options.seed + seed, "tempering": {"estimator": estimator}}
+            tempered, _, _ = timed(serial_tempering, X, 3, **given, **run)
             for name in ("close", "distance"):
                 own = curves.setdefault(name, {}).setdefault(estimator, [])
-                own.append([each.tolist() for each in model.posterior_expectation(name, alpha, eta)])
+                own.append([each.tolist() for each in tempered.posterior_expectation(name, alpha, eta)])
     size = {"D": X.shape[0], "V": X.shape[1], "N": int(X.sum())}
     return {"size": size, "centre": centre, "alpha": grid[:, 0], "eta": grid[:, 1], "curves": curves}
 

@@ -29,7 +29,8 @@ from sklda._core.priors import Priors
 from sklda._sampling.collapsed import GibbsChain
 from sklda.datasets import make_lda_corpus
 from sklda.papers.held_out import leave_one_out_score
-from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence, log_evidence_by_sweeps
+from sklda.papers.topic_count import log_evidence, log_evidence_by_sweeps
+from sklda.papers.topic_count import pmmh as sampler
 from sklda.papers.topic_count._estimators import cgs_transition
 
 GIVEN = {"doc_topic_prior": 0.1, "topic_word_prior": 0.5}
@@ -108,8 +109,8 @@ def synthetic_values(found):
 def pmmh(X, given, options, n_proposals, largest, m=50):
     """Share of T, acceptance, running means and autocorrelation of PMMH with the estimator of the paper."""
     common = {"n_proposals": n_proposals, "n_runs": 1, "n_inner": m, "random_state": options.seed, **given}
-    model, seconds = quiet(PMMHTopicCountLDA(2, largest, **common).fit, X)
-    trace = np.asarray(model.topic_count_trace_, float)
+    found, seconds = quiet(sampler, X, 2, largest, **common)
+    trace = np.asarray(found.trace, float)
     running = np.cumsum(trace) / np.arange(1, len(trace) + 1)
     late = trace[len(trace) // 4 :] - trace[len(trace) // 4 :].mean()
     lag = float(late[1:] @ late[:-1] / max(late @ late, 1e-12))
@@ -117,7 +118,7 @@ def pmmh(X, given, options, n_proposals, largest, m=50):
     moments = np.linspace(0, len(trace) - 1, 41).astype(int)
     return {
         "posterior": {int(T): float(n / shares.sum()) for T, n in zip(counts, shares, strict=True)},
-        "acceptance": model.acceptance_rate_,
+        "acceptance": found.acceptance_rate,
         "lag_1": lag,
         "running": [moments, running[moments]],
         "start": int(trace[0]),

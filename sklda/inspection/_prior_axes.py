@@ -21,7 +21,7 @@ def read_curve(estimator, region, n_points):
     """
     model = fitted(estimator, ["log_marginal_likelihood"], "marginal likelihood", "give a fitted EmpiricalBayesLDA")
     maximum = (model.doc_topic_prior_, model.topic_word_prior_)
-    # Its error names the methods that give one.
+    # A callback sees a fit that has no curve yet: this is its error.
     model.log_marginal_likelihood(*maximum)
     check_scalar(n_points, "n_points", int, min_val=2)
     if region is None:

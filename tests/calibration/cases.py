@@ -18,8 +18,7 @@ from calibration.ranks import rank
 from sklda import HDPLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda._core.corpus import count_tokens
 from sklda.inspection import token_topics
-from sklda.papers.empirical_bayes import FullBayesLDA
-from sklda.papers.topic_count import PMMHTopicCountLDA
+from sklda.papers.empirical_bayes import full_bayes
 
 N_DRAWS = 19
 K, V = 3, 12
@@ -164,13 +163,14 @@ ALPHAS, ETAS = np.geomspace(0.1, 2, 15), np.geomspace(0.1, 2, 15)
 _REGION = tuple((h[0], h[-1]) for h in (ALPHAS, ETAS))
 
 
-def priors(rng, kind, copies=1, **options):
-    """h = (alpha, eta), uniform on a grid in log h, by the log m(h) of an estimator."""
+def priors(rng, paper=None, copies=1, **options):
+    """h = (alpha, eta), uniform on a grid in log h, by the log m(h) of `EmpiricalBayesLDA` or of a function."""
     alpha, eta = rng.choice(ALPHAS), rng.choice(ETAS)
     phi, true = draw_topics(rng, np.full((2, V), eta)), rng.dirichlet(np.full(2, alpha), 12)
     X = draw_words(rng, true, phi, 15)
-    lda = kind(2, n_chains=2, max_iter=600, **options, random_state=seed_of(rng)).fit(copies * X)
-    log_m = lda.log_marginal_likelihood(ALPHAS[:, None], ETAS).ravel()
+    options |= {"n_chains": 2, "max_iter": 600, "random_state": seed_of(rng)}
+    found = paper(copies * X, 2, **options) if paper else EmpiricalBayesLDA(2, **options).fit(copies * X)
+    log_m = found.log_marginal_likelihood(ALPHAS[:, None], ETAS).ravel()
     p = np.exp(log_m - log_m.max())
     i, j = np.unravel_index(rng.choice(len(p), N_DRAWS, p=p / p.sum()), (len(ALPHAS), len(ETAS)))
     ranked = {
@@ -181,7 +181,7 @@ def priors(rng, kind, copies=1, **options):
     return Fit(ranked)
 
 
-def topic_count(rng, kind=TopicCountLDA, most=5, shape=(12, V, 12), h=0.3, **options):
+def topic_count(rng, most=5, shape=(12, V, 12), h=0.3, **options):
     """T, uniform on 1, ..., most, and (z, theta, phi) of all T by an estimator; shape: documents, words, length.
 
     With ``h=None`` alpha and eta are unknown. Their logarithms are then uniform, while those of the fit are normal.
@@ -194,7 +194,7 @@ def topic_count(rng, kind=TopicCountLDA, most=5, shape=(12, V, 12), h=0.3, **opt
         alpha = eta = given["doc_topic_prior"] = given["topic_word_prior"] = h
     phi, true = draw_topics(rng, np.full((T, n_features), eta)), rng.dirichlet(np.full(T, alpha), n_documents)
     X = draw_words(rng, true, phi, length)
-    lda = kind(1, most, **given, random_state=seed_of(rng)).fit(X)
+    lda = TopicCountLDA(1, most, **given, random_state=seed_of(rng)).fit(X)
     drawn = lda.sample_posterior(N_DRAWS, seed_of(rng))
     counts = rng.choice(lda.topic_counts_, N_DRAWS, p=lda.topic_count_posterior_)
     return Fit({"T": (T, counts), **of_documents(X, (true, phi), (drawn.doc_topic, drawn.topic_word))})
@@ -298,7 +298,6 @@ def _of(function, **given):
 
 
 _SCAN = {"max_iter": 8000}
-_PMMH = {"evidence": "guided_ais", "n_temperatures": 40, "n_runs": 1, "n_proposals": 100}
 # Corpora of 2,000 tokens in which words tell most of the topics apart.
 _MANY = {"most": 30, "shape": (50, 50, 40), "h": 0.1}
 _UNKNOWN = {"most": 12, "shape": (60, 100, 40), "h": None}
@@ -312,8 +311,8 @@ CASES = [
     Case("LabeledLDA", labels, *_TRIPLED, short=35),
     Case("CompoundLDA", mixtures, {"fitted_gamma": 20.0}, "gamma of the fit times ten"),
     Case("HDPLDA", hierarchical, {"fitted_shape": 20.0}, "ten times the prior mean of a"),
-    Case("EmpiricalBayesLDA", _of(priors, kind=EmpiricalBayesLDA), *_FOUR_TIMES),
-    Case("FullBayesLDA", _of(priors, kind=FullBayesLDA, n_tuning=100, region=_REGION), *_FOUR_TIMES),
+    Case("EmpiricalBayesLDA", priors, *_FOUR_TIMES),
+    Case("full_bayes", _of(priors, paper=full_bayes, n_tuning=100, region=_REGION), *_FOUR_TIMES),
     Case("TopicCountLDA", _of(topic_count, **_SCAN), *_FEW),
     Case(
         "TopicCountLDA, T to 30",
@@ -322,6 +321,5 @@ CASES = [
         _FEW[1],
     ),
     Case("TopicCountLDA, unknown priors", _of(topic_count, **_UNKNOWN), *_FIXED),
-    Case("PMMHTopicCountLDA", _of(topic_count, kind=PMMHTopicCountLDA, **_PMMH), *_FEW),
     Case("CovariateLDA", coefficients, {"fitted_scale": 0.2}, "prior scale of the slopes divided by four"),
 ]

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklda import EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
 from sklda.datasets import make_lda_corpus
-from sklda.papers.empirical_bayes import FullBayesLDA, SerialTemperingLDA
+from sklda.papers.empirical_bayes import full_bayes, serial_tempering
 from sklda.papers.held_out import (
     ais,
     chib,
@@ -23,7 +23,7 @@ from sklda.papers.held_out import (
     particle_filter,
     ratio_ais,
 )
-from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence
+from sklda.papers.topic_count import log_evidence, pmmh
 
 
 @cache
@@ -89,22 +89,27 @@ def evidence(seed, **options):
 
 
 @cache
-def _count_fit(seed, kind):
-    options = {"max_iter": 8000}
-    if kind is PMMHTopicCountLDA:
-        options = {"evidence": "guided_ais", "n_proposals": 100, "n_temperatures": 60, "n_runs": 1}
-    return kind(1, 4, **given().priors, **options, random_state=seed).fit(given().small)
+def _count_fit(seed):
+    return TopicCountLDA(1, 4, **given().priors, max_iter=8000, random_state=seed).fit(given().small)
 
 
-def topic_counts(seed, kind, attribute):
-    lda = _count_fit(seed, kind)
+def topic_counts(seed, attribute):
+    lda = _count_fit(seed)
     return getattr(lda, attribute), getattr(lda, attribute.removesuffix("_") + "_std_")
 
 
+def pmmh_posterior(seed):
+    options = {"evidence": "guided_ais", "n_proposals": 100, "n_temperatures": 60, "n_runs": 1}
+    found = pmmh(given().small, 1, 4, **given().priors, **options, random_state=seed)
+    return found.posterior, found.posterior_std
+
+
 @cache
-def _prior_fit(seed, kind):
-    options = {"error_ratio": 0} if kind is EmpiricalBayesLDA else {"n_tuning": 50, "region": ((0.03, 3), (0.03, 3))}
-    return kind(2, n_chains=4, max_iter=400, **options, random_state=seed).fit(given().small)
+def _prior_fit(seed, function=None):
+    common = {"n_chains": 4, "max_iter": 400, "random_state": seed}
+    if function is None:
+        return EmpiricalBayesLDA(2, error_ratio=0, **common).fit(given().small)
+    return function(given().small, 2, n_tuning=50, region=((0.03, 3), (0.03, 3)), **common)
 
 
 def priors(seed):
@@ -113,9 +118,9 @@ def priors(seed):
     return _maximum(lda)
 
 
-def priors_in_a_region(seed, kind):
-    """log h by an estimator that is given a region."""
-    return _maximum(_prior_fit(seed, kind))
+def priors_in_a_region(seed, function):
+    """log h by a function that is given a region."""
+    return _maximum(_prior_fit(seed, function))
 
 
 def _maximum(lda):
@@ -123,9 +128,9 @@ def _maximum(lda):
     return np.log(region.center), region.standard_errors
 
 
-def log_m(seed, kind):
+def log_m(seed, function=None):
     """log m at three h against one h that is the same for all seeds."""
-    curve = _prior_fit(seed, kind)._found().curve
+    curve = _prior_fit(seed, function).log_marginal_likelihood.__self__._found().curve
     return curve.log_ratio([0.1, 0.3, 1.0], [0.6, 0.2, 0.3], (0.3, 0.3))
 
 
@@ -145,15 +150,15 @@ ERRORS = {
     "leave_one_out_score": leave_one_out,
     "log_evidence, guided_ais": partial(evidence, n_temperatures=60),
     "log_evidence, ais": partial(evidence, method="ais", n_temperatures=300),
-    "TopicCountLDA, log evidence": partial(topic_counts, kind=TopicCountLDA, attribute="log_evidence_"),
-    "TopicCountLDA, posterior": partial(topic_counts, kind=TopicCountLDA, attribute="topic_count_posterior_"),
-    "PMMHTopicCountLDA, posterior": partial(topic_counts, kind=PMMHTopicCountLDA, attribute="topic_count_posterior_"),
+    "TopicCountLDA, log evidence": partial(topic_counts, attribute="log_evidence_"),
+    "TopicCountLDA, posterior": partial(topic_counts, attribute="topic_count_posterior_"),
+    "pmmh, posterior": pmmh_posterior,
     "EmpiricalBayesLDA, log h": priors,
-    "SerialTemperingLDA, log h": partial(priors_in_a_region, kind=SerialTemperingLDA),
-    "FullBayesLDA, log h": partial(priors_in_a_region, kind=FullBayesLDA),
-    "EmpiricalBayesLDA, log m(h)": partial(log_m, kind=EmpiricalBayesLDA),
-    "SerialTemperingLDA, log m(h)": partial(log_m, kind=SerialTemperingLDA),
-    "FullBayesLDA, log m(h)": partial(log_m, kind=FullBayesLDA),
+    "serial_tempering, log h": partial(priors_in_a_region, function=serial_tempering),
+    "full_bayes, log h": partial(priors_in_a_region, function=full_bayes),
+    "EmpiricalBayesLDA, log m(h)": log_m,
+    "serial_tempering, log m(h)": partial(log_m, function=serial_tempering),
+    "full_bayes, log m(h)": partial(log_m, function=full_bayes),
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checkpoint_cases import gibbs, pmmh, topic_count
+from checkpoint_cases import gibbs, topic_count
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -25,7 +25,6 @@ from sklda._checkpoints import saver
 from sklda._models import checkpoints as _checkpoints
 from sklda._sampling.collapsed import GibbsChain
 from sklda.callbacks import Checkpoint
-from sklda.papers.compound import VariationalCompoundLDA
 
 
 @pytest.fixture
@@ -367,9 +366,8 @@ def test_ctrl_c(saves, folder, corpus, whole, same_fit):
     [
         (topic_count(min_components=1, max_components=8, max_iter=15_000), 3),
         (topic_count(), 5),
-        (pmmh(), 5),
     ],
-    ids=["in the runs", "in the last sweeps", "in proposals"],
+    ids=["in the runs", "in the last sweeps"],
 )
 def test_ctrl_c_of_a_fit_that_keeps_its_results(saves, folder, corpus, same_fit, make, at):
     whole = make().fit(corpus)
@@ -497,10 +495,8 @@ def test_a_full_disk(monkeypatch, folder, corpus, whole, same_fit, from_sweep, a
 # Refused
 
 
-@pytest.mark.parametrize(
-    "estimator", [CollapsedVariationalLDA(3), VariationalCompoundLDA(3)], ids=["cvb0", "variational EM"]
-)
-def test_estimators_without_chains(estimator, corpus, folder):
+def test_estimators_without_chains(corpus, folder):
+    estimator = CollapsedVariationalLDA(3)
     with pytest.raises(TypeError, match=rf"this {type(estimator).__name__} has none: take the callback away"):
         estimator.set_callbacks(Checkpoint(folder)).fit(corpus)
     assert not folder.exists()

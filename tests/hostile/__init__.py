@@ -8,6 +8,7 @@ import sklda
 from hostile import (
     changes,
     estimators,
+    fits_of_papers,
     forms,
     functions,
     labels,
@@ -26,7 +27,7 @@ from sklda.papers import compound, empirical_bayes, held_out, topic_count
 
 __all__ = ["CASES", "Session", "Violation", "case", "never_called"]
 
-CASES = estimators.CASES | functions.CASES | labels.CASES | pictures.CASES | changes.CASES
+CASES = estimators.CASES | functions.CASES | labels.CASES | pictures.CASES | changes.CASES | fits_of_papers.CASES
 CASES |= forms.CASES | malformed.CASES | names.CASES | parameters.CASES | processes.CASES | reports.CASES | sizes.CASES
 # Estimators have the most states and options.
 _POPULATION = [

@@ -6,9 +6,6 @@ from hostile.corpora import draw_counts
 from hostile.questions import ask, next_chunk
 from hostile.session import show
 from sklda import HDPLDA, CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
-from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
-from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
-from sklda.papers.topic_count import PMMHTopicCountLDA
 
 SAMPLERS = ("collapsed", "collapsed", "partitioned", "grouped", "partially_collapsed")
 INITS = ("random", "random", "random", "sequential", "anneal", "prune", "search")
@@ -102,15 +99,9 @@ def compound(draw, session):
             (HDPLDA, _hdp),
             (CompoundLDA, _mixtures),
             (CompoundLDA, _mixtures),
-            (LangevinCompoundLDA, _mixtures),
-            (VariationalCompoundLDA, _variational_mixtures),
         ]
     )
     options |= own(draw, options)
-    if kind is VariationalCompoundLDA:
-        for name in ("point_estimate", "n_draws", "draw_every"):
-            options.pop(name)
-        return _live(draw, session, kind, X, options, "collections")
     _live(draw, session, kind, X, options | {"burn_in": burn_in(draw, options["max_iter"])}, "collections")
 
 
@@ -135,11 +126,6 @@ def _mixtures(draw, options):
     """Parameters of collections whose mixtures have a Dirichlet prior; a pair is a Gamma prior of its parameter."""
     alpha = [1.0, draw.power(), draw.power(-2, 1), (1.0, 1.0), (draw.power(), 1.0)]
     return {"collection_topic_prior": draw.mostly(alpha, _NO_CONCENTRATIONS)}
-
-
-def _variational_mixtures(draw, options):
-    """The same for the variational bound, which has no prior of the parameter."""
-    return {"collection_topic_prior": draw.mostly([1.0, draw.power(), draw.power(-2, 1)], _NO_CONCENTRATIONS)}
 
 
 def covariate(draw, session):
@@ -192,55 +178,23 @@ def collapsed_variational(draw, session):
 def empirical_bayes(draw, session):
     X = draw_counts(draw)
     K = draw.pick([1, 2, 3, 5, 17])
-    kind = draw.pick(
-        [
-            EmpiricalBayesLDA,
-            EmpiricalBayesLDA,
-            SerialTemperingLDA,
-            FullBayesLDA,
-            GibbsEMLDA,
-            GibbsEMLDA,
-            VariationalEMLDA,
-        ]
-    )
     options = {
         "n_components": draw.option(K),
         "max_iter": draw.option(1, 2, 5, 20),
-        "doc_topic_prior": draw.prior([(K,)] if kind is GibbsEMLDA else []),
+        "doc_topic_prior": draw.prior([]),
         "topic_word_prior": draw.prior([]),
         "n_chains": draw.option(1, 2, 4),
         "point_estimate": draw.option("cgs_p", "cgs"),
     }
-    if kind is EmpiricalBayesLDA:
-        options["error_ratio"] = draw.option(0.1, 0.0, 1e9, draw.power())
-    else:
-        options["n_tuning"] = draw.option(1, 2, 3, 20)
-        legal = [None, None, ((0.1, 1), (0.1, 1)), _region(draw)]
-        options["region"] = draw.mostly(legal, [((1, 0.1), (1, 2)), ((1, 1), (1, 1)), ((0, 1), (0, 1))])
-    if kind in (SerialTemperingLDA, FullBayesLDA):
-        options["functionals"] = draw.mostly([None, None, {"share": largest_share}, {"nan": no_number}], [{"x": 3}])
-        options["tempering"] = _tempering(draw)
-    _live(draw, session, kind, X, options)
-
-
-def _tempering(draw):
-    """Options of serial tempering, mostly with a small grid."""
-    shape = draw.mostly([(2, 2), (2, 3), (4, 3), [2, 2], np.array([3, 2])], [(1, 2), (2, 2, 2), (2.0, 2.0)], 0.1)
-    own = draw.mostly([{}, {"estimator": "simple"}, {"index": "neighbours"}], [{"steps": 0}])
-    return draw.pick(["paper", own | {"grid_shape": shape}, own | {"grid_shape": shape}])
-
-
-def _region(draw):
-    """Bounds of both priors, as powers of ten."""
-    low = draw.rng.uniform(-12, 10, 2)
-    return tuple((10.0**each, 10.0 ** draw.rng.uniform(each + 0.1, 12)) for each in low)
+    options["error_ratio"] = draw.option(0.1, 0.0, 1e9, draw.power())
+    _live(draw, session, EmpiricalBayesLDA, X, options)
 
 
 def topic_count(draw, session):
     X = draw_counts(draw)
     least = draw.pick([1, 1, 2, 3])
     most = least + draw.pick([0, 1, 2, 3])
-    n_counts, kind = most - least + 1, draw.pick([TopicCountLDA, TopicCountLDA, PMMHTopicCountLDA])
+    n_counts = most - least + 1
     options = {
         "min_components": draw.mostly([least], [most + 1, 0]),
         "max_components": draw.mostly([most], [most + 1, None]),
@@ -251,20 +205,9 @@ def topic_count(draw, session):
         "point_estimate": draw.option("cgs_p", "cgs"),
     }
     alpha, eta = draw.prior([]), draw.prior([(_features(X),)])
-    if kind is TopicCountLDA:
-        options |= {"doc_topic_prior": draw.pick([alpha, None]), "topic_word_prior": draw.pick([eta, None])}
-        options |= {"n_chains": draw.option(2, 2, 3), "max_iter": draw.mostly([1000, 2000], [10])}
-    else:
-        options |= {"doc_topic_prior": "1/T" if alpha is None else alpha}
-        options |= {"topic_word_prior": "1/T" if eta is None else eta}
-        options |= {
-            "evidence": draw.option("guided_ais", "ais", "cgs_transition"),
-            "n_proposals": draw.option(1, 2, 5),
-            "n_temperatures": draw.option(2, 2, 3, 5),
-            "n_runs": draw.option(1, 2),
-            "n_inner": draw.option(2, 2, 5),
-        }
-    _live(draw, session, kind, X, options)
+    options |= {"doc_topic_prior": draw.pick([alpha, None]), "topic_word_prior": draw.pick([eta, None])}
+    options |= {"n_chains": draw.option(2, 2, 3), "max_iter": draw.mostly([1000, 2000], [10])}
+    _live(draw, session, TopicCountLDA, X, options)
 
 
 CASES = {
@@ -279,16 +222,6 @@ CASES = {
 
 def _features(X):
     return X.clean.shape[1] if X.clean is not None else 3
-
-
-def largest_share(doc_topic, topic_word):
-    """A functional that can be pickled."""
-    return doc_topic.max()
-
-
-def no_number(doc_topic, topic_word):
-    """Another one."""
-    return np.nan
 
 
 def _live(draw, session, kind, X, options, metadata=None):
@@ -353,13 +286,9 @@ def check_fit(session, estimator, clean):
     if getattr(estimator, "tol", None) is not None and type(estimator) is GibbsLDA:
         # Chains that end early leave NaN behind them.
         trace = trace[~np.isnan(trace)]
-    if isinstance(estimator, (VariationalCompoundLDA, VariationalEMLDA)):
-        # Ascents that converge early leave NaN behind them.
-        trace = trace[~np.isnan(trace)]
-    else:
-        topics = estimator.topic_assignments_
-        session.require(topics.shape == (clean.sum(),) and topics.dtype == np.int32, "a topic for every token")
-        session.require((topics >= 0) & (topics < K), "topics are in range")
+    topics = estimator.topic_assignments_
+    session.require(topics.shape == (clean.sum(),) and topics.dtype == np.int32, "a topic for every token")
+    session.require((topics >= 0) & (topics < K), "topics are in range")
     session.log_probability(trace, trace.shape, "log_joint_trace_", tolerance=1e-6 + 1e-9 * clean.sum())
     if type(estimator) is GibbsLDA:
         eta = np.broadcast_to(estimator.topic_word_prior_, (K, V))
@@ -374,8 +303,7 @@ def check_fit(session, estimator, clean):
             possible = np.isnan(std) if alone and np.isnan(std).any() else (std >= 0) & (std <= 0.5 + 1e-6)
             session.require(possible, f"{name} is that of numbers in [0, 1], got {show(std)}")
     if isinstance(estimator, EmpiricalBayesLDA):
-        most = estimator.n_tuning if isinstance(estimator, (GibbsEMLDA, VariationalEMLDA)) else estimator.max_iter
-        session.require(estimator.n_iter_ <= most, "no more sweeps than the parameters say")
+        session.require(estimator.n_iter_ <= estimator.max_iter, "no more sweeps than the parameters say")
     if type(estimator) is TopicCountLDA:
         session.require(estimator.n_iter_ <= estimator.max_iter, "no more sweeps than max_iter")
     for name in ("collection_topic_", "topic_count_posterior_"):

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 
 from hostile.corpora import draw_counts
-from hostile.estimators import largest_share
 from hostile.functions import Topics
 from hostile.labels import indicators
 from sklda import (
@@ -20,8 +19,6 @@ from sklda import (
     TopicCountLDA,
     inspection,
 )
-from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
-from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, PosteriorExpectationDisplay
 
 
 def fitted(draw, session):
@@ -34,22 +31,10 @@ def fitted(draw, session):
             (GibbsLDA, {"n_components": K, "max_iter": draw.pick([1, 3, 60]), "n_chains": draw.pick([1, 2])}),
             (GibbsLDA, {"n_components": K, "max_iter": 2, "learn_priors": False, "point_estimate": "cgs"}),
             (CollapsedVariationalLDA, {"n_components": K, "max_iter": draw.pick([1, 12])}),
-            (draw.pick([CompoundLDA, LangevinCompoundLDA]), {"n_components": K, "max_iter": 3}),
-            (VariationalCompoundLDA, {"n_components": K, "max_iter": 3}),
+            (CompoundLDA, {"n_components": K, "max_iter": 3}),
             (HDPLDA, {"n_components": K + 20, "max_iter": 3}),
             (CovariateLDA, {"n_components": K, "max_iter": draw.pick([3, 12])}),
             (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 8}),
-            (
-                FullBayesLDA,
-                {
-                    "n_components": min(K, 3),
-                    "max_iter": 3,
-                    "n_tuning": 2,
-                    "tempering": {"grid_shape": (2, 2)},
-                    "functionals": {"share": largest_share},
-                },
-            ),
-            (GibbsEMLDA, {"n_components": min(K, 3), "max_iter": 5}),
             (
                 TopicCountLDA,
                 {"min_components": 1, "max_components": 2, "max_iter": 2000},
@@ -57,11 +42,7 @@ def fitted(draw, session):
             (LabeledLDA, {"n_draws": 1, "max_iter": 2, "n_shared": draw.pick([0, 1])}),
         ]
     )
-    arguments = (
-        {"collections": draw.rng.integers(0, 3, D)}
-        if issubclass(kind, (CompoundLDA, HDPLDA, VariationalCompoundLDA))
-        else {}
-    )
+    arguments = {"collections": draw.rng.integers(0, 3, D)} if issubclass(kind, (CompoundLDA, HDPLDA)) else {}
     if kind is CovariateLDA:
         arguments = {"covariates": draw.rng.standard_normal((D, draw.pick([0, 1, 3])) or None)}
     if kind is LabeledLDA:
@@ -94,10 +75,6 @@ def pictures(draw, session):
                 "n_points": draw.mostly([2, 3, 5], [0, 1, -1, "x"]),
             },
         ),
-        "PosteriorExpectationDisplay": (
-            (draw.mostly(["share"], ["none"]),),
-            {"along": draw.option("doc_topic_prior", "topic_word_prior"), "region": region, "n_points": 3},
-        ),
         "DocumentTopicsDisplay": ((X.given,), {**common, "document": which, "n_topics": n}),
         "TopicCountDisplay": ((), {}),
         "TopicWordsDisplay": (
@@ -112,7 +89,6 @@ def pictures(draw, session):
     own = {
         CompoundLDA: ["TopicEffectsDisplay"],
         EmpiricalBayesLDA: ["MarginalLikelihoodDisplay"],
-        FullBayesLDA: ["PosteriorExpectationDisplay"],
         TopicCountLDA: ["TopicCountDisplay"],
     }
     others = {each for kind, names in own.items() if not isinstance(model, kind) for each in names}
@@ -122,7 +98,7 @@ def pictures(draw, session):
     else:
         name = draw.pick([each for each in calls if not draw.careful or each not in others])
     args, options = calls[name]
-    display = PosteriorExpectationDisplay if name == "PosteriorExpectationDisplay" else getattr(inspection, name)
+    display = getattr(inspection, name)
     model = session.call(inspection.describe, model, feature_names=names)
     show = display.from_groups if name == "TopicEffectsDisplay" else display.from_estimator
     found = session.call(show, model, *args, **options)

@@ -8,7 +8,6 @@ from sklearn.base import clone
 from hostile.corpora import draw_counts
 from hostile.session import ESTIMATED
 from sklda import CollapsedVariationalLDA, CompoundLDA, EmpiricalBayesLDA, TopicCountLDA
-from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
 
 OTHER_FEATURES = "other features than the fit"
 
@@ -121,20 +120,12 @@ def _own(draw, session, estimator, X, refuse, labels, sizes):
 
 
 def _around_the_maximum(draw, session, estimator):
-    """m(h), its region and expectations, at priors anywhere."""
+    """m(h) and its region, at priors anywhere."""
     eta = draw.pick([1.0, draw.power(), draw.power(-12, 12, 3), 1e13, -1, np.nan, "x", [], None])
     alpha = draw.pick([1.0, draw.power(), draw.power(-12, 12, (2, 1)), estimator.doc_topic_prior_])
     level = draw.pick([0.95, 0.5, 1e-9, 1 - 1e-12, 0, 1, np.nan, -1, "x", None])
     kind = draw.pick(["monte_carlo", "statistical", "total", "x", None])
-    if isinstance(estimator, (GibbsEMLDA, VariationalEMLDA)):
-        return
     value = session.call(estimator.log_marginal_likelihood, alpha, eta, return_std=draw.chance(0.5))
     if value is not None:
         session.require(~np.isnan(value), f"log m(h) is not NaN, got {value}")
     session.call(estimator.confidence_region, level, kind)
-    if not isinstance(estimator, (FullBayesLDA, SerialTemperingLDA)):
-        return
-    name = draw.pick([*(estimator.functionals or {}), "none of them"])
-    bands = session.call(estimator.posterior_expectation, name, alpha, eta, level=draw.pick([0.95, level]))
-    if bands is not None and name != "nan":
-        session.require(~np.isnan(bands), f"posterior expectations are not NaN, got {bands}")

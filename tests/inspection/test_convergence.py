@@ -23,7 +23,6 @@ from sklda._core.diagnostics import effective_draws, r_hat
 from sklda._models.covariates import coefficients
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import ConvergenceDisplay, describe, to_arviz
-from sklda.papers.compound import VariationalCompoundLDA
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -141,9 +140,6 @@ def test_every_estimator_has_traces(estimator):
 def test_bad_input(fitted, call):
     with pytest.raises(NotFittedError):
         call(Fitted())
-    variational = VariationalCompoundLDA(2, max_iter=2, random_state=0).fit(CORPUS)
-    with pytest.raises(TypeError, match="VariationalCompoundLDA has no chains here: give a fitted estimator"):
-        call(variational)
     with pytest.raises(TypeError, match="CollapsedVariationalLDA has no chains here"):
         call(CollapsedVariationalLDA(2, max_iter=2).fit(CORPUS))
     with pytest.raises(ValueError, match="quantity must be one of log_joint, squared_shares; got 'theta'"):

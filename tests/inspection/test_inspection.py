@@ -18,7 +18,6 @@ from sklda.inspection import (
     token_topics,
     topic_table,
 )
-from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, PosteriorExpectationDisplay
 from sklda.papers.held_out import leave_one_out_score
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -120,20 +119,10 @@ def test_slices(fitted, axis, kind):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
-    "draw",
-    [MarginalLikelihoodDisplay.from_estimator, lambda lda: PosteriorExpectationDisplay.from_estimator(lda, "name")],
-)
-def test_models_without_a_curve(draw):
-    """Gibbs-EM finds the maximum alone; other models have none."""
+def test_models_without_a_curve():
     X = make_lda_corpus(10, 8, 2, doc_length=10, random_state=0).data
-    with pytest.raises(ValueError, match=r"GibbsEMLDA does not estimate the marginal likelihood"):
-        draw(GibbsEMLDA(2, n_tuning=2, max_iter=2, n_chains=1, random_state=0).fit(X))
     with pytest.raises(TypeError, match="GibbsLDA has no marginal likelihood: give a fitted EmpiricalBayesLDA"):
-        draw(GibbsLDA(2, max_iter=1).fit(X))
-    lda = EmpiricalBayesLDA(2, max_iter=4, random_state=0).fit(X)
-    with pytest.raises(TypeError, match="EmpiricalBayesLDA has no posterior expectations: give a fitted Serial"):
-        PosteriorExpectationDisplay.from_estimator(lda, "name")
+        MarginalLikelihoodDisplay.from_estimator(GibbsLDA(2, max_iter=1).fit(X))
     with pytest.raises(TypeError, match="GibbsLDA has no topic_counts_: give a fitted TopicCountLDA"):
         TopicCountDisplay.from_estimator(GibbsLDA(2, max_iter=1).fit(X))
 
@@ -156,34 +145,14 @@ def test_an_ellipse_at_an_edge_is_drawn(fitted):
     assert all(np.isfinite(line.get_xydata()).all() for line in display.ellipses_)
 
 
-@pytest.mark.parametrize("axis, along", list(enumerate(["doc_topic_prior", "topic_word_prior"])))
-def test_posterior_expectations(fitted, axis, along):
-    display = PosteriorExpectationDisplay.from_estimator(fitted, "distance", along=along, fixed=[0.2, 0.5], level=0.9)
-    assert len(display.lines_) == len(display.bands_) == 2
-    for at, line, band in zip([0.2, 0.5], display.lines_, display.bands_, strict=True):
-        x, y = line.get_data()
-        assert x[0] * 1.05 == pytest.approx([0.15, 0.1][axis]) and x[-1] / 1.05 == pytest.approx([0.6, 0.4][axis])
-        np.testing.assert_allclose(y, 2 * x + at if axis == 0 else 2 * at + x)
-        low, high = band.get_paths()[0].vertices[:, 1].min(), band.get_paths()[0].vertices[:, 1].max()
-        assert (low, high) == pytest.approx((y.min() - 0.1, y.max() + 0.1))
-    assert display.ax_.get_ylabel() == "posterior expectation of distance"
-    assert display.plot().ax_ is not None
-    single = PosteriorExpectationDisplay.from_estimator(fitted, "distance", along=along)
-    np.testing.assert_array_equal(single.fixed, CENTER[[1 - axis]])
-
-
 def test_a_real_estimator():
     X = make_lda_corpus(40, 20, 2, doc_length=40, topic_word_prior=0.5, doc_topic_prior=0.3, random_state=0).data
-    options = {"n_tuning": 50, "max_iter": 150, "n_chains": 2, "random_state": 0}
-    functionals = {"distance": lambda doc_topic, topic_word: np.linalg.norm(doc_topic[0] - doc_topic[1])}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        lda = FullBayesLDA(2, functionals=functionals, **options).fit(X)
+        lda = EmpiricalBayesLDA(2, max_iter=150, n_chains=2, random_state=0).fit(X)
     display = MarginalLikelihoodDisplay.from_estimator(lda, n_points=10)
     assert np.max(display.log_marginal_likelihood) == pytest.approx(0, abs=0.5)
     assert len(display.ellipses_) == 2
-    display = PosteriorExpectationDisplay.from_estimator(lda, "distance", n_points=10)
-    assert (display.low < display.value).all() and (display.value < display.high).all()
     assert np.isfinite(leave_one_out_score(lda, X, n_draws=10, documents=[0, 1], random_state=0).score)
 
 
@@ -194,7 +163,6 @@ def test_a_real_estimator():
         (lambda e: MarginalLikelihoodDisplay.from_estimator(e, n_points=1), "n_points == 1, must be >= 2"),
         (lambda e: MarginalLikelihoodDisplay.from_estimator(e, region=((1, 0.5), (1, 2))), "region must be"),
         (lambda e: MarginalLikelihoodDisplay.from_estimator(e, region=(0.1, 1)), "region must be"),
-        (lambda e: PosteriorExpectationDisplay.from_estimator(e, "g", along="eta"), "along must be one of"),
     ],
 )
 def test_bad_input(fitted, call, message):
@@ -202,19 +170,17 @@ def test_bad_input(fitted, call, message):
         call(fitted)
 
 
-@pytest.mark.parametrize("display", [MarginalLikelihoodDisplay, PosteriorExpectationDisplay])
-def test_not_fitted(display):
+def test_not_fitted():
     with pytest.raises(NotFittedError):
-        display.from_estimator(Fitted(), *["g"] * (display is PosteriorExpectationDisplay))
+        MarginalLikelihoodDisplay.from_estimator(Fitted())
 
 
 def test_what_only_some_calls_need_is_imported_late(tmp_path):
     code = (
         "import sys, sklda\n"
         "assert not {'matplotlib', 'formulaic'}.intersection(sys.modules)\n"
-        "sys.modules['matplotlib'] = None\n"
-        "from sklda.papers.empirical_bayes import PosteriorExpectationDisplay as Display\n"
-        "d = Display(name='g', along='doc_topic_prior', priors=[1], fixed=[], value=[], low=[], high=[])\n"
+        "from sklda.inspection import ConvergenceDisplay as Display\n"
+        "d = Display(trace=[[1.0]], n_burn_in=0, n_tokens=1, best_chain=0)\n"
         "try:\n    d.plot()\nexcept ImportError as error:\n    print(error)"
     )
     exit_code, out, err = run_program(code, tmp_path)

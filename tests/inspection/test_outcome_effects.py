@@ -20,8 +20,6 @@ from sklda.inspection import describe, outcome_effects
 from sklda.inspection._outcome_words import words_beyond_shares
 from sklda.inspection._prior_check import unshrunk
 from sklda.inspection._share_moments import LearntPrior, ShareMoments
-from sklda.papers.compound import VariationalCompoundLDA
-from sklda.papers.empirical_bayes import GibbsEMLDA
 
 K, V, D = 3, 30, 200
 CORPUS = make_lda_corpus(D, V, K, doc_length=25, doc_topic_prior=[0.8, 0.4, 0.3], topic_word_prior=0.2, random_state=0)
@@ -115,8 +113,6 @@ def test_every_kind_of_model():
         "given priors": GibbsLDA(K, max_iter=100, doc_topic_prior=0.5, topic_word_prior=0.2, random_state=0).fit(X),
         "symmetric": GibbsLDA(K, max_iter=100, learn_priors="symmetric", random_state=0).fit(X),
         "compound": CompoundLDA(K, max_iter=100, random_state=0).fit(X, collections=groups),
-        "variational": VariationalCompoundLDA(K, max_iter=20, random_state=0).fit(X, collections=groups),
-        "EM": GibbsEMLDA(K, max_iter=100, random_state=0).fit(X),
         "consensus": ConsensusTopics(GibbsLDA(K, max_iter=100), n_fits=3, random_state=0).fit(X),
     }
     for name, lda in fits.items():

@@ -23,7 +23,6 @@ from sklda.inspection import (
     describe,
 )
 from sklda.inspection._axes import MARKERS, series_styles, text_width, wrapped
-from sklda.papers.empirical_bayes import PosteriorExpectationDisplay
 
 plt = pytest.importorskip("matplotlib.pyplot")
 LONG = [
@@ -90,13 +89,6 @@ def convergence(n_chains):
     return ConvergenceDisplay(trace=trace, n_burn_in=30, n_tokens=10000, best_chain=0).plot()
 
 
-def expectation():
-    alpha = np.geomspace(0.05, 0.5, 25)
-    value = np.stack([s * alpha for s in (1, 1.5, 2)])
-    options = {"fixed": [0.3, 0.5, 1], "value": value, "low": value - 0.1, "high": value + 0.1, "maximum": (0.2, 0.3)}
-    return PosteriorExpectationDisplay(name="distance", along="doc_topic_prior", priors=alpha, **options).plot()
-
-
 def groups(n_topics=8, **options):
     named, X = model(n_topics)
     return TopicEffectsDisplay.from_groups(named, X, np.array(GROUPS)[np.arange(24) % 3], **options)
@@ -131,7 +123,6 @@ PICTURES = {
     "slice": lambda: marginal("doc_topic_prior"),
     "chains": lambda: convergence(4),
     "many chains": lambda: convergence(12),
-    "expectation": expectation,
     "groups": groups,
     "ordered groups": lambda: groups(ordered=True),
     "many groups": many_groups,

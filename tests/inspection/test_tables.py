@@ -13,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import describe, document_table, top_documents, topic_table
-from sklda.papers.compound import VariationalCompoundLDA
 
 PHI = np.array([[0.5, 0.3, 0.2, 0.0], [0.5, 0.1, 0.1, 0.3]])
 THETA = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
@@ -91,7 +90,6 @@ def corpus():
 ESTIMATORS = [
     GibbsLDA(2, max_iter=5, random_state=0),
     CompoundLDA(2, max_iter=5, random_state=0),
-    VariationalCompoundLDA(2, max_iter=5, random_state=0),
     EmpiricalBayesLDA(2, max_iter=10, n_chains=1, random_state=0),
     TopicCountLDA(2, 3, doc_topic_prior=0.1, topic_word_prior=0.2, random_state=0),
 ]

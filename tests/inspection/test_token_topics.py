@@ -15,8 +15,6 @@ from sklda import CollapsedVariationalLDA, CompoundLDA, GibbsLDA, TopicCountLDA,
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import describe, token_topics
-from sklda.papers.compound import VariationalCompoundLDA
-from sklda.papers.empirical_bayes import GibbsEMLDA
 
 ALARM = 1e-6
 TEXTS = ["banana apple banana cherry", "cherry banana", "engine car wheel", "wheel car engine car"]
@@ -132,13 +130,6 @@ def test_full_conditionals_of_other_estimators():
     check_conditionals(lda, SMALL, np.full((6, K), 0.2), np.full((K, 5), 0.3))
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_full_conditionals_with_learnt_priors():
-    lda = GibbsEMLDA(3, n_tuning=3, max_iter=3, n_chains=1, random_state=0).fit(SMALL)
-    eta = np.full((3, 5), lda.topic_word_prior_)
-    check_conditionals(lda, SMALL, np.full((6, 3), lda.doc_topic_prior_), eta)
-
-
 def test_the_average_of_the_full_conditionals_is_the_point_estimate():
     priors = {"doc_topic_prior": 0.3, "topic_word_prior": 0.2}
     lda = GibbsLDA(3, **priors, max_iter=4, random_state=0).fit(SMALL)
@@ -194,16 +185,6 @@ def test_new_documents():
     for i in range(len(z)):
         weight = (np.bincount(np.delete(z, i), minlength=4) + 0.2) * lda.topic_word_[:, v[i]]
         np.testing.assert_allclose(own.filter(regex="^topic_").to_numpy()[i], weight / weight.sum())
-
-
-def test_a_fit_without_assignments_is_folded_in():
-    corpus = make_compound_lda_corpus([10, 10], 20, 2, random_state=0)
-    lda = VariationalCompoundLDA(2, max_iter=10, random_state=0).fit(corpus.data, collections=corpus.collections)
-    own = token_topics(lda, corpus.data, document=3)
-    z, v = own["topic"].to_numpy(), own["word"].astype(int).to_numpy()
-    prior = lda.document_prior([corpus.collections[3]])[0]
-    weight = (np.bincount(z[1:], minlength=2) + prior) * lda.topic_word_[:, v[0]]
-    np.testing.assert_allclose(own.filter(regex="^topic_").to_numpy()[0], weight / weight.sum())
 
 
 def test_a_fit_without_sweeps_gives_the_most_probable_topics():

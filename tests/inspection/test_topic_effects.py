@@ -17,7 +17,6 @@ from sklearn.preprocessing import OneHotEncoder, SplineTransformer
 from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, LabeledLDA
 from sklda.inspection import TopicEffectsDisplay, topic_effects
 from sklda.inspection._effects import TopicSums
-from sklda.papers.compound import VariationalCompoundLDA
 
 matplotlib.use("agg")
 
@@ -337,12 +336,6 @@ def test_other_models(model):
     slopes = np.array(column(table, "estimate"))[1::2]
     assert_allclose(slopes.max(), 0.45, atol=0.12)
     assert_allclose(slopes.sum(), 0, atol=0.02)
-
-
-def test_a_variational_approximation_has_draws():
-    lda = VariationalCompoundLDA(2, max_iter=30, random_state=0).fit(COUNTS)
-    slopes = np.array(column(topic_effects(lda, COUNTS, X_NUMBER, n_draws=5), "estimate"))[1::2]
-    assert_allclose(slopes.sum(), 0, atol=1e-6)
 
 
 def test_a_pipeline_arrays_labels_and_new_documents():

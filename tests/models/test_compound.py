@@ -1,4 +1,4 @@
-"""CompoundLDA, and the two of its paper, as estimators: labels, edge cases, pipelines, metadata routing, displays."""
+"""CompoundLDA as an estimator: labels, edge cases, pipelines, metadata routing, displays."""
 
 import pickle
 
@@ -16,9 +16,7 @@ from sklda._sampling import steps
 from sklda.datasets import make_compound_lda_corpus
 from sklda.inspection import TopicEffectsDisplay, TopicWordsDisplay, describe
 from sklda.metrics import held_out_log_likelihood, make_held_out_scorer
-from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
 
-KINDS = [CompoundLDA, LangevinCompoundLDA, VariationalCompoundLDA]
 MIXTURES = [[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.05, 0.05, 0.9]]
 
 
@@ -35,13 +33,12 @@ def labels(corpus):
     return np.array(["arts", "laws", "news"])[corpus.collections]
 
 
-def make(kind=CompoundLDA, **options):
-    return kind(3, **{"topic_word_prior": 0.1, "max_iter": 60, "random_state": 0} | options)
+def make(**options):
+    return CompoundLDA(3, **{"topic_word_prior": 0.1, "max_iter": 60, "random_state": 0} | options)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_collections_are_told_apart(corpus, labels, kind):
-    lda = make(kind).fit(corpus.data, collections=labels)
+def test_collections_are_told_apart(corpus, labels):
+    lda = make().fit(corpus.data, collections=labels)
     assert lda.collections_.tolist() == ["arts", "laws", "news"]
     assert lda.collection_topic_.shape == lda.collection_topic_std_.shape == (3, 3)
     np.testing.assert_allclose(lda.collection_topic_.sum(axis=1), 1)
@@ -54,12 +51,11 @@ def test_collections_are_told_apart(corpus, labels, kind):
     assert lda.perplexity(corpus.data, collections=labels) < lda.perplexity(corpus.data)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("learn", [pytest.param(False, marks=pytest.mark.exhaustive), True])
-def test_the_same_every_time(corpus, labels, kind, learn, same_fit):
+def test_the_same_every_time(corpus, labels, learn, same_fit):
     options = {"learn_priors": "asymmetric" if learn else False, "n_chains": 2, "max_iter": 10}
     options["topic_word_prior"] = None if learn else 0.1
-    fits = [make(kind, n_jobs=n, **options).fit(corpus.data, collections=labels) for n in (None, 2)]
+    fits = [make(n_jobs=n, **options).fit(corpus.data, collections=labels) for n in (None, 2)]
     assert same_fit(*fits)
     again = pickle.loads(pickle.dumps(fits[0]))
     theta = fits[0].transform(corpus.data, collections=labels)
@@ -70,25 +66,21 @@ def test_the_same_every_time(corpus, labels, kind, learn, same_fit):
 
 
 @pytest.mark.parametrize(
-    ("kind", "options"),
+    "options",
     [
-        (
-            CompoundLDA,
-            {
-                "burn_in": 10,
-                "n_chains": 2,
-                "draw_every": 3,
-                "learn_priors": "asymmetric",
-                "collection_topic_prior": (2.0, 2.0),
-            },
-        ),
-        (LangevinCompoundLDA, {"burn_in": 10, "learn_priors": "asymmetric", "topic_word_prior": None}),
-        (VariationalCompoundLDA, {"learn_priors": "asymmetric", "topic_word_prior": None, "n_chains": 2}),
+        {
+            "burn_in": 10,
+            "n_chains": 2,
+            "draw_every": 3,
+            "learn_priors": "asymmetric",
+            "collection_topic_prior": (2.0, 2.0),
+        },
+        {"burn_in": 10, "learn_priors": "asymmetric", "topic_word_prior": None},
     ],
 )
-def test_two_fits_are_one_longer_fit(corpus, labels, same_fit, kind, options):
-    whole = make(kind, max_iter=31, **options).fit(corpus.data, collections=labels)
-    lda = make(kind, max_iter=14, warm_start=True, **options).fit(corpus.data, collections=labels)
+def test_two_fits_are_one_longer_fit(corpus, labels, same_fit, options):
+    whole = make(max_iter=31, **options).fit(corpus.data, collections=labels)
+    lda = make(max_iter=14, warm_start=True, **options).fit(corpus.data, collections=labels)
     early = lda.collection_topic_
     lda = pickle.loads(pickle.dumps(lda))
     # Another random_state has no say any more, and equal labels may come in another form.
@@ -98,26 +90,16 @@ def test_two_fits_are_one_longer_fit(corpus, labels, same_fit, kind, options):
     assert not np.array_equal(lda.collection_topic_, early)
 
 
-@pytest.mark.parametrize("kind", KINDS[:2])
-def test_a_warm_start_has_no_burn_in_of_its_own(corpus, labels, same_fit, kind):
+def test_a_warm_start_has_no_burn_in_of_its_own(corpus, labels, same_fit):
     """By default 14 of the 20 sweeps of the first fit are burn-in, 8 of them annealed; the second fit is averaged."""
-    lda = make(kind, max_iter=20).fit(corpus.data, collections=labels)
+    lda = make(max_iter=20).fit(corpus.data, collections=labels)
     lda.set_params(warm_start=True, max_iter=30, draw_every=1).fit(corpus.data, collections=labels)
-    whole = make(kind, max_iter=50, burn_in=14).fit(corpus.data, collections=labels)
+    whole = make(max_iter=50, burn_in=14).fit(corpus.data, collections=labels)
     np.testing.assert_array_equal(lda.collection_topic_, whole.collection_topic_)
     np.testing.assert_array_equal(lda.collection_topic_std_, whole.collection_topic_std_)
     # The draws of sweeps 15 to 20 were kept by the first fit.
     np.testing.assert_array_equal(lda.collection_topic_draws_, whole.collection_topic_draws_)
     assert lda.collection_topic_draws_.shape == (36, 3, 3)
-
-
-def test_a_converged_ascent_makes_one_iteration_more():
-    X = np.array([[3, 1, 0], [0, 2, 2], [1, 1, 1]])
-    lda = VariationalCompoundLDA(2, max_iter=5000, warm_start=True, random_state=0).fit(X)
-    n, bound = lda.n_iter_, lda.log_joint_trace_[0, -1]
-    assert n < 5000
-    assert lda.fit(X).n_iter_ == n + 1
-    assert bound <= lda.log_joint_trace_[0, -1] < bound + 1e-5
 
 
 def test_what_a_warm_start_may_not_change(corpus, labels, same):
@@ -175,16 +157,15 @@ def test_draws_of_the_mixtures(monkeypatch, corpus, labels):
     np.testing.assert_array_equal(dense.chains_[0].collection_topic_draws, dense.collection_topic_draws_)
 
 
-@pytest.mark.parametrize("kind", KINDS[:2])
-def test_results_of_all_chains(corpus, labels, kind):
+def test_results_of_all_chains(corpus, labels):
     """Chains have their topics in different orders; errors contain the differences between matched topics."""
-    lda = make(kind, n_chains=3, burn_in=30).fit(corpus.data, collections=labels)
+    lda = make(n_chains=3, burn_in=30).fit(corpus.data, collections=labels)
     assert lda.n_draws_ == 3 and [each.n_draws for each in lda.chains_] == [3, 3, 3]
     assert lda.collection_topic_draws_.shape == (90, 3, 3)
     # The draws of each chain are close to the mean: the orders of topics agree.
     for own in lda.collection_topic_draws_.reshape(3, 30, 3, 3).mean(axis=1):
         np.testing.assert_allclose(own, lda.collection_topic_, atol=0.25)
-    own = [make(kind, n_chains=n, random_state=0).fit(corpus.data, collections=labels) for n in (1, 2)]
+    own = [make(n_chains=n, random_state=0).fit(corpus.data, collections=labels) for n in (1, 2)]
     assert [hasattr(each, "topic_stability_") for each in own] == [False, True]
     np.testing.assert_allclose(lda.topic_share_.sum(), 1)
     assert lda.doc_topic_std_.shape == lda.doc_topic_.shape
@@ -258,7 +239,6 @@ def test_bad_input(corpus, labels):
         ({"doc_concentration": 1e-9}, "doc_concentration"),
         ({"burn_in": 60}, "leaves none"),
         ({"learn_priors": "symmetric"}, "has a mixture that differs between topics"),
-        ({"kind": VariationalCompoundLDA, "collection_topic_prior": (1, 1)}, "must be a float"),
         ({"collection_topic_prior": (1, 0)}, "a pair"),
         ({"collection_topic_prior": -1.0}, "collection_topic_prior"),
     ]:
@@ -271,30 +251,28 @@ def test_bad_input(corpus, labels):
         lda.transform(X, collections=["arts", "arts"])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_edges(kind):
+def test_edges():
     """Collections of one document, of empty documents only, and an empty label."""
     X = np.array([[3, 1, 0], [0, 2, 2], [0, 0, 0], [0, 0, 0], [1, 1, 1]])
-    lda = kind(2, max_iter=400, random_state=0)
+    lda = CompoundLDA(2, max_iter=400, random_state=0)
     lda.fit(X, collections=["a", "", "empty", "empty", "a"])
     assert lda.collections_.tolist() == ["", "a", "empty"]
     assert np.isfinite(lda.collection_topic_).all()
     # Nothing is known of the collection without words: its mixture has the prior, uniform on the segment.
-    tolerance = 0.1 if kind is VariationalCompoundLDA else 5 / np.sqrt(12 * 40)
+    tolerance = 5 / np.sqrt(12 * 40)
     np.testing.assert_allclose(lda.collection_topic_[2], 0.5, atol=tolerance)
     assert lda.collection_topic_std_[2, 0] > 0.2
     theta = lda.transform(X, collections=["a", "", "empty", None, "a"])
     np.testing.assert_allclose(theta[2], lda.collection_topic_[2])
     np.testing.assert_allclose(theta[3], lda.corpus_topic_)
-    one = kind(1, max_iter=4, random_state=0).fit(X)
+    one = CompoundLDA(1, max_iter=4, random_state=0).fit(X)
     np.testing.assert_allclose(one.collection_topic_, 1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_thousands_of_collections(kind):
+def test_thousands_of_collections():
     n = 2000
     X = make_compound_lda_corpus([1] * n, 30, 4, doc_length=5, random_state=0).data
-    lda = kind(4, max_iter=4, random_state=0)
+    lda = CompoundLDA(4, max_iter=4, random_state=0)
     with pytest.warns(UserWarning, match=f"{n} different values, and most of them belong to one document only"):
         lda.fit(X, collections=range(n))
     assert lda.collection_topic_.shape == (n, 4)
@@ -303,10 +281,9 @@ def test_thousands_of_collections(kind):
     np.testing.assert_allclose(theta.sum(axis=1), 1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("prior, gamma", [(1e-9, 1e-6), (1e-3, 1e6), (1e6, 1e-3), (1e11, 1e11)])
-def test_extreme_priors_give_numbers(corpus, labels, kind, prior, gamma):
-    lda = make(kind, collection_topic_prior=prior, doc_concentration=gamma, max_iter=10)
+def test_extreme_priors_give_numbers(corpus, labels, prior, gamma):
+    lda = make(collection_topic_prior=prior, doc_concentration=gamma, max_iter=10)
     lda.fit(corpus.data, collections=labels)
     assert np.isfinite(lda.collection_topic_).all()
     assert np.isfinite(lda.log_joint_trace_).all()
@@ -330,35 +307,28 @@ def test_gibbs_em_finds_the_priors():
     np.testing.assert_array_equal(lda.prior_trace_[0, 700:], [[lda.doc_concentration_, lda.topic_word_prior_]] * 300)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_prior_that_is_given_stays_fixed(corpus, labels, kind):
+def test_a_prior_that_is_given_stays_fixed(corpus, labels):
     options = {
         "learn_priors": "asymmetric",
-        "max_iter": 5 if kind is VariationalCompoundLDA else 30,
+        "max_iter": 30,
         "n_chains": 2,
     }
-    both = make(kind, topic_word_prior=None, **options).fit(corpus.data, collections=labels)
+    both = make(topic_word_prior=None, **options).fit(corpus.data, collections=labels)
     assert both.doc_concentration_ != 1.0
     assert both.topic_word_prior_ != 1 / 3
     assert both.prior_trace_.shape == (2, both.n_iter_, 2)
     assert both.prior_trace_[:, 0].tolist() == [[1.0, 1 / 3]] * 2
     for eta in (0.1, np.linspace(0.05, 0.15, 40), np.full((3, 40), 0.125)):
-        one = make(kind, topic_word_prior=eta, **options).fit(corpus.data, collections=labels)
+        one = make(topic_word_prior=eta, **options).fit(corpus.data, collections=labels)
         assert one.doc_concentration_ != 1.0
         np.testing.assert_array_equal(one.topic_word_prior_, eta)
         np.testing.assert_allclose(one.prior_trace_[..., 1], np.mean(eta), rtol=1e-7)
-    other = make(kind, doc_concentration=2.5, topic_word_prior=None, **options).fit(corpus.data, collections=labels)
+    other = make(doc_concentration=2.5, topic_word_prior=None, **options).fit(corpus.data, collections=labels)
     assert other.doc_concentration_ == 2.5
     assert (other.prior_trace_[..., 0] == 2.5).all()
     assert other.topic_word_prior_ != 1 / 3
-    fixed = make(kind, max_iter=3, learn_priors=False).fit(corpus.data, collections=labels)
+    fixed = make(max_iter=3, learn_priors=False).fit(corpus.data, collections=labels)
     assert not hasattr(fixed, "prior_trace_")
-
-
-def test_the_share_of_langevin_steps(corpus, labels):
-    lda = make(LangevinCompoundLDA, max_iter=200).fit(corpus.data, collections=labels)
-    assert 0.4 < lda.acceptance_rate_ < 0.75
-    assert not hasattr(make(max_iter=3).fit(corpus.data, collections=labels), "acceptance_rate_")
 
 
 def test_pipeline_without_routing(corpus, labels):

@@ -24,7 +24,6 @@ from sklda import (
 from sklda._core.corpus import Corpus
 from sklda._models.doc_topic_posterior import doc_topic_posterior
 from sklda.datasets import make_lda_corpus
-from sklda.papers.compound import VariationalCompoundLDA
 
 CORPUS = make_lda_corpus(60, 40, 3, doc_length=30, doc_topic_prior=0.4, random_state=0)
 X = CORPUS.data.toarray()
@@ -37,7 +36,6 @@ FITS = {
     "GibbsLDA": (lambda: LDA, {}),
     "CollapsedVariationalLDA": (lambda: CollapsedVariationalLDA(3, max_iter=20, random_state=0).fit(X), {}),
     "CompoundLDA": (lambda: CompoundLDA(3, max_iter=40, random_state=0).fit(X, **IN_GROUPS), IN_GROUPS),
-    "variational": (lambda: VariationalCompoundLDA(3, max_iter=10, random_state=0).fit(X, **IN_GROUPS), IN_GROUPS),
     "HDPLDA": (lambda: HDPLDA(20, max_iter=40, random_state=0).fit(X, **IN_GROUPS), IN_GROUPS),
     "CovariateLDA": (
         lambda: CovariateLDA(3, max_iter=40, random_state=0).fit(X, covariates=GROUPS),

@@ -20,9 +20,7 @@ from sklda import (
 )
 from sklda._sampling.chain import ChainState
 from sklda.inspection import group_words
-from sklda.papers.compound import VariationalCompoundLDA
-from sklda.papers.empirical_bayes import GibbsEMLDA, VariationalEMLDA
-from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence, log_evidence_by_sweeps
+from sklda.papers.topic_count import log_evidence, log_evidence_by_sweeps, pmmh
 
 
 @pytest.mark.parametrize(
@@ -30,9 +28,7 @@ from sklda.papers.topic_count import PMMHTopicCountLDA, log_evidence, log_eviden
     [
         GibbsLDA(1_600_000),
         EmpiricalBayesLDA(1_600_000),
-        GibbsEMLDA(1_600_000),
         CompoundLDA(1_600_000),
-        VariationalCompoundLDA(1_600_000),
         CovariateLDA(1_600_000),
         TopicCountLDA(1_600_000, 1_600_000),
     ],
@@ -52,7 +48,6 @@ def test_what_results_do_not_fit_in_memory_is_not_sampled(estimator, monkeypatch
     "fit, n_bytes",
     [
         (lambda X: CompoundLDA(500, n_chains=2).fit(X), 2 * 4),
-        (lambda X: VariationalCompoundLDA(500).fit(X), 4 + 5 * 8),
         (lambda X: CovariateLDA(500, n_chains=3).fit(X, covariates=np.arange(100_000) % 2), 3 * 4),
         (lambda X: CovariateLDA(500, n_chains=3).fit(X, covariates=np.arange(100_000)), 3 * 4 + 4 * 8),
     ],
@@ -74,8 +69,6 @@ def test_alpha_is_reserved_only_for_its_distinct_rows(fit, n_bytes, monkeypatch)
     "fit",
     [
         lambda X, y: GibbsLDA(100, max_iter=4, n_chains=2).fit(X),
-        lambda X, y: GibbsEMLDA(100, max_iter=8).fit(X),
-        lambda X, y: VariationalEMLDA(100, max_iter=2).fit(X),
         lambda X, y: CollapsedVariationalLDA(100, max_iter=1).fit(X),
         lambda X, y: CovariateLDA(100, max_iter=3).fit(X, covariates=y * 0.1),
         lambda X, y: LabeledLDA(n_shared=100, max_iter=3, burn_in=1, n_chains=1).fit(X, y % 2),
@@ -114,8 +107,8 @@ def test_the_topics_that_chib_counts_for_each_token_are_reserved(monkeypatch):
     "call",
     [
         lambda X: TopicCountLDA(700, 700).fit(X),
-        lambda X: PMMHTopicCountLDA(700, 700, evidence="guided_ais").fit(X),
-        lambda X: PMMHTopicCountLDA(700, 700, evidence="ais").fit(X),
+        lambda X: pmmh(X, 700, 700, evidence="guided_ais"),
+        lambda X: pmmh(X, 700, 700, evidence="ais"),
         lambda X: log_evidence(X, 700),
         lambda X: log_evidence(X, 700, method="ais"),
     ],
@@ -225,7 +218,7 @@ def _of_groups(X):
 
 ARRAYS = {
     "draws of GibbsLDA": lambda X: _fitted(GibbsLDA, X).sample_posterior,
-    "draws of EmpiricalBayesLDA": lambda X: _fitted(GibbsEMLDA, X).sample_posterior,
+    "draws of EmpiricalBayesLDA": lambda X: _fitted(EmpiricalBayesLDA, X).sample_posterior,
     "draws of CollapsedVariationalLDA": lambda X: _fitted(CollapsedVariationalLDA, X).sample_posterior,
     "draws of CompoundLDA": lambda X: _fitted(CompoundLDA, X).sample_posterior,
     "draws of CovariateLDA": lambda X: (

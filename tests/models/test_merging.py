@@ -28,7 +28,6 @@ from sklda import (
 )
 from sklda.inspection import TopicExplorer, document_table, token_topics, topic_table
 from sklda.metrics import held_out_log_likelihood, topic_coherence
-from sklda.papers.compound import VariationalCompoundLDA
 
 X = np.random.default_rng(0).poisson(1, (30, 12))
 LABELS = ["a", "b"] * 15
@@ -40,7 +39,6 @@ MODELS = {
     "empirical": EmpiricalBayesLDA(5, max_iter=60, random_state=0),
     "count": TopicCountLDA(min_components=5, max_components=6, max_iter=3000, random_state=0),
     "compound": CompoundLDA(5, max_iter=30, n_chains=2, random_state=0),
-    "variational compound": VariationalCompoundLDA(5, max_iter=5, random_state=0),
     "covariate": CovariateLDA(5, max_iter=20, random_state=0),
     "labeled": LabeledLDA(max_iter=5, random_state=0),
     "variational": CollapsedVariationalLDA(5, max_iter=5, random_state=0),
@@ -55,7 +53,7 @@ def model(request):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         each = clone(MODELS[request.param])
-        if isinstance(each, (CompoundLDA, VariationalCompoundLDA)):
+        if isinstance(each, CompoundLDA):
             return each.fit(X, collections=LABELS)
         if isinstance(each, CovariateLDA):
             return each.fit(X, covariates=np.arange(30.0))

@@ -21,8 +21,8 @@ from sklda import (
 )
 from sklda._core.parallel import in_parallel
 from sklda._sampling.choice import SAMPLERS
-from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
-from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
+from sklda.papers.compound import variational_em as compound_em
+from sklda.papers.empirical_bayes import full_bayes, gibbs_em, serial_tempering, variational_em
 from sklda.papers.held_out import (
     ais,
     chib,
@@ -56,9 +56,12 @@ def fits(sampler, **parameters):
     return work
 
 
-def empirical_bayes(kind=EmpiricalBayesLDA, **parameters):
-    options = {"max_iter": 10, "n_chains": 2, "random_state": 0, **parameters}
-    return lambda X: kind(2, **options).fit(X[:30, :20]).components_
+FEW = {"max_iter": 10, "n_chains": 2, "random_state": 0}
+
+
+def priors(function, **options):
+    """The topics of a paper's estimate of the priors."""
+    return lambda X: function(X[:30, :20], 2, **FEW | options).model.components_
 
 
 def labelled(**parameters):
@@ -91,14 +94,14 @@ PATHS = {
         )
         for method in ("batch", "online")
     },
-    **{
-        kind.__name__: lambda X, kind=kind: (
-            kind(3, n_chains=2, max_iter=5, learn_priors="asymmetric", random_state=0)
-            .fit(X, collections=np.arange(70) % 3)
-            .components_
-        )
-        for kind in (CompoundLDA, LangevinCompoundLDA, VariationalCompoundLDA)
-    },
+    "CompoundLDA": lambda X: (
+        CompoundLDA(3, n_chains=2, max_iter=5, learn_priors="asymmetric", random_state=0)
+        .fit(X, collections=np.arange(70) % 3)
+        .components_
+    ),
+    "compound, variational EM": lambda X: (
+        compound_em(X, np.arange(70) % 3, 3, n_chains=2, max_iter=5, random_state=0).topic_word
+    ),
     "CovariateLDA": lambda X: (
         CovariateLDA(3, n_chains=2, max_iter=8, random_state=0).fit(X, covariates=np.arange(70) % 3).coef_draws_
     ),
@@ -107,11 +110,11 @@ PATHS = {
     ),
     "LabeledLDA": labelled(),
     "LabeledLDA, dependency": labelled(label_prior="dependency", dependency_sampler="gibbs"),
-    "EmpiricalBayesLDA": empirical_bayes(),
-    "SerialTemperingLDA": empirical_bayes(SerialTemperingLDA, tempering="paper", n_tuning=4),
-    "FullBayesLDA": empirical_bayes(FullBayesLDA, n_tuning=4),
-    "GibbsEMLDA": empirical_bayes(GibbsEMLDA, doc_topic_prior=[1, 1], n_tuning=4),
-    "VariationalEMLDA": empirical_bayes(VariationalEMLDA, max_iter=2, n_tuning=4),
+    "EmpiricalBayesLDA": lambda X: EmpiricalBayesLDA(2, **FEW).fit(X[:30, :20]).components_,
+    "serial_tempering": priors(serial_tempering, tempering="paper", n_tuning=4),
+    "full_bayes": priors(full_bayes, n_tuning=4),
+    "gibbs_em": priors(gibbs_em, doc_topic_prior=[1, 1]),
+    "variational_em": priors(variational_em, max_iter=2, n_tuning=4),
     "TopicCountLDA": lambda X: TopicCountLDA(1, 2, max_iter=2000, n_chains=2, **GIVEN).fit(X).components_,
     "held out ais": scored(lambda lda, X: ais((lda.topic_word_, 0.5), X, n_temperatures=5, random_state=0)[0]),
     **{

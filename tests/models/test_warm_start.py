@@ -10,9 +10,6 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
-from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
-from sklda.papers.empirical_bayes import FullBayesLDA
-from sklda.papers.topic_count import PMMHTopicCountLDA
 
 
 def make(**parameters):
@@ -56,7 +53,6 @@ def test_nothing_of_an_earlier_fit_stays(counts, same_fit):
     assert same_fit(lda.set_params(n_chains=1).fit(counts), make().fit(counts))
 
 
-BOX = ((0.05, 5), (0.05, 5))
 EB = EmpiricalBayesLDA(2, max_iter=8, n_chains=1, random_state=0)
 COUNT = TopicCountLDA(1, 2, max_iter=2000, random_state=0)
 COMPOUND = CompoundLDA(3, max_iter=6, random_state=0)
@@ -72,20 +68,12 @@ WAYS = {
             {"n_chains": 2},
         ],
     ),
-    "FullBayesLDA": (
-        FullBayesLDA(2, n_tuning=2, max_iter=2, n_chains=1, random_state=0, tempering={"grid_shape": (2, 2)}),
-        [{"functionals": {"first": lambda theta, phi: theta[0, 0]}, "region": BOX}, {"n_chains": 2}],
-    ),
     "TopicCountLDA": (
         COUNT,
         [
             {"topic_word_prior": 0.2},
             {"min_components": 2},
         ],
-    ),
-    "PMMHTopicCountLDA": (
-        PMMHTopicCountLDA(1, 2, n_proposals=5, n_inner=2, random_state=0),
-        [{"evidence": "guided_ais", "n_temperatures": 2}, {"doc_topic_prior": 0.1}],
     ),
     "CollapsedVariationalLDA": (
         CollapsedVariationalLDA(3, max_iter=3, random_state=0),
@@ -98,14 +86,6 @@ WAYS = {
             {"learn_priors": "asymmetric"},
             {"collection_topic_prior": (1.0, 1.0)},
         ],
-    ),
-    "LangevinCompoundLDA": (
-        LangevinCompoundLDA(3, max_iter=3, random_state=0),
-        [{"draw_every": 1, "warm_start": True}, {"learn_priors": "asymmetric"}],
-    ),
-    "VariationalCompoundLDA": (
-        VariationalCompoundLDA(3, max_iter=3, random_state=0),
-        [{"warm_start": True}, {"learn_priors": "asymmetric"}],
     ),
     "CovariateLDA": (
         CovariateLDA(3, max_iter=6, random_state=0),
@@ -132,17 +112,6 @@ def test_nothing_of_an_earlier_fit_stays_after_any_other(counts, same_fit, name)
         if not getattr(second, "warm_start", False):
             again = copy.deepcopy(left).set_params(**second.get_params()).fit(Y)
             assert same_fit(again, expected), (first, second)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_band_is_infinite_where_no_draws_reach(counts):
-    """Without any spread, too."""
-    lda = FullBayesLDA(2, region=BOX, functionals={"first": lambda *_: 0.5}, n_tuning=2, max_iter=2, random_state=0)
-    lda.fit(counts[5:12])
-    assert [each.tolist() for each in lda.posterior_expectation("first", [1e12, 1e-12], 1e12)[1:]] == [
-        [-np.inf] * 2,
-        [np.inf] * 2,
-    ]
 
 
 def test_a_fit_without_warm_start_may_be_gone_on_with(counts, same_fit):

@@ -31,8 +31,6 @@ from sklda._sampling.point_estimates import point_estimates
 from sklda._sampling.run_chains import Run, Schedule, burn_in_of
 from sklda._sampling.steps import Draw
 from sklda.datasets import make_lda_corpus
-from sklda.papers.compound import LangevinCompoundLDA, VariationalCompoundLDA
-from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, VariationalEMLDA
 
 # A normal number is more standard deviations than this from its mean with a probability of 6e-7.
 MOST_SD = 5.0
@@ -229,13 +227,9 @@ def test_samples_use_draws_at_equal_distances(gibbs, n_samples):
 
 OTHERS = {
     "augmented": CompoundLDA(3, max_iter=10, random_state=0),
-    "langevin": LangevinCompoundLDA(3, max_iter=10, random_state=0),
     "cvb0": CollapsedVariationalLDA(3, max_iter=10, random_state=0),
     "scvb0": CollapsedVariationalLDA(3, learning_method="online", max_iter=3, random_state=0),
-    "variational": VariationalCompoundLDA(3, max_iter=10, random_state=0),
-    "gibbs_em": GibbsEMLDA(3, n_tuning=2, max_iter=20, random_state=0),
-    "variational_em": VariationalEMLDA(3, max_iter=20, random_state=0),
-    "full_bayes": FullBayesLDA(3, max_iter=20, n_tuning=2, n_chains=2, random_state=0),
+    "empirical_bayes": EmpiricalBayesLDA(3, max_iter=20, n_chains=2, random_state=0),
 }
 
 
@@ -257,12 +251,8 @@ def test_samples_of_other_estimators(corpus, name):
         np.testing.assert_array_equal(getattr(lda, key), value)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [VariationalCompoundLDA(3, max_iter=30, random_state=0), CollapsedVariationalLDA(3, random_state=0)],
-)
-def test_samples_of_variational_topics_have_their_moments(corpus, kind):
-    lda = kind.fit(corpus)
+def test_samples_of_variational_topics_have_their_moments(corpus):
+    lda = CollapsedVariationalLDA(3, random_state=0).fit(corpus)
     draws = lda.sample_posterior(2000, random_state=0)
     np.testing.assert_allclose(draws.doc_topic.mean(axis=0), lda.doc_topic_, atol=5.5 * 0.5 / np.sqrt(2000))
     np.testing.assert_allclose(draws.topic_word.mean(axis=0), lda.topic_word_, atol=5.5 * 0.5 / np.sqrt(2000))
@@ -274,7 +264,7 @@ def test_bad_numbers_of_samples(gibbs, n_samples, error):
         gibbs.sample_posterior(n_samples)
 
 
-@pytest.mark.parametrize("name", ["augmented", "variational", "cvb0", "gibbs_em"])
+@pytest.mark.parametrize("name", ["augmented", "cvb0"])
 def test_more_samples_than_memory(corpus, gibbs, name):
     for lda in (gibbs, OTHERS[name].fit(corpus)):
         with pytest.raises(MemoryError, match=r"(allocate|draws need at least)"):

@@ -256,9 +256,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         chains = [with_a_record(chain) for chain in chains]
         results = ChainResults(chains)
         for chain, priors, record in zip(chains, results.priors, results.records, strict=True):
-            alpha = priors.doc[0]
-            # A float unless topics have different ones, as with Gibbs-EM.
-            record["doc_topic_prior_"] = alpha.copy() if np.ndim(self._alpha) else float(alpha[0])
+            record["doc_topic_prior_"] = float(priors.doc[0, 0])
             record["topic_word_prior_"] = float(priors.word[0])
             record["prior_trace_"] = np.reshape(trace_of(chain).path, (-1, 2))
         results.estimate(self.point_estimate, self.n_jobs)

@@ -4,7 +4,6 @@ q is a product: topics Dir(lambda_k), mixtures Dir(a_j omega_j), proportions Dir
 for each word of a document. No step lowers the bound. The terms with a and omega are those of `MixtureBound`.
 """
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -15,7 +14,6 @@ from sklda._core.gibbs_em import BOUNDS
 from sklda._core.newton import newton_on_log
 from sklda._core.parallel import NEVER_STOP, in_parallel
 from sklda._core.priors import SMALLEST
-from sklda._core.progress import SILENT
 from sklda._core.rising import log_gamma_divergence, log_gamma_ratio
 from sklda._models.compound.hyperparameters import LEARNT_GAMMA
 
@@ -154,9 +152,10 @@ _PAIRS = 2**14
 _TOLERANCE = 1e-7
 
 
-@dataclass(frozen=True, eq=False)
-class AscentState:
-    """All that the ascent needs to continue.
+class VariationalAscent:
+    """Coordinate ascent on the lower bound of log p(w), from random topics and the same mixture for every collection.
+
+    `sweep` is one iteration, and `log_joint` the bound. eta is None if it is not learnt.
 
     Attributes
     ----------
@@ -166,85 +165,29 @@ class AscentState:
         rho.
     a : ndarray of shape (n_collections, 1)
     omega : ndarray of shape (n_collections, n_components)
-    alpha, gamma : float
-    eta : float or None
-        None if eta is not learnt.
-    n_sweeps : int
-        Iterations.
-    trace : tuple of float
+    trace : list of float
         The bound after every iteration made with `maximise_bounds`.
-    prior_trace : tuple of (float, float)
+    prior_trace : list of (float, float)
         (gamma, mean of eta) in every iteration, if one of them is learnt.
     """
 
-    topic_word_parameter: np.ndarray
-    doc_topic: np.ndarray
-    a: np.ndarray
-    omega: np.ndarray
-    alpha: float
-    gamma: float
-    eta: float | None
-    n_sweeps: int = 0
-    trace: tuple = ()
-    prior_trace: tuple = ()
-
-
-class VariationalAscent:
-    """Coordinate ascent on the lower bound of log p(w) from one initialisation.
-
-    It has the interface of a chain, for traces, callbacks and warm starts: `sweep` is one iteration, `log_joint` the
-    bound.
-    """
-
-    def __init__(self, corpus, priors, state, model):
+    def __init__(self, corpus, priors, seed, model, alpha, gamma, eta=None):
+        J, K = model.n_collections, priors.n_components
         self.corpus, self.priors, self.model = corpus, priors, model
-        self.alpha, self.gamma, self.eta = state.alpha, state.gamma, state.eta
-        # In the same order in memory, on which the rounding of sums depends.
-        self.topic_word_parameter = state.topic_word_parameter.copy(order="K")
-        self.doc_topic = state.doc_topic.copy()
-        self.a, self.omega = state.a.copy(), state.omega.copy()
-        self.n_sweeps, self.trace, self.prior_trace = state.n_sweeps, list(state.trace), list(state.prior_trace)
-        self.topic_word_prior = priors.topic_word() if self.eta is None else np.full((1, corpus.n_features), self.eta)
+        self.alpha, self.gamma, self.eta = alpha, gamma, eta
+        # Each topic close to uniform: a tenth of spread breaks the symmetry between topics.
+        self.topic_word_parameter = np.random.default_rng(seed).gamma(100, 0.01, (K, corpus.n_features))
+        self.doc_topic = corpus.lengths[:, None] / K + gamma * np.full((1, K), 1 / K)
+        self.a, self.omega = np.full((J, 1), K * alpha + 1.0), np.full((J, K), 1 / K)
+        self.trace: list[float] = []
+        self.prior_trace: list[tuple[float, float]] = []
+        self.topic_word_prior = priors.topic_word() if eta is None else np.full((1, corpus.n_features), eta)
         self.counts = corpus.to_counts()
         self.documents = np.repeat(np.arange(corpus.n_documents), np.diff(self.counts.indptr))
         # A document without words has no term in log p(w); without it the bound is tighter.
         self.present = np.flatnonzero(corpus.lengths)
         self.labels = model.collections[self.present]
         self.n_documents = np.bincount(self.labels, minlength=model.n_collections)
-
-    def __reduce__(self):
-        return type(self), (self.corpus, self.priors, self.state(), self.model)
-
-    @classmethod
-    def initialise(cls, corpus, priors, seed, model, alpha, gamma, eta=None):
-        """Begin with random topics and with the same mixture for every collection."""
-        J, K = model.n_collections, priors.n_components
-        state = AscentState(
-            # Each topic close to uniform: a tenth of spread breaks the symmetry between topics.
-            topic_word_parameter=np.random.default_rng(seed).gamma(100, 0.01, (K, corpus.n_features)),
-            doc_topic=corpus.lengths[:, None] / K + gamma * np.full((1, K), 1 / K),
-            a=np.full((J, 1), K * alpha + 1.0),
-            omega=np.full((J, K), 1 / K),
-            alpha=alpha,
-            gamma=gamma,
-            eta=eta,
-        )
-        return cls(corpus, priors, state, model)
-
-    def state(self):
-        """A copy of the state, from which ``VariationalAscent(corpus, priors, state, model)`` continues."""
-        return AscentState(
-            self.topic_word_parameter.copy(order="K"),
-            self.doc_topic.copy(),
-            self.a.copy(),
-            self.omega.copy(),
-            self.alpha,
-            self.gamma,
-            self.eta,
-            self.n_sweeps,
-            tuple(self.trace),
-            tuple(self.prior_trace),
-        )
 
     @property
     def converged(self):
@@ -264,7 +207,6 @@ class VariationalAscent:
         if self.model.learns:
             self.prior_trace.append((self.gamma, float(self.topic_word_prior.mean())))
             self._learn(sums)
-        self.n_sweeps += 1
 
     def _blocks(self):
         indptr = self.counts.indptr
@@ -353,34 +295,19 @@ class VariationalAscent:
         return self.omega, np.sqrt(self.omega * (1 - self.omega) / (self.a + 1))
 
 
-def maximise_bounds(ascents, n_iter, *, n_jobs=None, progress=SILENT):
-    """Iterate ascents in parallel, each until it has converged, but at most `n_iter` times.
-
-    Parameters
-    ----------
-    ascents : list of VariationalAscent
-    n_iter : int
-    n_jobs : int, default=None
-        Ascents that run at the same time, as in joblib. Results do not depend on it.
-    progress : Progress, optional
-        It hears of every iteration.
-
-    Returns
-    -------
-    list of VariationalAscent
-    """
-    tasks = [(i, ascent, n_iter, progress) for i, ascent in enumerate(ascents)]
-    # Some callbacks have to run in the thread of the caller.
-    return in_parallel(_maximise, tasks, n_jobs, always_in_threads=False)
+def maximise_bounds(ascents, n_iter, *, n_jobs=None):
+    """The `VariationalAscent`s after iterations in parallel, each until it has converged, but at most `n_iter`."""
+    return in_parallel(_maximise, [(ascent, n_iter) for ascent in ascents], n_jobs)
 
 
-def _maximise(index, ascent, n_iter, progress, stop):
+def _maximise(ascent, n_iter, stop):
+    # In another process it may be read-only.
+    ascent.doc_topic = ascent.doc_topic.copy()
     for _ in range(n_iter):
-        progress.before(index)
         ascent.sweep(stop)
         stop()
         ascent.trace.append(ascent.log_joint())
-        if progress.after(index, ascent) or ascent.converged:
+        if ascent.converged:
             break
     return ascent
 

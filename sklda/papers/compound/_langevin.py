@@ -4,10 +4,15 @@ George, Xia & Michailidis (2019), section 3.1.2, after Girolami & Calderhead (20
 rather than phi, so that no step leaves the domain.
 """
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import log_softmax
+from sklearn.utils import Bunch
 
 from sklda._core import random
+from sklda._core.types import Counts
 from sklda._models.compound.estimator import CompoundLDA
 from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.mixtures import Mixtures
@@ -141,7 +146,17 @@ class LangevinMixtures(Mixtures):
         return self.accepted / max(self.n_averaged, 1)
 
 
-class LangevinCompoundLDA(CompoundLDA):
+class _LangevinLDA(CompoundLDA):
+    """The fit of `sklda.CompoundLDA` with `LangevinMixtures`."""
+
+    _mixtures = LangevinMixtures
+
+    def _set_results(self, chains):
+        self.acceptance_rate_: float = chains[best_chain(chains)].step(LangevinMixtures).acceptance_rate()
+        super()._set_results(chains)
+
+
+def langevin(X: Counts, collections: ArrayLike, n_components: int = 10, **parameters: Any) -> Bunch:
     """Compound LDA whose mixtures move by a Metropolis-adjusted Langevin step after every sweep.
 
     The posterior is that of `sklda.CompoundLDA`, whose draws given auxiliary counts mix faster and take less time. The
@@ -149,15 +164,30 @@ class LangevinCompoundLDA(CompoundLDA):
 
     Parameters
     ----------
-    n_components, collection_topic_prior, doc_concentration, topic_word_prior, learn_priors, max_iter, burn_in
-        Those of `sklda.CompoundLDA`. The size of the steps changes only in the burn-in.
-    n_draws, draw_every, point_estimate, n_chains, fold_in_iter, warm_start, n_jobs, verbose, random_state
-        Those of `sklda.CompoundLDA`.
+    X : array-like or sparse matrix of shape (n_documents, n_features)
+        Word counts.
+    collections : sequence of n_documents labels
+        The collection of every document.
+    n_components : int, default=10
+        Number of topics, K.
+    **parameters
+        Those of `sklda.CompoundLDA`, such as ``max_iter``, ``burn_in`` and ``random_state``. The size of the steps
+        changes only in the burn-in.
 
-    Attributes
-    ----------
-    acceptance_rate_ : float
-        Share of the steps accepted after the burn-in. All other attributes are those of `sklda.CompoundLDA`.
+    Returns
+    -------
+    sklearn.utils.Bunch
+        - ``collection_topic``, ``collection_topic_std`` (n_collections, n_components): means and standard deviations of
+          the mixtures.
+        - ``collection_topic_draws`` (n_draws, n_collections, n_components): their draws.
+        - ``topic_word`` (n_components, n_features), ``doc_topic`` (n_documents, n_components): topics and proportions.
+        - ``doc_concentration``, ``topic_word_prior``: gamma and eta.
+        - ``acceptance_rate``: share of the steps accepted after the burn-in.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `sklda.CompoundLDA.fit`.
 
     References
     ----------
@@ -168,15 +198,20 @@ class LangevinCompoundLDA(CompoundLDA):
     Examples
     --------
     >>> from sklda.datasets import make_compound_lda_corpus
-    >>> from sklda.papers.compound import LangevinCompoundLDA
+    >>> from sklda.papers.compound import langevin
     >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
-    >>> lda = LangevinCompoundLDA(3, max_iter=100, random_state=0).fit(corpus.data, collections=corpus.collections)
-    >>> lda.collection_topic_.shape, bool(0 < lda.acceptance_rate_ < 1)
+    >>> found = langevin(corpus.data, corpus.collections, 3, max_iter=100, random_state=0)
+    >>> found.collection_topic.shape, bool(0 < found.acceptance_rate < 1)
     ((2, 3), True)
     """
-
-    _mixtures = LangevinMixtures
-
-    def _set_results(self, chains):
-        self.acceptance_rate_: float = chains[best_chain(chains)].step(LangevinMixtures).acceptance_rate()
-        super()._set_results(chains)
+    lda: Any = _LangevinLDA(n_components, **parameters).fit(X, collections=collections)
+    return Bunch(
+        collection_topic=lda.collection_topic_,
+        collection_topic_std=lda.collection_topic_std_,
+        collection_topic_draws=lda.collection_topic_draws_,
+        topic_word=lda.topic_word_,
+        doc_topic=lda.doc_topic_,
+        doc_concentration=lda.doc_concentration_,
+        topic_word_prior=lda.topic_word_prior_,
+        acceptance_rate=lda.acceptance_rate_,
+    )

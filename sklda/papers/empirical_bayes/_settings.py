@@ -1,4 +1,4 @@
-"""Settings of the methods of the paper: how serial tempering is done, the region of a grid, and how long chains are."""
+"""What the functions of the paper are given: counts and priors, how serial tempering is done, regions, lengths."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from sklda._core.arguments import real_numbers
-from sklda._core.priors import LARGEST, SMALLEST
-from sklda._models.empirical_bayes.settings import Settings, last_sweeps
+from sklda._core.arguments import check_int, real_numbers
+from sklda._core.corpus import Corpus
+from sklda._core.gibbs_em import MStep
+from sklda._core.priors import LARGEST, SMALLEST, Priors
+from sklda._models.empirical_bayes.settings import NAMES, Settings, last_sweeps
+from sklda._models.gibbs import GibbsLDA
 
 # Default of `max_iter`: the tokens that all sweeps of a chain draw are the third number, but the sweeps lie between the
 # other two.
@@ -92,6 +95,9 @@ def run_lengths(
     sweeps: tuple, n_tokens: int, n_tuning: int | None, max_iter: int | None, n_chains: int | None
 ) -> tuple[int, int, int]:
     """`n_tuning`, `max_iter` and the number of chains; if None, from the size of the corpus."""
+    for name, given in (("n_tuning", n_tuning), ("max_iter", max_iter), ("n_chains", n_chains)):
+        if given is not None:
+            check_int(given, name, 1)
     n_tokens = max(n_tokens, 1)
     least, most, tokens = sweeps
     if n_tuning is None:
@@ -132,3 +138,30 @@ def wider(region: tuple, within: tuple) -> tuple:
         more = np.sqrt(high / low)
         result.append((max(low / more, lowest), min(high * more, highest)))
     return tuple(result)
+
+
+def read_problem(
+    X: Any, n_components: int, doc_topic_prior: Any, topic_word_prior: Any, *, per_topic: bool = False
+) -> tuple[Corpus, Priors]:
+    """The corpus and the first priors, which are numbers; alpha has one for each topic if `per_topic`."""
+    check_int(n_components, "n_components", 1)
+    given = topic_word_prior if per_topic else doc_topic_prior, topic_word_prior
+    for name, prior in zip(NAMES, given, strict=True):
+        if np.ndim(prior) > 0:
+            raise ValueError(f"{name} must be one number: the search is over symmetric priors.")
+    corpus = Corpus.from_counts(X)
+    if corpus.n_tokens == 0:
+        raise ValueError(f"X has {corpus.n_documents} documents and no token at all.")
+    return corpus, Priors.make(doc_topic_prior, topic_word_prior, n_components, corpus.n_features)
+
+
+def topics_at(X: Any, pool: Any, log_h: Any) -> dict[str, Any]:
+    """The priors found, log h for each chain, and a `GibbsLDA` of the most probable last state of the chains there."""
+    for chain, own in zip(pool.chains, log_h, strict=True):
+        MStep().set(chain, own)
+    best = max(pool.chains, key=lambda chain: chain.log_joint())
+    alpha, eta = best.priors.doc[0], float(best.priors.word[0])
+    alpha = float(alpha[0]) if (alpha == alpha[0]).all() else alpha.copy()
+    K = len(best.priors.doc[0])
+    priors = {"doc_topic_prior": alpha, "topic_word_prior": eta}
+    return {**priors, "model": GibbsLDA.from_assignments(X, best.topics, n_components=K, **priors)}

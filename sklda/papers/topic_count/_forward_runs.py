@@ -32,12 +32,6 @@ class ForwardSettings:
     def annealed(self):
         return self.method in ANNEALED
 
-    def sweeps_of_estimate(self):
-        """Sweeps of the runs from a known state, with their guide."""
-        if not self.annealed:
-            return self.n_runs * self.n_inner
-        return self.n_runs * (self.n_sweeps + 1) + (self.n_sweeps if self.method == "guided_ais" else 0)
-
 
 def check_memory_of_runs(corpus, n_components, method):
     """Refuse runs by a method if their guides or draws certainly do not fit into the memory."""

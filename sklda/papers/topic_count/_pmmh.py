@@ -1,31 +1,192 @@
-"""Pseudo-marginal Metropolis-Hastings over the number of topics (Chen & Doss 2018, section 4.2)."""
+"""The number of topics by pseudo-marginal Metropolis-Hastings (Chen & Doss 2018, section 4.2)."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Self
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import softmax
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Bunch
 
 from sklda._core import random
+from sklda._core.arguments import check_choice, check_int
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import in_parallel
+from sklda._core.priors import Priors, at_topics
+from sklda._core.types import Counts, Seed
+from sklda._core.warn import warn
 from sklda._likelihood.held_out.averages import log_mean, log_mean_exp
-from sklda._models.topic_count.count_prior import LARGEST, CountPrior
-from sklda._models.topic_count.posterior import ESTIMATE, ModelDraws, Posterior, credible_interval
-from sklda._models.topic_count.runs import PriorRule
-from sklda._sampling.annealed_start import ANNEAL_SWEEPS, anneal
+from sklda._models.gibbs import GibbsLDA
+from sklda._sampling.annealed_start import anneal
 from sklda._sampling.chain import ChainState
-from sklda._sampling.run_chains import NO_RUN, Run
 from sklda.papers.topic_count._forward_runs import UNBIASED, ForwardSettings, check_memory_of_runs, forward_runs
 
-# Largest number of states of z that are kept for each number of topics, the last accepted ones.
-_KEPT_STATES = 16
-# Parts of the proposals, after which progress is reported.
-_STAGES = 10
-# The largest number of topics if the range has no upper end.
-_LARGEST_WITHOUT_END = 20
+# There is a warning of a chain that stays for more proposals than this, and for more than this share of them.
+_LONG_STAY = 50
+_LONG_STAY_SHARE = 1 / 5
+
+
+def pmmh(
+    X: Counts,
+    min_components: int,
+    max_components: int,
+    *,
+    topic_count_prior: ArrayLike | Any | None = None,
+    evidence: Literal["cgs_transition", "guided_ais", "ais"] = "cgs_transition",
+    doc_topic_prior: float | str | Callable[[int], float] = "1/T",
+    topic_word_prior: ArrayLike | str = "1/T",
+    n_proposals: int = 1000,
+    n_temperatures: int = 100,
+    n_inner: int = 50,
+    n_runs: int = 2,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+) -> Bunch:
+    """The posterior over the number of topics by pseudo-marginal Metropolis-Hastings over T, at given priors.
+
+    A step proposes a neighbour of T, one of two with probability 1/2 each, or the only neighbour of an end, with a new
+    unbiased estimate of p(w | T), by chains whose first state for T is always the same. The estimate of an accepted T
+    is kept until the chain leaves T. So the chain is exact for every variance of the estimates, but it stays long at a
+    T if they vary much. For small corpora, and to check `sklda.TopicCountLDA`.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_documents, n_features)
+        Word counts.
+    min_components, max_components : int
+        The smallest and the largest number of topics.
+    topic_count_prior : array-like of shape (n_counts,) or distribution of scipy.stats, default=None
+        p(T), up to a factor. None: uniform.
+    evidence : {"cgs_transition", "guided_ais", "ais"}, default="cgs_transition"
+        How p(w | T) is estimated. ``"cgs_transition"`` is the estimator of the paper, see `log_evidence_by_sweeps`; its
+        logarithm is too low by hundreds of nats, and by more with more topics, so it favours few topics.
+        ``"guided_ais"`` and ``"ais"`` anneal, see `log_evidence`.
+    doc_topic_prior : float, str or callable, default="1/T"
+        alpha, the Dirichlet parameter per topic of a document's proportions, the same for all topics: a number, a text
+        such as ``"5/T"``, or a function of T. The default is that of the paper.
+    topic_word_prior : float, str or array-like of shape (n_features,), default="1/T"
+        eta, the Dirichlet parameter per word of a topic.
+    n_proposals : int, default=1000
+        Number of proposals.
+    n_temperatures : int, default=100
+        Sweeps of an annealing run.
+    n_inner : int, default=50
+        Sweeps of an estimate by ``"cgs_transition"``.
+    n_runs : int, default=2
+        Estimates that are averaged for a proposal.
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+        An int gives the same result every time.
+    n_jobs : int, default=None
+        First chains that run at the same time. Results do not depend on it.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        - ``topic_counts`` (n_counts,): the numbers of topics.
+        - ``trace`` (n_proposals + 1,): the chain over them.
+        - ``posterior``, ``posterior_std`` (n_counts,): p(T | w), the share of the steps of the chain, and its standard
+          error by batch means.
+        - ``posterior_recycled`` (n_counts,): p(T | w) from all estimates that were made, those of rejected proposals
+          included.
+        - ``log_evidence``, ``log_evidence_std`` (n_counts,): logarithm of the mean of all estimates of p(w | T), and
+          its standard error; NaN without any.
+        - ``acceptance_rate``: share of proposals accepted.
+        - ``longest_stay``: the most proposals in a row that were rejected.
+        - ``model``: a `sklda.GibbsLDA` with the most probable number of topics, by the last accepted state of z.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If X is not a matrix of counts, or an argument is out of range.
+    MemoryError
+        If the estimates do not fit into the memory.
+
+    Warns
+    -----
+    sklearn.exceptions.ConvergenceWarning
+        If the chain rejects many proposals in a row.
+
+    References
+    ----------
+    Chen & Doss (2018). Inference for the number of topics in the latent Dirichlet allocation model via Bayesian mixture
+    modelling.
+
+    Examples
+    --------
+    >>> from sklda.datasets import make_lda_corpus
+    >>> from sklda.papers.topic_count import pmmh
+    >>> X = make_lda_corpus(10, 8, 2, doc_length=6, topic_word_prior=0.3, random_state=0).data
+    >>> priors = {"doc_topic_prior": 0.1, "topic_word_prior": 0.3}
+    >>> runs = {"n_proposals": 200, "n_temperatures": 20, "random_state": 0}
+    >>> found = pmmh(X, 1, 6, evidence="guided_ais", **priors, **runs)
+    >>> found.trace.shape, found.posterior.shape
+    ((201,), (6,))
+    """
+    check_int(min_components, "min_components", 1)
+    check_int(max_components, "max_components", min_components)
+    check_choice(evidence, "evidence", UNBIASED)
+    lengths = {"n_proposals": n_proposals, "n_temperatures": n_temperatures, "n_inner": n_inner, "n_runs": n_runs}
+    for name, given in lengths.items():
+        check_int(given, name, 1)
+    corpus = Corpus.from_counts(X)
+    if corpus.n_tokens == 0:
+        raise ValueError(f"X has {corpus.n_documents} documents and no token at all.")
+    log_prior = _log_prior(topic_count_prior, np.arange(min_components, max_components + 1))
+    counts = sorted(log_prior)
+    priors = {T: _priors_at(T, doc_topic_prior, topic_word_prior, corpus) for T in counts}
+    settings = ForwardSettings(evidence, n_temperatures, n_runs, n_inner)
+    check_memory_of_runs(corpus, max(counts), evidence)
+    chain = PMMH(corpus, log_prior, priors, settings, random.child(random.seed_sequence(random_state), 0), n_jobs)
+    trace = chain.propose(n_proposals)
+    if trace.longest_stay > max(_LONG_STAY, int(_LONG_STAY_SHARE * n_proposals)):
+        warn(
+            f"the chain over the number of topics rejected {trace.longest_stay} of {n_proposals} proposals in a row: "
+            "its estimates of the evidence vary too much. Use sklda.TopicCountLDA, or larger numbers of runs and of "
+            "their sweeps.",
+            ConvergenceWarning,
+        )
+    value, std = np.array([trace.log_evidence_at(T) for T in counts]).T
+    posterior, posterior_std = trace.shares(counts)
+    mode = counts[int(np.argmax(posterior))]
+    at_mode = {"doc_topic_prior": float(priors[mode].doc[0, 0]), "topic_word_prior": priors[mode].word}
+    return Bunch(
+        topic_counts=np.array(counts),
+        trace=trace.counts,
+        posterior=posterior,
+        posterior_std=posterior_std,
+        posterior_recycled=softmax([log_prior[T] for T in counts] + np.where(np.isnan(value), -np.inf, value)),
+        log_evidence=value,
+        log_evidence_std=std,
+        acceptance_rate=float(trace.accepted.mean()),
+        longest_stay=trace.longest_stay,
+        model=GibbsLDA.from_assignments(X, chain.ends[mode].topics.astype(np.int32), n_components=mode, **at_mode),
+    )
+
+
+def _log_prior(given: Any, counts: np.ndarray) -> dict[int, float]:
+    """log p(T), up to a constant, of the numbers of topics of positive probability."""
+    if given is None:
+        values = np.ones(len(counts))
+    else:
+        values = np.asarray(given.pmf(counts) if hasattr(given, "pmf") else given, dtype=np.float64)
+    if values.shape != counts.shape or not (np.isfinite(values) & (values >= 0)).all() or not values.any():
+        raise ValueError(
+            f"topic_count_prior must be a distribution of scipy.stats, or {len(counts)} numbers for {counts[0]} to "
+            f"{counts[-1]} topics, none negative and not all zero; got {given!r}."
+        )
+    return {int(T): float(np.log(p)) for T, p in zip(counts, values, strict=True) if p > 0}
+
+
+def _priors_at(T: int, doc_topic_prior: Any, topic_word_prior: Any, corpus: Corpus) -> Priors:
+    alpha = at_topics(doc_topic_prior, "doc_topic_prior", T)
+    eta = at_topics(topic_word_prior, "topic_word_prior", T)
+    if np.ndim(alpha) > 0 or np.ndim(eta) > 1:
+        raise ValueError("all topics have the same prior: doc_topic_prior is one number, and so is eta of a word.")
+    return Priors.make(alpha, eta, T, corpus.n_features)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,17 +197,6 @@ class Trace:
     log_evidence: np.ndarray  # the estimates of log p(w | T) that belong to `counts`
     proposed: np.ndarray  # the proposals
     proposed_log_evidence: np.ndarray  # the estimate of log p(w | T) of every proposal
-
-    @classmethod
-    def of(cls, rows: list[tuple]) -> Self:
-        """From rows of the four values."""
-        counts, log_evidence, proposed, proposed_log_evidence = map(np.array, zip(*rows, strict=True))
-        return cls(
-            counts=counts,
-            log_evidence=log_evidence,
-            proposed=proposed,
-            proposed_log_evidence=proposed_log_evidence,
-        )
 
     @property
     def accepted(self) -> np.ndarray:
@@ -76,111 +226,47 @@ class Trace:
 
 
 class PMMH:
-    """Pseudo-marginal Metropolis-Hastings over the number of topics.
+    """The chain over the number of topics, with annealed first states of z for each of them.
 
-    The proposal is one of the two neighbours of T with probability 1/2 each, or the only neighbour of an end. Every
-    proposal has a new unbiased estimate of p(w | T), by chains whose first state for T is always the same. The estimate
-    of an accepted T is kept until the chain leaves T. So the chain is exact for every variance of the estimates.
-
-    The settings have one of the `UNBIASED` methods, and the rule no unknown priors. Tenths of the proposals
-    are stages of the `run`. After `estimate` the chain is in `trace`, and `recycled` has the posterior from the mean of
-    all estimates made for each number of topics, (n_counts,).
+    `log_prior` has log p(T), and `ends` the last accepted state of z by number of topics.
     """
-
-    trace: Trace
-    recycled: np.ndarray
 
     def __init__(
         self,
         corpus: Corpus,
-        rule: PriorRule,
-        prior: CountPrior,
+        log_prior: dict[int, float],
+        priors: dict[int, Priors],
         settings: ForwardSettings,
-        *,
-        n_proposals: int,
         seed: np.random.SeedSequence,
         n_jobs: int | None = None,
-        run: Run = NO_RUN,
     ) -> None:
         self.corpus = corpus
-        self.rule = rule
+        self.log_prior = log_prior
+        self.priors = priors
         self.settings = settings
-        self.n_proposals = n_proposals
         self.seed = seed
         self.n_jobs = n_jobs
-        self.run = run
-        # log p(T) by number of topics.
-        self.log_prior = prior.up_to(_LARGEST_WITHOUT_END if prior.open else LARGEST)
-        self.counts = sorted(self.log_prior)
+        self.counts = sorted(log_prior)
         self.rng = np.random.default_rng(random.child(seed, 3))
-        # The rows of `Trace`, and the last accepted states by number of topics.
-        self.rows: list[tuple] = []
-        self.ends: dict[int, list] = {}
+        tasks = [(corpus, priors[T], random.child(seed, 0, T)) for T in self.counts]
+        self.states = dict(zip(self.counts, in_parallel(_annealed_state, tasks, n_jobs), strict=True))
+        self.ends: dict[int, ChainState] = {}
 
-    def estimate(self) -> Posterior:
-        """Run the chain.
-
-        If there are estimates, they are the result also after Ctrl-C, after a callback asked to stop, and if the memory
-        was full.
-        """
-        unfinished = ""
-        try:
-            self._begin()
-            if self._propose() < self.n_proposals:
-                unfinished = "a callback stopped the fit"
-        except KeyboardInterrupt:
-            if not self.rows:
-                raise
-            self.run.leaves_the_plan()
-            unfinished = "the fit was interrupted"
-        except MemoryError as error:
-            if not self.rows:
-                raise
-            self.run.leaves_the_plan()
-            unfinished = str(error).rstrip(".") or "the memory was full"
-        self.trace = Trace.of(self.rows)
-        return self._result(unfinished)
-
-    def _begin(self) -> None:
-        """An annealed state for each number of topics; the first number of topics, drawn from the prior."""
-        check_memory_of_runs(self.corpus, max(self.counts), self.settings.method)
-        self.priors = {T: self.rule.at(T) for T in self.counts}
-        tasks = [(self.corpus, self.priors[T], random.child(self.seed, 0, T)) for T in self.counts]
-        found = self.run.parallel(_annealed_state, tasks, self.n_jobs)
-        self.states = dict(zip(self.counts, found, strict=True))
-        log_prior = np.array([self.log_prior[T] for T in self.counts])
-        T = int(self.rng.choice(self.counts, p=softmax(log_prior)))
-        value, end = self._estimate(T, 0)
-        self.ends[T] = [end]
-        self.rows.append((T, value, T, value))
-
-    def _propose(self) -> int:
-        """Make the proposals; their number. The rows and ends are consistent whenever Ctrl-C ends it."""
-        n_each = max(self.n_proposals // _STAGES, 1)
-        for n_done in range(0, self.n_proposals, n_each):
-            last = min(n_done + n_each, self.n_proposals)
-            self.rows, self.ends, state = self.run.once(partial(self._proposals, n_done + 1, last))
-            # A stage that was saved is not made again, so the random numbers continue behind it.
-            self.rng.bit_generator.state = state
-            text = f"{last} of {self.n_proposals} proposals, {self.rows[-1][0]} topics"
-            if last == n_done + n_each and self.run.progress.stage(text):
-                return last
-        return self.n_proposals
-
-    def _proposals(self, first: int, last: int) -> tuple[list[tuple], dict[int, list], Mapping]:
-        """Make some of the proposals: all rows and ends so far, and the state of the random numbers."""
-        log_prior = self.log_prior
-        for i in range(first, last + 1):
-            T, value, *_ = self.rows[-1]
+    def propose(self, n_proposals: int) -> Trace:
+        """Begin at a number of topics drawn from the prior, and make the proposals."""
+        T = int(self.rng.choice(self.counts, p=softmax([self.log_prior[T] for T in self.counts])))
+        value, self.ends[T] = self._estimate(T, 0)
+        rows = [(T, value, T, value)]
+        for i in range(1, n_proposals + 1):
             proposed, log_back = propose_neighbour(self.counts, T, self.rng)
             new, new_end = self._estimate(proposed, i)
-            log_ratio = new + log_prior[proposed] - value - log_prior[T] + log_back
+            log_ratio = new + self.log_prior[proposed] - value - self.log_prior[T] + log_back
             if np.log(self.rng.random()) < log_ratio:
-                T = proposed
-                value = new
-                self.ends = self.ends | {T: [*self.ends.get(T, []), new_end][-_KEPT_STATES:]}
-            self.rows.append((T, value, proposed, new))
-        return self.rows, self.ends, self.rng.bit_generator.state
+                T, value = proposed, new
+                self.ends[T] = new_end
+            rows.append((T, value, proposed, new))
+        counts, log_evidence, proposed_counts, proposed_log_evidence = map(np.array, zip(*rows, strict=True))
+        return Trace(counts, log_evidence, proposed_counts, proposed_log_evidence)
 
     def _estimate(self, T: int, i: int) -> tuple[float, ChainState]:
         """log of unbiased estimate number i of p(w | T), and the last state of z. Every i has its own streams."""
@@ -189,39 +275,6 @@ class PMMH:
         ((log_weights, ends),) = in_parallel(forward_runs, [task], self.n_jobs)
         chosen = self.rng.choice(len(ends), p=softmax(log_weights))
         return float(log_mean(log_weights)), ends[chosen]
-
-    def _result(self, unfinished: str) -> Posterior:
-        """`Posterior` by the trace."""
-        trace = self.trace
-        counts = np.array(self.counts)
-        value, std = np.array([trace.log_evidence_at(T) for T in self.counts]).T
-        log_recycled = np.array([self.log_prior[T] for T in self.counts]) + np.where(np.isnan(value), -np.inf, value)
-        self.recycled = softmax(log_recycled)
-        probability, probability_std = trace.shares(self.counts)
-        mode = int(counts[np.argmax(probability)])
-        n_sweeps = self.settings.n_runs * (self.settings.n_sweeps if self.settings.annealed else self.settings.n_inner)
-        proposals = zip(trace.proposed.tolist(), trace.proposed_log_evidence.tolist(), strict=True)
-        return Posterior(
-            counts=counts,
-            probability=probability,
-            std=probability_std,
-            interval=credible_interval(self.counts, probability),
-            mode=mode,
-            log_evidence=value,
-            log_evidence_std=std,
-            estimates=np.array([(T, 0, n_sweeps, log_weight, np.nan) for T, log_weight in proposals], ESTIMATE),
-            draws={
-                T: ModelDraws(rule=self.rule, priors=self.priors[T], ends=kept, log_weights=np.zeros(len(kept)))
-                for T, kept in self.ends.items()
-            },
-            states=[self.states[mode]],
-            n_sweeps=self._sweeps(len(trace.counts)),
-            unfinished=unfinished,
-        )
-
-    def _sweeps(self, n_estimates: int) -> int:
-        """Sweeps of the first chains and of this many estimates."""
-        return len(self.counts) * ANNEAL_SWEEPS + n_estimates * self.settings.sweeps_of_estimate()
 
 
 def _annealed_state(corpus, priors, seed, stop):

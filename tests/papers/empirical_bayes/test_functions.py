@@ -1,34 +1,28 @@
-"""The estimators of the paper: what they promise, what they find, and the edges."""
+"""The functions of the paper: what they find, and the edges."""
 
 import itertools
-import pickle
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from enumeration import Enumeration
-from old_versions import FAILED_CHECKS
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.exceptions import ConvergenceWarning
 
 from sklda import EmpiricalBayesLDA
 from sklda._core import random
 from sklda.datasets import make_lda_corpus
-from sklda.papers.empirical_bayes import FullBayesLDA, GibbsEMLDA, SerialTemperingLDA, VariationalEMLDA
+from sklda.papers.empirical_bayes import full_bayes, gibbs_em, serial_tempering, variational_em
 from sklda.papers.empirical_bayes._settings import SWEEPS_OF_EM, SWEEPS_ON_A_GRID, run_lengths
 
-GRID = [FullBayesLDA, SerialTemperingLDA]
-KINDS = [*GRID, GibbsEMLDA, VariationalEMLDA]
-QUICK = {"n_tuning": 40, "max_iter": 120, "random_state": 0}
+GRID = [full_bayes, serial_tempering]
+KINDS = [*GRID, gibbs_em, variational_em]
 TRUTH = {"doc_topic_prior": 0.3, "topic_word_prior": 0.5}
-SHORT = [
-    FullBayesLDA(2, n_tuning=2, max_iter=8, n_chains=2, tempering={"grid_shape": (3, 3)}),
-    SerialTemperingLDA(2, n_tuning=2, max_iter=8, n_chains=2, tempering={"grid_shape": (3, 3)}),
-    GibbsEMLDA(2, n_tuning=2, max_iter=4, n_chains=2),
-    VariationalEMLDA(2, n_tuning=2, max_iter=2, n_chains=2),
-]
+
+
+def lengths(kind, n_tuning, max_iter):
+    """The options of these names; Gibbs-EM has no tuning."""
+    return {"max_iter": max_iter} if kind is gibbs_em else {"n_tuning": n_tuning, "max_iter": max_iter}
 
 
 @pytest.fixture(scope="module")
@@ -45,29 +39,11 @@ def skeleton(X):
     return EmpiricalBayesLDA(2, max_iter=1500, random_state=0).fit(X)
 
 
-def checks(estimators, *marks):
-    """scikit-learn's checks. The suite takes one estimator for each of the two bases."""
-    for estimator in estimators:
-        for pair in estimator_checks_generator(estimator, expected_failed_checks=FAILED_CHECKS, mark="xfail"):
-            parameters = pair if hasattr(pair, "values") else pytest.param(*pair)
-            yield pytest.param(*parameters.values, marks=[*parameters.marks, *marks])
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
-    ("estimator", "check"),
-    [*checks(SHORT[1:3]), *checks([SHORT[0], SHORT[3]], pytest.mark.exhaustive)],
-    ids=lambda value: getattr(value, "func", value).__name__ if callable(value) else repr(value)[:20],
-)
-def test_estimator_checks(estimator, check):
-    check(estimator)
-
-
 @pytest.mark.parametrize("kind", GRID)
 def test_methods_agree(X, skeleton, kind):
     """Each against the other within 4.3 standard errors of the difference: a chi-square of 2 degrees, 1e-4."""
-    lda = kind(2, n_tuning=100, max_iter=600, random_state=1).fit(X)
-    h = [np.log([each.doc_topic_prior_, each.topic_word_prior_]) for each in (skeleton, lda)]
+    lda = kind(X, 2, n_tuning=100, max_iter=600, random_state=1)
+    h = np.log([[skeleton.doc_topic_prior_, skeleton.topic_word_prior_], [lda.doc_topic_prior, lda.topic_word_prior]])
     covariance = skeleton.confidence_region().covariance + lda.confidence_region().covariance
     away = h[0] - h[1]
     assert away @ np.linalg.solve(covariance, away) < 18.4
@@ -77,14 +53,14 @@ def test_methods_agree(X, skeleton, kind):
 
 def test_posterior_expectations(X):
     """Between the extremes, larger where alpha is small, and flat beyond what the band allows."""
-    fitted = FullBayesLDA(2, n_tuning=100, max_iter=800, functionals={"purity": purity}, random_state=0).fit(X)
-    alpha = fitted.doc_topic_prior_ * np.array([0.6, 1.0, 1.6])
-    value, low, high = fitted.posterior_expectation("purity", alpha, fitted.topic_word_prior_)
+    fitted = full_bayes(X, 2, n_tuning=100, max_iter=800, functionals={"purity": purity}, random_state=0)
+    alpha = fitted.doc_topic_prior * np.array([0.6, 1.0, 1.6])
+    value, low, high = fitted.posterior_expectation("purity", alpha, fitted.topic_word_prior)
     assert value.shape == (3,)
     assert ((value > 0.5) & (value < 1)).all()
     assert (low < value).all()
     assert (value < high).all()
-    wider = fitted.posterior_expectation("purity", alpha[1], fitted.topic_word_prior_, level=0.99)
+    wider = fitted.posterior_expectation("purity", alpha[1], fitted.topic_word_prior, level=0.99)
     assert wider[2] - wider[1] > high[1] - low[1]
     assert value[0] > value[2]
     _, low, high = fitted.posterior_expectation("purity", 1e4, 1e4)
@@ -114,17 +90,11 @@ def away_by_band(exact, level, n_seeds):
     eta, alpha = np.array(list(itertools.product((0.1, 0.7, 5.0), repeat=2))).T
     largest = []
     for seed in range(n_seeds):
-        lda = FullBayesLDA(
-            2,
-            region=REGION,
-            n_tuning=50,
-            max_iter=700,
-            functionals={"purity": purity},
-            random_state=seed,
-        )
+        options = {"region": REGION, "n_tuning": 50, "max_iter": 700, "functionals": {"purity": purity}}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            value, low, _ = lda.fit(X).posterior_expectation("purity", alpha, eta, level=level)
+            found = full_bayes(X, 2, **options, random_state=seed)
+        value, low, _ = found.posterior_expectation("purity", alpha, eta, level=level)
         largest.append((np.abs(value - exact) / (value - low)).max())
     return np.array(largest)
 
@@ -147,27 +117,21 @@ def test_a_functional_of_other_draws_is_found(exact_purity, monkeypatch):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", KINDS)
 def test_same_seed_same_answer_for_any_n_jobs(X, kind, same):
-    X = X[:20]
-    lda = kind(2, n_tuning=20, max_iter=20, random_state=0).fit(X)
-    other = clone(lda).set_params(n_jobs=2).fit(X)
-    for name in ("topic_word_prior_", "doc_topic_prior_", "components_", "log_joint_trace_"):
-        assert same(getattr(lda, name), getattr(other, name))
-    copy = pickle.loads(pickle.dumps(lda))
-    assert same(copy.transform(X), lda.transform(X))
+    X, options = X[:20], {**lengths(kind, 20, 20), "random_state": 0}
+    first, second = (kind(X, 2, n_jobs=n, **options) for n in (None, 2))
+    for name in ("doc_topic_prior", "topic_word_prior"):
+        assert same(first[name], second[name])
+    assert same(first.model.components_, second.model.components_)
+    assert first.model.doc_topic_prior_ == first.doc_topic_prior
     if kind in GRID:
-        assert copy.log_marginal_likelihood(0.4, 0.4) == lda.log_marginal_likelihood(0.4, 0.4)
-        return
-    for ask in (lambda: lda.log_marginal_likelihood(1, 1), lda.confidence_region):
-        with pytest.raises(ValueError, match=f"{kind.__name__} does not estimate the marginal likelihood"):
-            ask()
+        assert first.log_marginal_likelihood(0.4, 0.4) == second.log_marginal_likelihood(0.4, 0.4)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_papers_own_way(X, skeleton):
-    lda = SerialTemperingLDA(2, tempering="paper", n_tuning=100, max_iter=400, random_state=0)
-    lda.fit(X)
-    assert skeleton.confidence_region(0.999, "statistical").contains(lda.doc_topic_prior_, lda.topic_word_prior_)
+    found = serial_tempering(X, 2, tempering="paper", n_tuning=100, max_iter=400, random_state=0)
+    assert skeleton.confidence_region(0.999, "statistical").contains(found.doc_topic_prior, found.topic_word_prior)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -177,10 +141,10 @@ def test_the_papers_own_way(X, skeleton):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_components", [1, 2])
 def test_tiny_corpora_have_a_result(X, kind, n_components):
-    lda = kind(n_components, n_tuning=5, max_iter=10, random_state=0).fit(X)
-    assert np.isfinite([lda.topic_word_prior_, lda.doc_topic_prior_]).all()
-    assert np.isfinite(lda.components_).all()
-    assert np.isfinite(lda.score(X))
+    found = kind(X, n_components, **lengths(kind, 5, 10), random_state=0)
+    assert np.isfinite([found.topic_word_prior, found.doc_topic_prior]).all()
+    assert np.isfinite(found.model.components_).all()
+    assert np.isfinite(found.model.score(X))
 
 
 @pytest.mark.parametrize(
@@ -193,16 +157,14 @@ def test_tiny_corpora_have_a_result(X, kind, n_components):
         ({"functionals": {"a": 3}}, TypeError, "must be a function"),
         ({"tempering": {"ratio": "none"}}, ValueError, "must be one of"),
         ({"tempering": {"speed": 3}}, ValueError, "no option 'speed'"),
+        ({"max_iter": 0}, ValueError, "max_iter must be at least 1"),
         ({"topic_word_prior": [0.1] * 20}, ValueError, "topic_word_prior must be one number"),
         ({"doc_topic_prior": [0.1, 0.2]}, ValueError, "doc_topic_prior must be one number"),
     ],
 )
 def test_bad_parameters(X, parameters, error, message):
-    lda = SerialTemperingLDA(2, **QUICK).set_params(**parameters)
     with pytest.raises(error, match=message):
-        lda.fit(X)
-    with pytest.raises(NotFittedError):
-        lda.transform(X)
+        serial_tempering(X, 2, **{"n_tuning": 40, "max_iter": 120} | parameters)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -211,6 +173,7 @@ def test_alpha_comes_before_eta(X, kind):
     region = ((0.05, 1.0), (1.0, 3.0))
     functionals = {"purity": purity}
     lda = kind(
+        X,
         2,
         region=region,
         tempering={"grid_shape": (3, 5)},
@@ -219,14 +182,14 @@ def test_alpha_comes_before_eta(X, kind):
         n_tuning=40,
         max_iter=1000,
         random_state=0,
-    ).fit(X)
-    n_points = {FullBayesLDA: (9, 17), SerialTemperingLDA: (3, 5)}[kind]
-    assert lda.occupancy_.shape == n_points
-    assert tuple(len(axis) for axis in lda.grid_) == n_points
+    )
+    n_points = {full_bayes: (9, 17), serial_tempering: (3, 5)}[kind]
+    assert lda.occupancy.shape == n_points
+    assert tuple(len(axis) for axis in lda.grid) == n_points
     for axis, (low, high) in enumerate(region):
-        np.testing.assert_allclose(lda.grid_[axis][[0, -1]], [low, high])
-        assert ((lda.prior_trace_[:, :, axis] >= low * 0.999) & (lda.prior_trace_[:, :, axis] <= high * 1.001)).all()
-    h = lda.doc_topic_prior_, lda.topic_word_prior_
+        np.testing.assert_allclose(lda.grid[axis][[0, -1]], [low, high])
+        assert ((lda.prior_trace[:, :, axis] >= low * 0.999) & (lda.prior_trace[:, :, axis] <= high * 1.001)).all()
+    h = lda.doc_topic_prior, lda.topic_word_prior
     assert all(low * 0.999 <= prior <= high * 1.001 for prior, (low, high) in zip(h, region, strict=True))
     assert lda.log_marginal_likelihood(*h) == 0
     for kind in ("monte_carlo", "statistical", "total"):
@@ -245,7 +208,7 @@ def test_expectations_have_the_estimator_that_is_asked_for(X):
     given = {"region": ((0.3, 0.8), (1.0, 2.0)), "n_chains": 2}
     given |= {"functionals": {"purity": purity}, "max_iter": 400, "n_tuning": 40, "random_state": 0}
     fits = [
-        SerialTemperingLDA(2, **given, tempering={"estimator": name, "grid_shape": (3, 3)}).fit(X)
+        serial_tempering(X, 2, **given, tempering={"estimator": name, "grid_shape": (3, 3)})
         for name in ("mixture", "component")
     ]
     mixture, component = (lda.posterior_expectation("purity", 0.5, 1.5)[0] for lda in fits)
@@ -253,24 +216,27 @@ def test_expectations_have_the_estimator_that_is_asked_for(X):
     assert component == pytest.approx(mixture, abs=0.05)
 
 
-@pytest.mark.parametrize("kind", [GibbsEMLDA, VariationalEMLDA])
-def test_em_has_a_trace_of_its_priors(X, kind):
-    X = X[:20]
-    lda = kind(2, doc_topic_prior=3.0, topic_word_prior=2.0, n_chains=2, **QUICK).fit(X)
-    assert lda.prior_trace_.shape == (2, 120 + 40 if kind is GibbsEMLDA else 80, 2)
-    assert lda.log_joint_trace_.shape == (2, lda.n_iter_) == (2, 40)
-    np.testing.assert_allclose(lda.prior_trace_[:, 0], [[3.0, 2.0]] * 2)
-    np.testing.assert_allclose(
-        lda.prior_trace_[:, -40:], np.broadcast_to([lda.doc_topic_prior_, lda.topic_word_prior_], (2, 40, 2))
-    )
+def test_gibbs_em_has_a_trace_of_its_priors(X):
+    found = gibbs_em(X[:20], 2, doc_topic_prior=3.0, topic_word_prior=2.0, n_chains=2, max_iter=120, random_state=0)
+    assert found.prior_trace.shape == (2, 120, 2)
+    np.testing.assert_allclose(found.prior_trace[:, 0], [[3.0, 2.0]] * 2)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_an_alpha_for_every_topic(X):
-    lda = GibbsEMLDA(2, doc_topic_prior=[0.3, 0.3], **QUICK).fit(X)
-    assert lda.doc_topic_prior_.shape == (2,)
-    assert lda.prior_trace_[lda.best_chain_, -1, 0] == pytest.approx(lda.doc_topic_prior_.mean())
-    assert lda.transform(X).shape == (80, 2)
+    found = gibbs_em(X, 2, doc_topic_prior=[0.3, 0.3], max_iter=120, random_state=0)
+    assert found.doc_topic_prior.shape == (2,)
+    np.testing.assert_array_equal(found.model.doc_topic_prior_, found.doc_topic_prior)
+
+
+def test_a_band_is_infinite_where_no_draws_reach(X):
+    """Without any spread, too."""
+    options = {"region": ((0.05, 5), (0.05, 5)), "functionals": {"first": lambda *_: 0.5}, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = full_bayes(X[5:12], 2, n_tuning=2, max_iter=2, **options)
+    bands = found.posterior_expectation("first", [1e12, 1e-12], 1e12)[1:]
+    assert [each.tolist() for each in bands] == [[-np.inf] * 2, [np.inf] * 2]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -278,7 +244,7 @@ def test_an_alpha_for_every_topic(X):
 @pytest.mark.parametrize("max_iter", [1, 16, 150])
 def test_max_iter_binds(X, kind, max_iter, sweeps_made):
     """Over all sweeps that a fit makes, those that start chains included; a grid needs a few at the least."""
-    lda = kind(2, n_tuning=10, max_iter=max_iter, n_chains=2, random_state=0).fit(X)
+    lda = kind(X, 2, n_tuning=10, max_iter=max_iter, n_chains=2, random_state=0)
     assert max_iter < sweeps_made() <= 2 * (max_iter + 2)
     # Too few draws give no error.
     assert max_iter > 16 or np.isinf(lda.confidence_region().standard_errors).all()
