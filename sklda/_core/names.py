@@ -499,6 +499,11 @@ def _words_like(word, columns):
     return found[:_MOST_ALIKE]
 
 
+def plain_texts(names):
+    """Names of topics as matplotlib shows them."""
+    return [plain_text(name, 60) for name in names]
+
+
 def plain_text(name, most=40):
     """A name as matplotlib shows it without formulas, at most `most` characters long."""
     text = "".join(c if c.isprintable() else "?" for c in str(name))

@@ -19,7 +19,7 @@ from sklda._core.counts import check_matrix
 from sklda._core.dask_arrays import is_dask
 from sklda._core.document_values import DocumentValues, check_documents
 from sklda._core.largest import largest
-from sklda._core.names import distinct, names_of_rows, plain_text, read_column, read_document_names
+from sklda._core.names import distinct, names_of_rows, read_column, read_document_names
 from sklda._core.names import topic_names as model_topic_names
 from sklda._core.warn import warn
 from sklda._description import models
@@ -138,11 +138,11 @@ class View:
         return np.array(found)
 
     def labels(self, topics=None, n_words=3):
-        """Topics as plots show them: the number with the name, or else with the most probable words."""
+        """Topics as tables have them: the number with the name, or else with the most probable words."""
         n_words = check_int(n_words, "n_words", 1)
         topics = range(self.n_topics) if topics is None else topics
         texts = (" ".join(self.top(k, n_words)) if self.names is None else self.names[k] for k in topics)
-        return [plain_text(f"{k}: {text}", 60) for k, text in zip(topics, texts, strict=True)]
+        return [f"{k}: {text}" for k, text in zip(topics, texts, strict=True)]
 
     def top(self, k, n):
         """The n most probable words of a topic."""

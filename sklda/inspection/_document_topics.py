@@ -13,7 +13,7 @@ import numpy as np
 
 from sklda._core.arguments import check_int
 from sklda._core.largest import largest
-from sklda._core.names import plain_text
+from sklda._core.names import plain_text, plain_texts
 from sklda._core.types import Data, Model
 from sklda._description.view import view
 from sklda.inspection._axes import TOPIC_COLOURS, Display, pyplot
@@ -140,7 +140,7 @@ class DocumentTopicsDisplay(Display):
         shown = shown[weights[shown] > 0]
         place = {int(k): i for i, k in enumerate(shown)}
         parts = [(piece, place.get(int(k), -1)) for piece, k in parts]
-        display = cls(parts, found.labels(shown, n_words), f"document {found.document_names[document]}")
+        display = cls(parts, plain_texts(found.labels(shown, n_words)), f"document {found.document_names[document]}")
         n_found = int((weights > 0).sum())
         if len(shown) < n_found:
             display._selection = f"the {len(shown)} topics with the most words here, of {n_found}:"

@@ -18,7 +18,7 @@ from sklda._core.covariates import covariate_frame, warn_of_sources, with_value
 from sklda._core.design import design_of, needed_covariates
 from sklda._core.document_values import DocumentValues
 from sklda._core.least_squares import checked_columns, spans
-from sklda._core.names import grouped, plain_text
+from sklda._core.names import grouped
 from sklda._core.priors import SMALLEST
 from sklda._core.rounding import rounding
 from sklda._core.warn import warn
@@ -227,7 +227,7 @@ class TopicSums:
             if len(np.unique(own)) < len(own):
                 raise ValueError(f"topics[{name!r}] has a topic twice: {each!r}.")
             members.append(own)
-        return cls(members, [plain_text(name, 60) for name in topics], [tuple(own.tolist()) for own in members])
+        return cls(members, list(topics), [tuple(own.tolist()) for own in members])
 
     def sums(self, values):
         """Sums over the topics of each row, (n, n_rows) of (n, n_topics)."""

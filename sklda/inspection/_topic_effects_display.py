@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._core.covariates import levels_of
-from sklda._core.names import plain_text
+from sklda._core.names import plain_text, plain_texts
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.view import lacks, view
 from sklda.inspection._axes import PanelsDisplay, colours_of, largest_of, series_styles, size_in_points
@@ -255,7 +255,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             estimate=curves(summary["estimate"]),
             low=curves(summary["low"]),
             high=curves(summary["high"]),
-            topics=[asked.labels[i] for i in shown],
+            topics=plain_texts(asked.labels[i] for i in shown),
             groups=[f"{by} = {group}" for group in groups] or [""],
             attenuation=curves(summary["attenuation"])[0],
             difference="" if difference is None else f"{by}: {_minus(difference)}",
@@ -337,7 +337,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             estimate=found.means.estimate[:, shown],
             low=found.means.low[:, shown],
             high=found.means.high[:, shown],
-            topics=found.view.labels(shown, n_words),
+            topics=plain_texts(found.view.labels(shown, n_words)),
             attenuation=found.means.attenuation[shown],
             documents=[days],
             joined=True,
@@ -425,7 +425,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             estimate=shares.mean[order][:, shown],
             low=shares.low[order][:, shown],
             high=shares.high[order][:, shown],
-            topics=found.labels(shown, n_words),
+            topics=plain_texts(found.labels(shown, n_words)),
             joined=bool(joined),
             note="95 % intervals" + (" within one chain" if shares.kind == "mixture" and found.n_chains == 1 else ""),
         )

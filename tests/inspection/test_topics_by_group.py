@@ -6,7 +6,7 @@ import pytest
 
 from sklda import GibbsLDA
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import describe, topics_by_group
+from sklda.inspection import TopicEffectsDisplay, describe, topic_effects, topics_by_group
 
 X = make_lda_corpus(60, 40, 3, doc_length=np.tile([20, 90], 30), doc_topic_prior=0.3, random_state=0).data
 GROUPS = np.array(["a", "b", "b"] * 20)
@@ -76,3 +76,16 @@ def test_clusters_widen_intervals():
 def test_what_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         topics_by_group(LDA, X, **arguments)
+
+
+def test_tables_have_names_as_they_are_and_pictures_show_them():
+    """Dollar signs, and long names that differ at their ends."""
+    long = "a" * 70
+    described = describe(LDA, X, topic_names=["US$", long, "c"])
+    assert topics_by_group(described, X, GROUPS)["name"].unique().tolist() == ["0: US$", f"1: {long}", "2: c"]
+    sums = {f"{long}1": [0], f"{long}2": [1]}
+    table = topic_effects(described, X, {"g": GROUPS}, topics=sums)
+    assert table["name"].unique().tolist() == list(sums)
+    shown = TopicEffectsDisplay.from_groups(described, X, GROUPS, topics=[0, 1])
+    shown.figure_.canvas.draw()
+    assert r"US\$" in shown.topics[0] and len(shown.topics[1]) == 60
