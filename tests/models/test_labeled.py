@@ -100,6 +100,7 @@ def test_scores_rank_labels(labelled, label_prior, ranking_score):
         np.testing.assert_array_equal(scores, lda.transform(X[80:]))
 
 
+@pytest.mark.filterwarnings("ignore:1 of 5 labels have no document")
 @pytest.mark.parametrize("n_shared", [0, 2])
 @pytest.mark.parametrize("label_prior", ["uniform", "frequency", "dependency"])
 def test_the_prior_of_new_documents(labelled, label_prior, n_shared):
@@ -192,10 +193,27 @@ def test_documents_without_labels(labelled, same):
 
 def test_a_label_without_documents_has_its_prior(labelled):
     X, Y = labelled
-    lda = make(topic_word_prior=np.linspace(0.1, 1, 20)).fit(X, np.column_stack([Y, np.zeros(120, int)]))
+    lda = make(topic_word_prior=np.linspace(0.1, 1, 20))
+    with pytest.warns(UserWarning, match="1 of 5 labels have no document with words: '4'"):
+        lda.fit(X, np.column_stack([Y, np.zeros(120, int)]))
     np.testing.assert_allclose(lda.components_[N_LABELS], np.linspace(0.1, 1, 20))
     assert lda.label_frequency_[N_LABELS] == 0
     assert lda.predict(X).shape == (120, N_LABELS + 1)
+
+
+@pytest.mark.mutation("sklda._models.labels.missing_labels._PART", 2.0)
+def test_labels_that_are_missing_in_documents_are_named(labelled):
+    """Complete labels make no warning, which would be an error."""
+    X, Y = labelled
+    make().fit(X, Y)
+    given = Y.copy()
+    several = np.flatnonzero((Y[:, 2] == 1) & (Y.sum(axis=1) > 1))
+    given[several, 2] = 0
+    with pytest.warns(UserWarning) as caught:
+        make().fit(X, given)
+    (message,) = [str(each.message) for each in caught]
+    assert "1 of 4 labels may be missing in documents that have their words: '2'. " in message
+    assert f"{len(several)} do not" in message
 
 
 def test_shared_topics_take_the_common_words():
@@ -357,6 +375,7 @@ def test_empty_documents_and_extreme_weights(labelled):
     np.testing.assert_allclose(prior.transform(X[:1])[0], prior.doc_topic_prior_ / prior.doc_topic_prior_.sum())
 
 
+@pytest.mark.filterwarnings("ignore:1 of 5000 labels have no document")
 def test_memory_does_not_grow_with_documents_times_labels():
     """20,000 documents and 5,000 labels: a dense matrix of them in double precision would have 800 MB."""
     D, K, V = 20_000, 5_000, 200

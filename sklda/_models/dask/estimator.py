@@ -53,7 +53,8 @@ class DaskGibbsLDA(ChainLDA):
         Words of the columns of X, for `seed_words`, and for all tables and plots.
     init : {"anneal", "random"}, default="anneal"
         Every token begins with a random topic. With ``"anneal"``, both priors decrease from twenty times their values
-        in the first two fifths of the sweeps, but at most 400. There are no rounds of merges and splits.
+        in the first two fifths of the sweeps, but at most 400. There are no rounds of merges and splits, so a topic
+        that is much larger than the others often becomes several copies, and small topics share one.
     max_iter : int, default=500
         Number of sweeps over the corpus.
     burn_in : int, default=None

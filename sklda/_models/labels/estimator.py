@@ -23,6 +23,7 @@ from sklda._models.labels.classifier import RANKING_SCORES, LabelClassifier
 from sklda._models.labels.dependency import SAMPLERS
 from sklda._models.labels.label_chain import LabelChain
 from sklda._models.labels.label_topics import label_prior
+from sklda._models.labels.missing_labels import warn_of_labels_without_words, warn_of_missing_labels
 from sklda._models.labels.open_topics import LabelPriors, OpenTopics
 from sklda._models.labels.results import LabelMeans, LabelResults, LabelSums
 from sklda._models.labels.targets import read_targets
@@ -315,6 +316,7 @@ class LabeledLDA(LabelClassifier):
                     f"y has {labels.nnz} labels, and documents with labels have {corpus.lengths[is_labelled].sum()} "
                     "tokens: there is nothing to fit. Documents without labels are used only if n_shared is positive."
                 )
+            warn_of_labels_without_words(corpus, targets)
             opened = OpenTopics.make(corpus, labels, self.n_shared)
             alpha = at_topics(self.doc_topic_prior, "doc_topic_prior", n_labels + self.n_shared)
             alpha = 50 / n_labels if alpha is None else alpha
@@ -351,6 +353,9 @@ class LabeledLDA(LabelClassifier):
             chains = run.sweep(chains, self.max_iter, schedule=Schedule(0), n_jobs=self.n_jobs)
             run.progress.end(chains)
             self._set_results(chains)
+            if targets.is_multilabel:
+                topics = self._known_topics()
+                warn_of_missing_labels(corpus, targets, topics, self.topic_share_, self._fold_in_seed_)
             return run.finish()
 
     def _set_results(self, chains):
