@@ -30,11 +30,12 @@ from sklda import HDPLDA, TopicCountLDA
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._models.compound import chains as chains_module
-from sklda._models.compound.chains import chain_with_mixtures
+from sklda._models.compound import hdp_estimator
 from sklda._models.compound.concentrations import Concentration, Concentrations
+from sklda._models.compound.hdp import HDPMixtures
 from sklda._models.compound.model import CompoundModel
 from sklda._sampling.choice import chain_class
+from sklda._sampling.some_topics import SomeTopicsChain
 from sklda._sampling.steps import advance
 from sklda.datasets import load_docstrings, make_lda_corpus
 from sklda.metrics import held_out_log_likelihood
@@ -58,7 +59,9 @@ def sweep(X, options):
         given = Concentrations(Concentration(3.0), Concentration(3.0), Concentration(3.0))
         model = CompoundModel(np.zeros(corpus.n_documents, np.int64), 1, concentrations=given)
         chains = {"LDA": kind.initialise_randomly(corpus, priors, seed)}
-        chains["HDP"] = chain_with_mixtures(corpus, priors, seed, model, None, None)
+        chains["HDP"] = SomeTopicsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
+        chains["HDP"].steps = [HDPMixtures(model, random.child(seed, 1), K)]
+        chains["HDP"].steps[0].begin(chains["HDP"])
         for chain in chains.values():
             for _ in range(options.warm_up):
                 advance(chain, chain.steps)
@@ -181,7 +184,7 @@ def settings(X, options):
     for name in options.setting:
         smallest, n_components = SETTINGS[name]
         given = SimpleNamespace(parameters={"n_components": n_components})
-        with patch.object(chains_module, "SMALLEST_HDP_ETA", smallest):
+        with patch.object(hdp_estimator, "SMALLEST_HDP_ETA", smallest):
             model = [hdp(seed, given) for seed in range(options.corpora)]
             others = [hdp_of_others(seed, given) for seed in range(options.corpora)]
             lda, seconds = fitted(HDPLDA(n_components, random_state=0), X)

@@ -3,6 +3,14 @@
 import numpy as np
 from enumeration import make_corpus
 
+from sklda._core import random
+from sklda._core.gibbs_em import BOUNDS, MStep
+from sklda._models.compound.hdp import HDPMixtures
+from sklda._models.compound.mixtures import GammaMStep, Mixtures
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.prior_learning import Learner
+from sklda._sampling.some_topics import SomeTopicsChain
+
 # Two collections of documents; rational arithmetic over set partitions and Stirling polynomials:
 # (collections, V, K), then for (alpha, gamma, eta): P(first and last token share a topic | w), E(sum_k pi_1k^2 | w),
 # and log p(w).
@@ -50,3 +58,17 @@ def corpus_of(collections, n_features):
     """A corpus, and the collection of every document."""
     corpus = make_corpus([doc for docs in collections for doc in docs], n_features)
     return corpus, np.repeat(np.arange(len(collections)), [len(docs) for docs in collections])
+
+
+def chain_with_mixtures(corpus, priors, seed, model, alpha, gamma, mixtures=Mixtures, kind=GibbsChain):
+    """A chain with random topics, and the steps that draw its mixtures and learn priors. Of `priors`, eta is used."""
+    hdp, K, own = model.concentrations, priors.n_components, random.child(seed, 1)
+    kind = SomeTopicsChain if hdp else kind
+    chain = kind.initialise_randomly(corpus, priors, random.child(seed, 0))
+    chain.steps = [HDPMixtures(model, own, K) if hdp else mixtures(model, own, K, alpha, gamma)]
+    if model.learn_gamma:
+        chain.steps.append(Learner(GammaMStep()))
+    if model.learn_eta:
+        chain.steps.append(Learner(MStep((None, BOUNDS))))
+    chain.steps[0].begin(chain)
+    return chain

@@ -11,7 +11,6 @@ from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._likelihood.held_out.document_completion import split_tokens
-from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
 from sklda._sampling.collapsed import GibbsChain
@@ -43,7 +42,9 @@ def sweep(X, labels, options):
         chains = {"plain": plain}
         model = CompoundModel(collections, len(names))
         for method, mixtures in (("augmented", Mixtures), ("langevin", LangevinMixtures)):
-            chains[method] = chain_with_mixtures(corpus, priors, seed, model, 1.0, 1.0, mixtures)
+            chains[method] = GibbsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
+            chains[method].steps = [mixtures(model, random.child(seed, 1), K, 1.0, 1.0)]
+            chains[method].steps[0].begin(chains[method])
             chains[method].n_burn_in = 10**9
         chains["variational"] = VariationalAscent(corpus, priors, seed, model, 1.0, 1.0)
         for name, chain in chains.items():

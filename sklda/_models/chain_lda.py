@@ -146,29 +146,31 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
         check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws, n_rows)
 
     def _new_chains(self, corpus, priors, documents, topics, init, run):
-        kind = chain_class(self.sampler, corpus, priors, documents.shares_alpha)
+        kind = documents.chains or chain_class(self.sampler, corpus, priors, documents.shares_alpha)
         seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
         steps = [documents.steps(random.child(seed, 1)) for seed in seeds]
         starts = [random.child(seed, 0) if own else seed for seed, own in zip(seeds, steps, strict=True)]
         chains = initialise_chains(corpus, priors, starts, init, self.n_jobs, kind, run=run)
         for chain, own in zip(chains, steps, strict=True):
             chain.steps = own
-            if isinstance(init, str):
+            if isinstance(init, str) and not documents.merges:
                 # Topics that are given keep their places.
                 chain.steps = [*topics.steps(documents.alpha_moves), MergeAndSplit(documents.alpha_moves), *own]
         return chains
 
     def _continued_chains(self, corpus, priors, documents, topics, former):
-        kind = chain_class(self.sampler, corpus, priors, documents.shares_alpha)
+        kind = documents.chains or chain_class(self.sampler, corpus, priors, documents.shares_alpha)
         documents.check_continues(self._prior_of_documents_)
         chains = []
         for before, state in zip(former.priors, former.states, strict=True):
             burn_in_of(self.burn_in, state.n_sweeps + self.max_iter)
             now = topics.continued(priors, self._prior_of_topics_, before)
-            if documents.changes:
-                now = replace(now, doc=before.doc, row_of=before.row_of)
-            # Draws at other priors are not averaged with those to come.
-            chains.append(kind(corpus, now, state if now.equal(before) else replace(state, draws=(), parameters=())))
+            # Where alpha has rows, the steps set it, and no prior may change.
+            if documents.shares_alpha:
+                now = replace(now, doc=before.doc) if documents.changes else now
+                # Draws at other priors are not averaged with those to come.
+                state = state if now.equal(before) else replace(state, draws=(), parameters=())
+            chains.append(kind(corpus, now, state))
         return chains
 
     def _set_results(self, chains):
@@ -215,4 +217,4 @@ def begin_burn_in(
     if chain.n_sweeps == 0 or not (m_steps or documents.changes):
         chain.n_burn_in = burn_in_of(burn_in, chain.n_sweeps + n_sweeps, chain.n_annealed)
     if chain.n_sweeps < chain.n_burn_in:
-        chain.steps += [Learner(each) for each in m_steps]
+        chain.steps += [Learner(each, **documents.learning) for each in m_steps]

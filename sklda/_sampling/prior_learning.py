@@ -38,14 +38,6 @@ def default_prior(learn_priors, n_tokens: int, n_components: int) -> tuple[bool,
     return bool(learn_priors), 1.0 / n_components
 
 
-def refuse_symmetric(learn_priors: str | bool, reason: str) -> None:
-    """Raise a ValueError if `learn_priors` is "symmetric", which a model cannot have for this reason."""
-    if learn_priors == "symmetric":
-        raise ValueError(
-            f"learn_priors='symmetric' is not possible: {reason}. Give learn_priors='asymmetric' or False."
-        )
-
-
 def missing_information(corpus, draws):
     """The share of the information about the sum of alpha in the topics of the tokens that the words do not have.
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,12 @@ class PriorOfDocuments(Aligned):
     alpha_moves : bool
         Whether alpha goes with the topics of a merge, a split or an exchange. Otherwise only topics with the same alpha
         take part.
+    merges : bool
+        Whether its steps merge topics, so that no others do.
+    chains : type or None
+        The class of its chains. None: that of the sampler.
+    learning : dict
+        Options of `Learner`, if priors are not learnt as usual.
     """
 
     alpha: Any = 1.0
@@ -40,6 +48,9 @@ class PriorOfDocuments(Aligned):
     n_rows: int = 1
     m_step: Any = None
     alpha_moves: bool = False
+    merges: bool = False
+    chains: Any = None
+    learning: Mapping[str, Any] = MappingProxyType({})
 
     def steps(self, seed: np.random.SeedSequence) -> list[Step]:
         """The steps of a new chain that draw what alpha depends on."""

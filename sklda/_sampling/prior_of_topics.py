@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -31,17 +31,18 @@ class PriorOfTopics:
         Those of seed words. They are added to eta.
     known : KnownTopics or None
         Their weights may be learnt.
+    bounds : (float, float)
+        Smallest and largest eta that is learnt.
     """
 
     eta: Any
     learns_eta: bool = False
     pseudo_counts: csr_array | None = None
     known: KnownTopics | None = None
+    bounds: tuple[float, float] = BOUNDS
 
     @classmethod
-    def make(
-        cls, given: Any, default: float, learns: bool, n_tokens: int, pseudo_counts: Any, known: Any
-    ) -> PriorOfTopics:
+    def make(cls, given: Any, default: float, learns: bool, n_tokens: int, pseudo_counts: Any, known: Any) -> Self:
         """From the parameters of an estimator; see `default_prior` for `default` and `learns`."""
         if pseudo_counts is not None and not pseudo_counts.nnz:
             pseudo_counts = None
@@ -63,7 +64,7 @@ class PriorOfTopics:
     @property
     def m_step(self) -> MStep | None:
         """What Gibbs-EM learns in the burn-in."""
-        bounds = None, BOUNDS if self.learns_eta else None
+        bounds = None, self.bounds if self.learns_eta else None
         if self.known is not None and (self.learns_eta or self.known.learnt.any()):
             given = None if self.learns_eta else self.eta
             return KnownMStep(bounds, known=self.known, given_eta=given, pseudo_counts=self.pseudo_counts)

@@ -5,13 +5,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from compound_cases import chain_with_mixtures
 
 from sklda import CompoundLDA, CovariateLDA
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._likelihood.evidence.annealing import Guide
-from sklda._models.compound.chains import chain_with_mixtures
 from sklda._sampling.blocked import GroupedChain, ThreadedChain
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.draws import draw_doc_topic

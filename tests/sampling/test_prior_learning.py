@@ -15,18 +15,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklda import CollapsedVariationalLDA, GibbsLDA
 from sklda._core import rising
 from sklda._core.corpus import Corpus
-from sklda._core.gibbs_em import SeededMStep
+from sklda._core.gibbs_em import BOUNDS, SeededMStep
 from sklda._core.newton import RankOneUpdate
 from sklda._core.priors import Priors
 from sklda._core.progress import Progress
 from sklda._core.rising import SumOfLogRising
 from sklda._models.chain_lda import begin_burn_in
-from sklda._sampling import prior_of_documents, prior_of_topics
+from sklda._sampling import prior_of_documents
 from sklda._sampling.chain import KeptDraws
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.prior_learning import missing_information
 from sklda._sampling.prior_of_documents import SharedAlpha
+from sklda._sampling.prior_of_topics import PriorOfTopics
 from sklda._sampling.run_chains import Run, Schedule
 from sklda._sampling.steps import Draw
 from sklda._sampling.word_major import WordMajorChain
@@ -172,10 +173,10 @@ def best_alpha(n_dk, start):
     return np.exp(minimize(loss, np.log(start), jac=True, method="BFGS", options={"gtol": 1e-9}).x)
 
 
-def learning_chain(corpus, n_components, kind, n_sweeps, seed, learn="asymmetric"):
+def learning_chain(corpus, n_components, kind, n_sweeps, seed, learn="asymmetric", bounds=BOUNDS):
     """A chain that learns both priors in the first half of its sweeps, and its first priors."""
     documents = SharedAlpha(None, 1 / n_components, learn, True)
-    topics = prior_of_topics.PriorOfTopics(1 / n_components, True)
+    topics = PriorOfTopics(1 / n_components, True, bounds=bounds)
     priors = topics.priors(documents.alpha, n_components, corpus.n_features)
     chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(seed))
     begin_burn_in(chain, documents, topics, None, n_sweeps)
@@ -213,11 +214,10 @@ def test_draws_after_the_burn_in_have_the_posterior_at_the_learnt_priors(sampler
 
     Bounds keep the priors where chains on so few tokens move freely.
     """
-    for module in (prior_of_documents, prior_of_topics):
-        monkeypatch.setattr(module, "BOUNDS", (0.15, 3.0))
+    monkeypatch.setattr(prior_of_documents, "BOUNDS", (0.15, 3.0))
     truth = Enumeration(DOCS, V, K, 0.5, 0.5)
     kind = WordMajorChain if sampler == "sparse" else chain_class(sampler, truth.corpus, truth.priors)
-    chain, _ = learning_chain(truth.corpus, K, kind, 60, 2)
+    chain, _ = learning_chain(truth.corpus, K, kind, 60, 2, bounds=(0.15, 3.0))
     (chain,) = Run().sweep([chain], 60, schedule=Schedule())
     learnt = Enumeration(DOCS, V, K, chain.priors.doc[0], chain.priors.word)
     draws = []

@@ -11,9 +11,6 @@ from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.results import mixtures_of
 from sklda._models.prior_by_document import PriorByDocument
 
-# Why learn_priors="symmetric" is refused.
-NEVER_SYMMETRIC = "the prior of a document, gamma pi_j, has a mixture that differs between topics"
-
 
 class CollectionsLDA(PriorByDocument):
     """Base class of models whose documents come in collections, each with a mixture pi_j of the topics."""

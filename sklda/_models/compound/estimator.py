@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from sklda._core.labels import encode, warn_of_many_collections
 from sklda._core.types import Counts, Model, Seed
+from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
-from sklda._models.compound.base import NEVER_SYMMETRIC, CollectionsLDA
+from sklda._models.compound.base import CollectionsLDA
 from sklda._models.compound.hyperparameters import first_hyperparameters
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
@@ -19,7 +20,6 @@ from sklda._models.compound.prior import CollectionMixtures
 from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import CHAIN_PARAMETERS, Interval
 from sklda._models.progress import with_callbacks
-from sklda._sampling.prior_learning import refuse_symmetric
 
 
 class CompoundLDA(CollectionsLDA, LocalChainLDA):
@@ -289,7 +289,7 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
         """
         if collections is None:
             self._warn_of_no_collections(y)
-        refuse_symmetric(self.learn_priors, NEVER_SYMMETRIC)
+        refuse_symmetric("CompoundLDA", self.learn_priors)
         return self._fit(X, y, collections=collections)
 
     def _prior_of_documents(self, corpus, values, learns, default):
@@ -300,8 +300,8 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
             self.collection_topic_prior,
             self.doc_concentration,
             self.topic_word_prior,
-            self.learn_priors,
-            corpus.n_tokens,
+            learns,
+            default,
         )
         model = CompoundModel(collection_of, len(labels), **first)
         return CollectionMixtures(labels, model, self.n_components, self._mixtures)

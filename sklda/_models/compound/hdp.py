@@ -237,6 +237,9 @@ class HDPMixtures(Mixtures):
             self._merge(chain, stop)
         super().after(chain, stop)
 
+    def settled(self):
+        return len(self.records) >= self.model.merging
+
     def traces(self):
         values = np.reshape(self.records, (-1, len(RECORDED)))
         several = len(self.log_pi) > 1

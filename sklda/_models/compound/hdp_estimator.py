@@ -5,42 +5,30 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._core import random
+from sklda._core.gibbs_em import BOUNDS
 from sklda._core.labels import encode, warn_of_many_collections
-from sklda._core.priors import Priors
 from sklda._core.types import Counts, Seed
 from sklda._core.warn import warn
-from sklda._models.compound.base import NEVER_SYMMETRIC, CollectionsLDA
-from sklda._models.compound.chains import continued_chains, first_chains
-from sklda._models.compound.concentrations import Concentrations
+from sklda._models.capabilities import refuse_symmetric
+from sklda._models.chain_lda import LocalChainLDA
+from sklda._models.compound.base import CollectionsLDA
+from sklda._models.compound.concentrations import SMALLEST_HDP_ETA, Concentrations
 from sklda._models.compound.hdp import show_in_common
-from sklda._models.compound.hyperparameters import document_prior
-from sklda._models.compound.model import CompoundModel
-from sklda._models.compound.results import (
-    check_same_collections,
-    corpus_mixture,
-    hdp_attributes,
-    mixtures_of_chains,
-    record_of_mixtures,
-    warn_of_smallest_eta,
-    warn_of_truncation,
-    warn_of_unsettled_count,
-)
-from sklda._models.fit_run import FitRun, all_or_nothing, settings_of
-from sklda._models.parameters import Interval, shared
+from sklda._models.compound.prior import ProcessMixtures
+from sklda._models.fit_run import all_or_nothing
+from sklda._models.parameters import CHAIN_PARAMETERS, Interval, shared
 from sklda._models.progress import with_callbacks
-from sklda._models.results import ChainAttributes, ChainResults, eta_attribute
-from sklda._sampling.point_estimates import check_memory_of_results
-from sklda._sampling.prior_learning import refuse_symmetric
-from sklda._sampling.run_chains import Schedule
+from sklda._sampling.prior_learning import SMALL_CORPUS_PRIOR
+from sklda._sampling.prior_of_topics import PriorOfTopics
 
 _CONCENTRATION = [None, Interval(Real, 0, None, closed="neither"), tuple]
 
 
-class HDPLDA(ChainAttributes, CollectionsLDA):
+class HDPLDA(CollectionsLDA, LocalChainLDA):
     """The hierarchical Dirichlet process (HDP): topics whose number in use is unknown, for one or several collections.
 
     The fit has a posterior of the number of topics in use (Teh et al. 2006). The mixture of the corpus, pi_0, is
@@ -71,6 +59,8 @@ class HDPLDA(ChainAttributes, CollectionsLDA):
     topic_word_prior : float or array-like of shape (n_features,), default=None
         eta, the Dirichlet parameter per word of a topic, which the topics share. None: 0.1, the first value if it is
         learnt.
+    vocabulary : array-like of n_features str, or dict of {str: int}, default=None
+        Words of the columns of X, for all tables and plots.
     learn_priors : {"asymmetric"} or False, default="asymmetric"
         Whether `topic_word_prior` is learnt if it is None, by Gibbs-EM in the burn-in, between 0.05 and 1e4. If X has
         fewer than 1,000 tokens, it is not. In real texts it usually ends at 0.05, and the number of topics depends on
@@ -80,6 +70,9 @@ class HDPLDA(ChainAttributes, CollectionsLDA):
     burn_in : int, default=None
         Number of sweeps before the draws. eta changes only in these, and topics with similar words are merged in the
         first 40 % of them. None: half of the sweeps.
+    tol : float, default=None
+        In nats per token: a chain that has converged ends before `max_iter`, as in `GibbsLDA`. Its burn-in does not end
+        while topics are merged.
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. A chain takes one
         byte for each token and draw, two bytes with more than 256 topics. With ``"cgs_p"``, at most one draw is
@@ -221,6 +214,8 @@ class HDPLDA(ChainAttributes, CollectionsLDA):
         "burn_in",
         "n_chains",
     )
+    # A chain begins with more topics than are in use, and its sweeps take only those.
+    seed_words, known_topics, sampler, init = None, None, "collapsed", "random"
     _parameter_constraints = {
         **shared(
             "n_components",
@@ -238,6 +233,7 @@ class HDPLDA(ChainAttributes, CollectionsLDA):
             "verbose",
             "random_state",
         ),
+        **{name: CHAIN_PARAMETERS[name] for name in ("vocabulary", "tol")},
         "topic_concentration": _CONCENTRATION,
         "collection_concentration": _CONCENTRATION,
         "doc_concentration": _CONCENTRATION,
@@ -251,9 +247,11 @@ class HDPLDA(ChainAttributes, CollectionsLDA):
         collection_concentration: float | tuple[float, float] | None = None,
         doc_concentration: float | tuple[float, float] | None = None,
         topic_word_prior: ArrayLike | None = None,
+        vocabulary: ArrayLike | dict[str, int] | None = None,
         learn_priors: Literal["asymmetric", False] = "asymmetric",
         max_iter: int = 500,
         burn_in: int | None = None,
+        tol: float | None = None,
         n_draws: int = 15,
         draw_every: int = 10,
         point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
@@ -269,9 +267,11 @@ class HDPLDA(ChainAttributes, CollectionsLDA):
         self.collection_concentration = collection_concentration
         self.doc_concentration = doc_concentration
         self.topic_word_prior = topic_word_prior
+        self.vocabulary = vocabulary
         self.learn_priors = learn_priors
         self.max_iter = max_iter
         self.burn_in = burn_in
+        self.tol = tol
         self.n_draws = n_draws
         self.draw_every = draw_every
         self.point_estimate = point_estimate
@@ -310,80 +310,36 @@ class HDPLDA(ChainAttributes, CollectionsLDA):
         TypeError
             If a label is not hashable, or a parameter is of the wrong type.
         """
-        corpus, values = self._training_documents(X, collections=collections)
-        given = values["collections"]
-        if given is None and y is not None:
+        if collections is None and y is not None:
             warn("HDPLDA does not use y. If it holds the collections of the documents, call fit(X, collections=y).")
-        refuse_symmetric(self.learn_priors, NEVER_SYMMETRIC)
-        labels, collection_of = encode(given, corpus.n_documents)
+        refuse_symmetric("HDPLDA", self.learn_priors)
+        return self._fit(X, y, collections=collections)
+
+    def _prior_of_documents(self, corpus, values, learns, default):
+        if np.ndim(self.topic_word_prior) == 2:
+            raise ValueError(
+                "the HDP needs topics that can be exchanged: give topic_word_prior as a float or one value per word."
+            )
+        labels, collection_of = encode(values["collections"], corpus.n_documents)
         warn_of_many_collections(labels, collection_of)
-        with FitRun(self, corpus, X, y, collections=given) as run:
-            if run.former is not None:
-                check_same_collections(labels, collection_of, self.collections_, self._collection_of_)
-            concentrations = Concentrations.make(
-                len(labels),
-                topic_concentration=self.topic_concentration,
-                collection_concentration=self.collection_concentration,
-                doc_concentration=self.doc_concentration,
-            )
-            model = CompoundModel.of_hdp(
-                collection_of,
-                len(labels),
-                concentrations,
-                n_components=self.n_components,
-                topic_word_prior=self.topic_word_prior,
-                learn_priors=self.learn_priors,
-                n_tokens=corpus.n_tokens,
-                max_iter=self.max_iter,
-                burn_in=self.burn_in,
-                earlier=None if run.former is None else (self._model_, run.former.states),
-            )
-            # The step of the mixtures sets alpha.
-            priors = Priors.make(1.0, model.eta, self.n_components, corpus.n_features)
-            # alpha has a row for each collection, twice while it changes.
-            n_rows = (self.n_chains + 1) * len(labels)
-            check_memory_of_results(corpus, self.n_components, self.n_chains, self.n_draws, n_rows)
+        concentrations = Concentrations.make(
+            len(labels),
+            topic_concentration=self.topic_concentration,
+            collection_concentration=self.collection_concentration,
+            doc_concentration=self.doc_concentration,
+        )
+        burn_in = self.max_iter // 2 if self.burn_in is None else self.burn_in
+        learns_eta = learns and self.topic_word_prior is None
+        return ProcessMixtures(labels, collection_of, concentrations, self.n_components, burn_in, learns_eta)
 
-            run.begin(n_chains=self.n_chains, n_sweeps=self.max_iter)
-            self._settings_ = settings_of(self)
-            self._fold_in_seed_ = run.fold_in_seed
-            self._model_ = model
-            self._collection_of_ = collection_of
-            self.collections_ = labels
-            if run.former is not None:
-                chains = continued_chains(corpus, priors, model, run.former.states)
-            else:
-                chains = first_chains(corpus, priors, model, self.n_chains, random.child(run.seed, 0))
-            for chain in chains:
-                chain.n_burn_in = model.burn_in
-            schedule = Schedule(self.n_draws, self.draw_every)
-            chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
-            run.progress.end(chains)
-
-            self._set_results(chains)
-            self._results_.warn_of_disagreement()
-            if model.learn_eta:
-                warn_of_smallest_eta(self._results_)
-            warn_of_truncation(self._results_, self.n_components)
-            warn_of_unsettled_count(self._results_)
-            return run.finish()
+    def _prior_of_topics(self, corpus, known, learns, default):
+        # The number of topics in use is not K, so eta does not begin at 1 / K.
+        eta = SMALL_CORPUS_PRIOR if self.topic_word_prior is None else self.topic_word_prior
+        return PriorOfTopics(eta, learns and self.topic_word_prior is None, bounds=(SMALLEST_HDP_ETA, BOUNDS[1]))
 
     def _set_results(self, chains):
         show_in_common(chains)
-        results = ChainResults(chains)
-        for chain, draws, record in zip(chains, results.draws, results.records, strict=True):
-            record |= record_of_mixtures(chain)
-            # alpha is a / n_components, and has no meaning of its own.
-            del record["collection_topic_prior_"]
-            record["doc_concentration_"] = float(draws.added("gamma").mean())
-            record["topic_word_prior_"] = eta_attribute(self.topic_word_prior, draws.priors)
-        chains.clear()  # They have arrays for sweeps.
-        results.estimate(self.point_estimate, self.n_jobs)
-        self._set_chain_results(results)
-        vars(self).update(hdp_attributes(results))
-        vars(self).update(mixtures_of_chains(results))
-        self.corpus_topic_ = corpus_mixture(self.collection_topic_, self._collection_of_, results.corpus)
-        self.doc_topic_prior_ = document_prior(self.doc_concentration_, self.corpus_topic_)
+        super()._set_results(chains)
 
     def summary(self) -> str:
         """What the fit says of the number of topics in use, in a sentence.

@@ -7,7 +7,6 @@ from scipy.special import gammaln
 
 from sklda._core.priors import LARGEST, SMALLEST, check_prior
 from sklda._core.slice_sampling import slice_on_log
-from sklda._sampling.prior_learning import LEAST_TOKENS, SMALL_CORPUS_PRIOR
 
 # gamma, a sum over topics, as given. At 1e-6 a document has one topic only. A smaller gamma would bring gamma pi to the
 # smallest value that the kernels take, 1e-12, for mixtures that are not small.
@@ -19,28 +18,18 @@ DRAWN_ALPHA = (1e-6, 1e6)
 _FIRST_ALPHA = (1e-3, 1e3)
 
 
-def first_hyperparameters(
-    n_components,
-    collection_topic_prior,
-    doc_concentration,
-    topic_word_prior,
-    learn_priors,
-    n_tokens,
-):
+def first_hyperparameters(n_components, collection_topic_prior, doc_concentration, topic_word_prior, learns, default):
     """The first alpha, gamma and eta of a fit, and which of them change: fields of `CompoundModel`, a dict.
 
-    They come from the parameters of `CompoundLDA`: what is None has its default, and is learnt if `learn_priors`.
+    They come from the parameters of `CompoundLDA`; see `default_prior` for `learns` and `default`.
 
     Raises
     ------
     ValueError, TypeError
         If a value is out of range or not a number.
     """
-    # alpha and eta of other estimators are 1 / K at first, and those of a small corpus stay at another value.
-    first = 1.0 / n_components
-    if learn_priors and n_tokens < LEAST_TOKENS:
-        learn_priors, first = False, SMALL_CORPUS_PRIOR
-    gamma = first * n_components
+    # alpha and eta of other estimators have the default, and gamma is a sum over topics.
+    gamma = default * n_components
     if doc_concentration is not None:
         gamma = check_prior(doc_concentration, "doc_concentration", {})
     if not SMALLEST_GAMMA <= gamma <= LARGEST_GAMMA:
@@ -51,10 +40,10 @@ def first_hyperparameters(
     return {
         "alpha": alpha,
         "gamma": gamma,
-        "eta": first if topic_word_prior is None else topic_word_prior,
+        "eta": default if topic_word_prior is None else topic_word_prior,
         "alpha_prior": alpha_prior,
-        "learn_gamma": bool(learn_priors) and doc_concentration is None,
-        "learn_eta": bool(learn_priors) and topic_word_prior is None,
+        "learn_gamma": learns and doc_concentration is None,
+        "learn_eta": learns and topic_word_prior is None,
     }
 
 

@@ -5,10 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from sklda._core.priors import SMALLEST
+from sklda._models.compound.concentrations import Concentrations
+from sklda._models.compound.hdp import HDPMixtures, shown_draws, shown_mixtures
 from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.mixtures import GammaMStep, Mixtures
-from sklda._models.compound.results import check_same_collections, corpus_mixture, mixtures_of_chains
+from sklda._models.compound.model import CompoundModel
+from sklda._models.compound.results import (
+    check_same_collections,
+    corpus_mixture,
+    hdp_attributes,
+    mixtures_of_chains,
+    warn_of_smallest_eta,
+    warn_of_truncation,
+    warn_of_unsettled_count,
+)
+from sklda._sampling.prior_learning import EVERY, LAST_DRAWS
 from sklda._sampling.prior_of_documents import PriorOfDocuments
+from sklda._sampling.some_topics import SomeTopicsChain
+
+# The share of the burn-in of the HDP with merges. The last M-step for eta uses draws after them.
+_MERGING = 0.4
 
 
 class CollectionMixtures(PriorOfDocuments):
@@ -45,14 +61,11 @@ class CollectionMixtures(PriorOfDocuments):
         return {"collections_": self.labels, "_collection_of_": self.model.collections}
 
     def record(self, chain, draws):
-        step = chain.step(Mixtures)
-        mean, std = step.mixtures()
+        step, (mean, std) = chain.step(Mixtures), shown_mixtures(chain)
         record = {
             "collection_topic_": mean,
             "collection_topic_std_": std,
-            "collection_topic_draws_": np.reshape(
-                [each.values["mixtures"] for each in chain.parameters], (-1, *mean.shape)
-            ),
+            "collection_topic_draws_": shown_draws(chain),
             "collection_topic_prior_": step.alpha_mean(),
             "doc_concentration_": float(draws.added("gamma")[0]),
         }
@@ -65,3 +78,60 @@ class CollectionMixtures(PriorOfDocuments):
         weights = corpus_mixture(mixtures["collection_topic_"], self.model.collections, results.corpus)
         gamma = results.records[results.best]["doc_concentration_"]
         return mixtures | {"corpus_topic_": weights, "doc_topic_prior_": document_prior(gamma, weights)}
+
+
+class ProcessMixtures(CollectionMixtures):
+    """That of the hierarchical Dirichlet process: pi_j is Dirichlet(b pi_0), and pi_0 is Dirichlet(a / K, ...).
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_collections,)
+    collections : ndarray of shape (n_documents,), int64
+    concentrations : Concentrations
+    n_components : int
+    burn_in : int
+        Sweeps of the burn-in.
+    learns_eta : bool
+        Whether eta is learnt in it.
+    """
+
+    merges = True
+    chains = SomeTopicsChain
+
+    def __init__(
+        self,
+        labels: np.ndarray,
+        collections: np.ndarray,
+        concentrations: Concentrations,
+        n_components: int,
+        burn_in: int,
+        learns_eta: bool,
+    ) -> None:
+        merging = int(_MERGING * burn_in)
+        first = concentrations.topic.first / n_components, concentrations.doc.first
+        model = CompoundModel(
+            collections, len(labels), *first, learn_eta=learns_eta, concentrations=concentrations, merging=merging
+        )
+        super().__init__(labels, model, n_components)
+        # Merges need an eta that fits from the beginning.
+        n_last = max(min((burn_in - merging) // EVERY, LAST_DRAWS), 1)
+        self.learning = {"first_sweep": 0, "n_last": n_last}
+
+    def steps(self, seed):
+        return [HDPMixtures(self.model, seed, self.n_components)]
+
+    def record(self, chain, draws):
+        record = super().record(chain, draws)
+        # alpha is a / n_components, and has no meaning of its own.
+        del record["collection_topic_prior_"]
+        return record | {"doc_concentration_": float(draws.added("gamma").mean())}
+
+    def attributes(self, results):
+        found = super().attributes(results) | hdp_attributes(results)
+        return found | {"doc_topic_prior_": document_prior(found["doc_concentration_"], found["corpus_topic_"])}
+
+    def warn(self, results):
+        if self.model.learn_eta:
+            warn_of_smallest_eta(results)
+        warn_of_truncation(results, self.n_components)
+        warn_of_unsettled_count(results)

@@ -7,8 +7,7 @@ from sklda._core.diagnostics import std_of_proportions
 from sklda._core.names import listed, read_labels
 from sklda._core.warn import warn
 from sklda._models.compound.concentrations import SMALLEST_HDP_ETA
-from sklda._models.compound.hdp import RECORDED, shown_draws, shown_mixtures
-from sklda._models.compound.mixtures import Mixtures
+from sklda._models.compound.hdp import RECORDED
 from sklda._models.results import total_variance
 
 # R-hat of the number of topics from which a fit gets a warning. Default fits whose intervals contain the truth have a
@@ -16,20 +15,6 @@ from sklda._models.results import total_variance
 _LARGE_R_HAT, _FEWEST_SWEEPS = 1.5, 50
 # Tail probabilities of credible intervals.
 _TAILS = 0.025, 0.975
-
-
-def record_of_mixtures(chain):
-    """Attributes that a chain has for itself, a dict."""
-    step, (mean, std) = chain.step(Mixtures), shown_mixtures(chain)
-    record = {
-        "collection_topic_": mean,
-        "collection_topic_std_": std,
-        "collection_topic_draws_": shown_draws(chain),
-        "collection_topic_prior_": step.alpha_mean(),
-    }
-    if step.model.changes_priors:
-        record["prior_trace_"] = np.reshape(step.prior_trace, (-1, 2))
-    return record
 
 
 def corpus_mixture(mixtures, collections, corpus):

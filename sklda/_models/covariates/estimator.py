@@ -14,6 +14,7 @@ from sklda._core.design import VaryingDesign, design_of, needed_covariates
 from sklda._core.document_values import DocumentValues
 from sklda._core.types import Counts, Model, Seed, TopicPrior
 from sklda._core.warn import warn
+from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.covariates.coefficients import MOST_TERMS, prior_of
 from sklda._models.covariates.prior import CovariateRegression
@@ -21,7 +22,6 @@ from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import CHAIN_PARAMETERS, HasMethods, Interval, shared
 from sklda._models.prior_by_document import PriorByDocument
 from sklda._models.progress import with_callbacks
-from sklda._sampling.prior_learning import refuse_symmetric
 
 
 class CovariateLDA(PriorByDocument, LocalChainLDA):
@@ -315,7 +315,7 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
         >>> lda.coef_.shape
         (2, 1)
         """
-        refuse_symmetric(self.learn_priors, "alpha differs between topics and documents")
+        refuse_symmetric("CovariateLDA", self.learn_priors)
         if covariates is None:
             self._warn_of_no_covariates(y)
         return self._fit(X, y, needed=needed_covariates(self.formula, self.transformer), covariates=covariates)

@@ -204,7 +204,7 @@ class VariationalAscent:
         self.topic_word_parameter = expected.T + self.topic_word_prior
         sums = self._sums(expected_logs(self.doc_topic))
         self.a, self.omega = MixtureBound(self.alpha, self.gamma, self.n_documents, sums).ascend(self.a, self.omega)
-        if self.model.learns:
+        if self.model.changes_priors:
             self.prior_trace.append((self.gamma, float(self.topic_word_prior.mean())))
             self._learn(sums)
 

@@ -15,6 +15,7 @@ from sklda._core.types import Counts, Seed
 from sklda._models.compound.hyperparameters import first_hyperparameters
 from sklda._models.compound.model import CompoundModel
 from sklda._sampling.point_estimates import check_memory_of_results
+from sklda._sampling.prior_learning import default_prior
 from sklda._sampling.run_chains import best_chain, in_rows
 from sklda.papers.compound._ascent import VariationalAscent, maximise_bounds
 
@@ -105,8 +106,7 @@ def variational_em(
         float(collection_topic_prior),
         doc_concentration,
         topic_word_prior,
-        learn_priors,
-        corpus.n_tokens,
+        *default_prior(learn_priors, corpus.n_tokens, n_components),
     )
     model = CompoundModel(collection_of, len(labels), **first)
     priors = Priors.make(1.0, model.eta, n_components, corpus.n_features)

@@ -5,7 +5,7 @@ Alarms are set at 1e-5 for each test, after the number of statistics compared.
 
 import numpy as np
 import pytest
-from compound_cases import CASES, EXACT, SETTINGS, corpus_of
+from compound_cases import CASES, EXACT, SETTINGS, chain_with_mixtures, corpus_of
 from enumeration import DOCS, Enumeration, chi_square_p
 from scipy.special import beta, gammaln, logsumexp, roots_jacobi
 from scipy.stats import norm
@@ -14,9 +14,12 @@ from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._models.compound import hyperparameters
-from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
+from sklda._sampling.blocked import GroupedChain
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
+from sklda._sampling.partitioned import PartitionedChain
 from sklda._sampling.steps import advance
 from sklda.papers.compound._langevin import LangevinMixtures, LangevinPoint
 
@@ -24,12 +27,12 @@ ALARM = 1e-5
 SAMPLERS = {"augmented": Mixtures, "langevin": LangevinMixtures}
 
 
-def make_chain(corpus, labels, K, setting, method, seed=0, burn_in=0, n_collections=None, **options):
+def make_chain(corpus, labels, K, setting, method, seed=0, burn_in=0, n_collections=None, kind=GibbsChain, **options):
     alpha, gamma, eta = setting
     priors = Priors.make(1.0, eta, K, corpus.n_features)
-    model = CompoundModel(labels, n_collections or int(labels.max()) + 1, burn_in=burn_in, **options)
+    model = CompoundModel(labels, n_collections or int(labels.max()) + 1, **options)
     first = random.child(random.seed_sequence(seed))
-    chain = chain_with_mixtures(corpus, priors, first, model, alpha, gamma, SAMPLERS[method])
+    chain = chain_with_mixtures(corpus, priors, first, model, alpha, gamma, SAMPLERS[method], kind)
     chain.n_burn_in = burn_in
     return chain
 
@@ -142,21 +145,26 @@ def test_quadrature_agrees_with_rational_arithmetic():
 @pytest.mark.mutation("test_a_wrong_target_is_found")
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "method, setting",
+    "method, setting, kind",
     [
-        ("augmented", (0.7, 1.5, 0.4)),
+        ("augmented", (0.7, 1.5, 0.4), GibbsChain),
+        ("augmented", (0.7, 1.5, 0.4), GroupedChain),
         *(
-            pytest.param(*case, marks=pytest.mark.exhaustive)
+            pytest.param(*case, GibbsChain, marks=pytest.mark.exhaustive)
             for case in (("langevin", (2.0, 8.0, 0.2)), ("augmented", (2.0, 8.0, 0.2)), ("langevin", (0.7, 1.5, 0.4)))
+        ),
+        *(
+            pytest.param("augmented", (0.7, 1.5, 0.4), kind, marks=pytest.mark.exhaustive)
+            for kind in (PartitionedChain, PartiallyCollapsedChain)
         ),
     ],
 )
-def test_all_states_have_their_probabilities(method, setting):
+def test_all_states_have_their_probabilities(method, setting, kind):
     """Independent chains from random starts against the whole distribution of z."""
     truth = Quadrature(*setting)
     seen = np.zeros(len(truth.states))
     for seed in range(300):
-        chain = make_chain(truth.corpus, truth.labels, 2, setting, method, seed, burn_in=15)
+        chain = make_chain(truth.corpus, truth.labels, 2, setting, method, seed, burn_in=15, kind=kind)
         for _ in range(20):
             advance(chain, chain.steps)
         seen[truth.index(chain.topics)] += 1

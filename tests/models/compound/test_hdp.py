@@ -5,6 +5,7 @@ Alarms are set at 1e-5 for each test, after the number of statistics compared.
 
 import numpy as np
 import pytest
+from compound_cases import chain_with_mixtures
 from enumeration import DOCS, Enumeration, chi_square_p
 from scipy.special import gammaln, logsumexp, roots_jacobi
 from scipy.stats import gamma as gamma_distribution
@@ -15,7 +16,6 @@ from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._models.compound import hdp
 from sklda._models.compound import hdp as steps
-from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.compound.concentrations import Concentration, Concentrations
 from sklda._models.compound.hdp import HDPMixtures
 from sklda._models.compound.model import CompoundModel
@@ -26,9 +26,7 @@ ONE, TWO = np.zeros(3, np.int64), np.array([0, 1, 1])
 
 
 def make_chain(corpus, labels, K, concentrations, eta, seed=0, burn_in=0):
-    model = CompoundModel(
-        labels, int(labels.max()) + 1, burn_in=burn_in, concentrations=Concentrations(*concentrations)
-    )
+    model = CompoundModel(labels, int(labels.max()) + 1, concentrations=Concentrations(*concentrations))
     priors = Priors.make(1.0, eta, K, corpus.n_features)
     chain = chain_with_mixtures(corpus, priors, random.child(random.seed_sequence(seed)), model, None, None)
     chain.n_burn_in = burn_in

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from compound_cases import chain_with_mixtures
 from scipy.special import betaln, gammaln
 
 from sklda import HDPLDA
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.compound.concentrations import Concentration, Concentrations
 from sklda._models.compound.hdp import HDPMixtures, _Pass, merged_numbers
 from sklda._models.compound.model import CompoundModel

@@ -4,16 +4,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from compound_cases import chain_with_mixtures
 from scipy.special import gammaln
 from scipy.stats import kstest
 
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._models.compound.chains import chain_with_mixtures
 from sklda._models.compound.hyperparameters import draw_alpha, first_hyperparameters
 from sklda._models.compound.mixtures import GammaMStep
 from sklda._models.compound.model import CompoundModel
+from sklda._sampling.prior_learning import default_prior
 from sklda._sampling.steps import advance
 from sklda.datasets import make_compound_lda_corpus
 
@@ -26,7 +27,7 @@ def corpus():
 
 
 def make_chain(corpus, learn_gamma=True, learn_eta=True, n_sweeps=5):
-    model = CompoundModel(corpus.collections, 3, learn_gamma=learn_gamma, learn_eta=learn_eta, burn_in=40)
+    model = CompoundModel(corpus.collections, 3, learn_gamma=learn_gamma, learn_eta=learn_eta)
     chain = chain_with_mixtures(
         Corpus.from_counts(corpus.data), Priors.make(1.0, 0.1, 3, 30), np.random.SeedSequence(0), model, 1.0, 2.0
     )
@@ -104,15 +105,15 @@ def test_a_chain_copied_within_its_burn_in_goes_on_alike(corpus, same):
 
 
 def test_hyperparameters_that_are_given_stay_fixed():
-    both = SimpleNamespace(**first_hyperparameters(4, 1.0, None, None, True, 5000))
+    both = SimpleNamespace(**first_hyperparameters(4, 1.0, None, None, *default_prior(True, 5000, 4)))
     assert (both.gamma, both.eta, both.learn_gamma, both.learn_eta) == (1.0, 0.25, True, True)
-    one = SimpleNamespace(**first_hyperparameters(4, (3.0, 2.0), 5.0, None, True, 5000))
+    one = SimpleNamespace(**first_hyperparameters(4, (3.0, 2.0), 5.0, None, *default_prior(True, 5000, 4)))
     assert (one.alpha, one.gamma, one.learn_gamma, one.learn_eta) == (1.5, 5.0, False, True)
-    other = SimpleNamespace(**first_hyperparameters(4, 1.0, None, 0.1, True, 5000))
+    other = SimpleNamespace(**first_hyperparameters(4, 1.0, None, 0.1, *default_prior(True, 5000, 4)))
     assert (other.eta, other.learn_gamma, other.learn_eta) == (0.1, True, False)
-    none = SimpleNamespace(**first_hyperparameters(4, 1.0, None, None, False, 5000))
+    none = SimpleNamespace(**first_hyperparameters(4, 1.0, None, None, *default_prior(False, 5000, 4)))
     assert (none.gamma, none.eta, none.learn_gamma, none.learn_eta) == (1.0, 0.25, False, False)
-    small = SimpleNamespace(**first_hyperparameters(4, 1.0, None, None, True, 999))
+    small = SimpleNamespace(**first_hyperparameters(4, 1.0, None, None, *default_prior(True, 999, 4)))
     assert (small.gamma, small.eta, small.learn_gamma, small.learn_eta) == (0.4, 0.1, False, False)
-    given = SimpleNamespace(**first_hyperparameters(4, 1.0, 1.0, 0.1, True, 5000))
+    given = SimpleNamespace(**first_hyperparameters(4, 1.0, 1.0, 0.1, *default_prior(True, 5000, 4)))
     assert not (given.learn_gamma or given.learn_eta)

@@ -1,0 +1,64 @@
+"""What models whose topics are drawn by Gibbs chains cannot have, and why: one table, for errors and for the page.
+
+Everything that is not in it goes together. The page "Which estimator" shows it, and `tests/models/test_capabilities.py`
+tries all pairs.
+"""
+
+# What a model can have beside its own prior of documents.
+CAPABILITIES = {
+    "seed_words": "seed words",
+    "known_topics": "known topics",
+    "vocabulary": "names of words",
+    "doc_topic_prior": "a prior of the proportions that is given",
+    "learn_priors='symmetric'": "one alpha that is learnt",
+    "sampler": "samplers that use several cores",
+    "init": "every first state",
+    "merges and splits": "moves between modes",
+    "tol": "an end when the log joint is flat",
+    "n_chains": "several chains",
+    "warm_start": "more sweeps later",
+    "collections": "collections of documents",
+    "covariates": "covariates of documents",
+}
+MODELS = "GibbsLDA", "CompoundLDA", "CovariateLDA", "HDPLDA", "DaskGibbsLDA"
+
+_NO_VALUES = "its documents have one prior; CompoundLDA and HDPLDA take collections, CovariateLDA takes covariates"
+_MIXTURES = "the prior of a document, gamma pi_j, has a mixture that differs between topics"
+_EXCHANGED = "its topics must be exchangeable: which of them are in use is drawn"
+_ON_WORKERS = "the topics of the tokens are on the workers, and it needs all of them in one place"
+_ONE_CHAIN = "the workers hold one chain, and lose it when the fit ends"
+
+# The reason by model and capability.
+REFUSED = {
+    ("GibbsLDA", "collections"): _NO_VALUES,
+    ("GibbsLDA", "covariates"): _NO_VALUES,
+    ("CompoundLDA", "doc_topic_prior"): "doc_concentration and collection_topic_prior are its priors of proportions",
+    ("CompoundLDA", "learn_priors='symmetric'"): _MIXTURES,
+    ("CompoundLDA", "covariates"): "its documents have the prior of their collection; CovariateLDA takes covariates",
+    ("CovariateLDA", "learn_priors='symmetric'"): "alpha differs between topics and documents",
+    ("CovariateLDA", "collections"): "a collection is a category: give it as a covariate",
+    ("HDPLDA", "seed_words"): _EXCHANGED,
+    ("HDPLDA", "known_topics"): _EXCHANGED,
+    ("HDPLDA", "doc_topic_prior"): "its concentrations are its priors of proportions",
+    ("HDPLDA", "learn_priors='symmetric'"): _MIXTURES,
+    ("HDPLDA", "sampler"): "its sweeps take only the topics that are in use",
+    ("HDPLDA", "init"): "a chain begins with more topics than there are, and merges them",
+    ("HDPLDA", "merges and splits"): "it has merges of its own, which change the number of topics",
+    ("HDPLDA", "covariates"): "its documents have the prior of their collection; CovariateLDA takes covariates",
+    ("DaskGibbsLDA", "known_topics"): _ON_WORKERS,
+    ("DaskGibbsLDA", "sampler"): "its sampler is that whose documents are independent given phi",
+    ("DaskGibbsLDA", "init"): _ON_WORKERS,
+    ("DaskGibbsLDA", "merges and splits"): _ON_WORKERS,
+    ("DaskGibbsLDA", "n_chains"): _ONE_CHAIN,
+    ("DaskGibbsLDA", "warm_start"): _ONE_CHAIN,
+    ("DaskGibbsLDA", "collections"): _NO_VALUES,
+    ("DaskGibbsLDA", "covariates"): _NO_VALUES,
+}
+
+
+def refuse_symmetric(model: str, learn_priors: str | bool) -> None:
+    """Raise a ValueError if `learn_priors` is "symmetric", and a model cannot have one alpha."""
+    if learn_priors == "symmetric" and (reason := REFUSED.get((model, "learn_priors='symmetric'"))):
+        raise ValueError(
+            f"learn_priors='symmetric' is not possible: {reason}. Give learn_priors='asymmetric' or False."
+        )
