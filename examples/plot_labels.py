@@ -49,7 +49,8 @@ print(f"{Y.shape[1]} labels: {', '.join(Y.columns)}")
 # A word of a document has one of the labels of the document as its topic.
 # So words that all groups of a library have in common get the label of the
 # library. ``n_shared=1`` adds a topic that is open to all documents, for
-# words that belong to no label.
+# words that belong to no label. A warning names groups whose words are in
+# many documents of other groups, such as random numbers.
 
 lda = LabeledLDA(
     n_shared=1,

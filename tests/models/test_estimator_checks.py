@@ -63,6 +63,8 @@ def checks(estimators, *marks):
 @pytest.mark.filterwarnings("ignore:No topic is found:sklearn.exceptions.ConvergenceWarning")
 # Runs of two temperatures say that they are too short.
 @pytest.mark.filterwarnings("ignore:p.T . w.:sklearn.exceptions.ConvergenceWarning")
+# A check has a class whose documents are empty.
+@pytest.mark.filterwarnings("ignore:1 of 2 labels have no document with words")
 @pytest.mark.parametrize(
     ("estimator", "check"),
     [*checks(ESTIMATORS), *checks(MORE, pytest.mark.exhaustive)],
