@@ -261,15 +261,6 @@ class TopicCountComparison(PanelsDisplay):
     Parameters
     ----------
     counts : pandas.DataFrame
-        See Attributes.
-    topics : pandas.DataFrame
-    shared : list of ndarray of shape (n_topics, n_topics of the next fit)
-    interval : tuple of (int, int), default=None
-        Numbers of topics that are marked.
-
-    Attributes
-    ----------
-    counts : pandas.DataFrame
         A row for each number of topics, in ascending order. Columns with the ending ``_std`` are standard errors. Those
         from ``score`` to ``n_fits`` are absent without fits to folds.
 
@@ -299,6 +290,11 @@ class TopicCountComparison(PanelsDisplay):
           there are none
     shared : list of ndarray of shape (n_topics, n_topics of the next fit)
         Numbers of tokens that two topics share, of neighbours.
+    interval : tuple of (int, int), default=None
+        Numbers of topics that are marked.
+
+    Attributes
+    ----------
     figure_ : matplotlib Figure
     axes_ : ndarray of matplotlib Axes
         Of the flows, of the gain and of the topics found again, as far as they are known.
