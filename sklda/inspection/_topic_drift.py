@@ -144,7 +144,7 @@ def topic_drift(
         # One number that all topics have, or the array that was given.
         eta = model._prior_of_topics_.eta if np.isnan(chain.priors.base_eta) else chain.priors.base_eta
         draws = draw_drift(chain, known, eta, n_samples, rng)
-        for k in free:
+        for k in free.tolist():
             ends = distance_from_known(draws.of(k), known[k], model.known_topic_word_std_[k], level, rng)
             moved[k], moved_low[k], moved_high[k] = ends
     change = found.topic_word[:n] - known

@@ -82,7 +82,7 @@ def gibbs_em(
     >>> bool(0 < found.doc_topic_prior < 10), found.prior_trace.shape
     (True, (4, 40, 2))
     """
-    per_topic = np.ndim(doc_topic_prior) > 0
+    per_topic = doc_topic_prior is not None and np.ndim(doc_topic_prior) > 0
     corpus, priors = read_problem(X, n_components, doc_topic_prior, topic_word_prior, per_topic=per_topic)
     pool = _first_chains(corpus, priors, None, max_iter, region, n_chains, random_state, n_jobs)
     n_sweeps = pool.settings.max_iter
