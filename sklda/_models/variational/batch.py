@@ -112,6 +112,8 @@ class Batch:
             places = block.rows, np.arange(block.n_entries)
             of_words = sp.csr_array((block.repeats, places), shape=(len(block.words), block.n_entries))
             self.word_topic[block.words] += of_words @ own
+            of_documents = sp.csr_array((block.repeats, places[1], block.offsets), (len(block.offsets) - 1, len(own)))
+            self._doc_topic[slice(*block.documents)] = (of_documents @ own)[:, :K]
         self.topic_totals = self.word_topic.sum(axis=0)[:K]
         return True
 

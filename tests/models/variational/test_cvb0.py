@@ -301,6 +301,9 @@ def test_a_round_of_moves_keeps_the_tokens():
         while batch.merge_and_split(team.stop):
             np.testing.assert_allclose(batch.word_topic.sum(axis=1), corpus.word_frequencies, rtol=1e-5)
             np.testing.assert_allclose(batch.topic_totals.sum(), corpus.n_tokens, rtol=1e-5)
+            # The proportions belong to the topics after the round.
+            np.testing.assert_allclose(batch.doc_topic().sum(axis=1), corpus.lengths, rtol=1e-4)
+            np.testing.assert_allclose(batch.doc_topic().sum(axis=0), batch.topic_totals, rtol=1e-4)
             for own in batch.own:
                 np.testing.assert_allclose(own.sum(axis=1), 1, rtol=1e-4)
             for _ in range(5):
