@@ -499,6 +499,7 @@ def test_unknown_words_are_named_together_with_those_like_them():
         find_words(["pear"], columns, "seed_words")
 
 
+@pytest.mark.filterwarnings("ignore:(seed_words|Most tokens of the seed words)")
 def test_seed_words_that_a_second_fit_would_not_see_are_refused():
     with pytest.raises(TypeError, match="a second fit would find empty"):
         GibbsLDA(K, seed_words={0: iter([0])}).fit(X)

@@ -474,15 +474,20 @@ def find_words(words, columns, name):
     """
     unknown = list(dict.fromkeys(word for word in words if word not in columns))
     if unknown:
-        shown = []
-        for word in unknown[:_MOST_UNKNOWN]:
-            alike = _words_like(word, columns)
-            shown.append(f"{word!r} (there is {', '.join(map(repr, alike))})" if alike else repr(word))
         raise ValueError(
-            f"{name} has {len(unknown)} of its words not in the vocabulary: {', '.join(shown)}"
-            f"{_and_others(len(unknown) - len(shown))}. Leave these out, or write them as the vocabulary does."
+            f"{name} has {len(unknown)} of its words not in the vocabulary: {listed_unknown(unknown, columns)}. Leave "
+            "these out, or write them as the vocabulary does."
         )
     return [int(columns[word]) for word in words]
+
+
+def listed_unknown(words, columns):
+    """The first of some words that are not in the vocabulary, with those like them, for a message."""
+    shown = []
+    for word in words[:_MOST_UNKNOWN]:
+        alike = _words_like(word, columns)
+        shown.append(f"{word!r} (there is {', '.join(map(repr, alike))})" if alike else repr(word))
+    return f"{', '.join(shown)}{_and_others(len(words) - len(shown))}"
 
 
 def _words_like(word, columns):

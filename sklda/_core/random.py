@@ -64,6 +64,13 @@ def splitmix64(x):
     return x ^ (x >> np.uint64(31))
 
 
+def uniforms(key, first, n):
+    """Numbers from 0 to 1 of n tokens. They depend on `key` and on the numbers of the tokens, from `first` on."""
+    numbers = np.arange(first, first + n).astype(np.uint64)
+    bits = splitmix64(np.uint64(key) + numbers * np.uint64(0x9E3779B97F4A7C15))
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
 def log_gamma(rng, shape):
     """Logarithms of Gamma(shape, 1) variates, as log G + log(U) / shape with G from Gamma(shape + 1, 1).
 

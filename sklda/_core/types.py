@@ -1,6 +1,6 @@
 """Types of the arguments and results that public functions share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -19,6 +19,8 @@ Values: TypeAlias = Sequence[Any] | np.ndarray
 Topics: TypeAlias = ArrayLike | Sequence[ArrayLike]
 # alpha: a number, one for each topic, a text such as "50/K", or a function of the number of topics.
 TopicPrior: TypeAlias = ArrayLike | str | Callable[[int], ArrayLike]
+# Words or columns of topics by their names or numbers, with strengths in a dict.
+TopicWords: TypeAlias = Mapping[str, Any] | Mapping[int, Any]
 Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 # A method, which a decorator returns with the same arguments and result.
 Method = TypeVar("Method", bound=Callable[..., Any])

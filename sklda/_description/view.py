@@ -119,6 +119,15 @@ class View:
         n, kind = (self.n_chains, "chains") if fits is None else (len(fits), "fits")
         return ["" if np.isnan(part) else f"{round(n * part)} of {n} {kind}" for part in self.prevalence]
 
+    @property
+    def seed_shares(self):
+        """Parts of the tokens of topics that are their seeds, and of those of seeds that are in their topic.
+
+        Both have shape (n_components,). None without seeds.
+        """
+        seeds = getattr(getattr(self.model, "_prior_of_topics_", None), "seeds", None)
+        return None if seeds is None else seeds.shares(self.topic_word, self.share)
+
     def chosen(self, topics, most=None, sizes=None):
         """The topics that were asked for by number or name.
 

@@ -14,7 +14,7 @@ from sklda._sampling.run_chains import NO_RUN
 INITS = (*initialisation.INITS, "search")
 
 
-def start_of(init, X, corpus, n_components, n_sweeps, burn_in=None):
+def start_of(init, X, corpus, n_components, n_sweeps, burn_in=None, seed_words=None):
     """The start of the chains of a fit, as `initialise_chains` takes it, and their annealed sweeps.
 
     Parameters
@@ -28,12 +28,27 @@ def start_of(init, X, corpus, n_components, n_sweeps, burn_in=None):
         Number of sweeps of the fit. With ``"anneal"``, the first ones are annealed.
     burn_in : int, default=None
         Its burn-in, if it is given.
+    seed_words : SeedWords, default=None
+        They make the first state, without annealed sweeps, in which seeds are lost to other topics.
 
     Returns
     -------
-    init : str, ndarray or (ndarray, ndarray)
+    init : str, SeedWords, ndarray or (ndarray, ndarray)
     annealing : Annealing
+
+    Raises
+    ------
+    ValueError
+        If `init` is another first state than that of the seeds.
     """
+    if seed_words is not None:
+        if not isinstance(init, str) or init not in ("anneal", "random"):
+            shown = f"init={init!r}" if isinstance(init, str) else "init, an array or a model,"
+            raise ValueError(
+                f"{shown} is another first state than that of seed_words, which put their tokens into their topics: "
+                "leave init out, or seed_words."
+            )
+        return seed_words, NOT_ANNEALED
     if isinstance(init, str):
         return ("random", Annealing.within(n_sweeps, burn_in)) if init == "anneal" else (init, NOT_ANNEALED)
     # A Series of pandas has a method of this name.
@@ -52,7 +67,7 @@ def initialise_chains(corpus, priors, seeds, init, n_jobs=None, kind=GibbsChain,
         ``"prune"`` and ``"search"`` need topics with equal priors.
     seeds : list of numpy.random.SeedSequence
         One for each chain.
-    init : {"random", "sequential", "anneal", "prune", "search"}, ndarray or (ndarray, ndarray)
+    init : {"random", "sequential", "anneal", "prune", "search"}, SeedWords, ndarray or (ndarray, ndarray)
         As in `initialise_chain`. ``"search"``: every chain begins in the mode that a search of its own finds from an
         annealed state.
     n_jobs : int, default=None

@@ -18,8 +18,9 @@ from sklda._mode_search.initialisation import initialise_chains, start_of
 from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, settings_of
 from sklda._models.known_topics import read_known_topics
-from sklda._models.parameters import columns_of_words, counts_of_seed_words
+from sklda._models.parameters import columns_of_words
 from sklda._models.results import ChainAttributes, ChainResults
+from sklda._models.seed_words import seeds_of, set_seeds
 from sklda._sampling.annealed_start import NOT_ANNEALED
 from sklda._sampling.choice import chain_class
 from sklda._sampling.known_weights import log_std, weight_likelihood
@@ -79,7 +80,8 @@ class ChainLDA(BaseLDA):
             self._check_memory(corpus, documents)
             if run.former is None:
                 burn_in_of(self.burn_in, self.max_iter)
-                init, annealing = start_of(self.init, X, corpus, self.n_components, self.max_iter, self.burn_in)
+                K, seeds = self.n_components, topics.seeds
+                init, annealing = start_of(self.init, X, corpus, K, self.max_iter, self.burn_in, seeds)
             else:
                 chains = self._continued_chains(corpus, priors, documents, topics, run.former)
                 annealing = NOT_ANNEALED
@@ -107,6 +109,7 @@ class ChainLDA(BaseLDA):
                 chain.steps = [step for step in chain.steps if not isinstance(step, Learner)]
             self._set_results(chains)
             self._warn(documents)
+            set_seeds(self, topics.seeds, corpus)
             return run.finish()
 
     def _read_known_topics(self, corpus):
@@ -118,7 +121,7 @@ class ChainLDA(BaseLDA):
 
     def _prior_of_topics(self, corpus, known, learns, default):
         """The prior of the topics."""
-        seeds = counts_of_seed_words(self, corpus)
+        seeds = seeds_of(self, corpus, known)
         known = None if known is None else known.topics
         return PriorOfTopics.make(self.topic_word_prior, default, learns, corpus.n_tokens, seeds, known)
 
@@ -153,9 +156,10 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
         chains = initialise_chains(corpus, priors, starts, init, self.n_jobs, kind, run=run)
         for chain, own in zip(chains, steps, strict=True):
             chain.steps = own
-            if isinstance(init, str) and not documents.merges:
+            if isinstance(self.init, str) and not documents.merges:
                 # Topics that are given keep their places.
-                chain.steps = [*topics.steps(documents.alpha_moves), MergeAndSplit(documents.alpha_moves), *own]
+                moves = MergeAndSplit(documents.alpha_moves, topics.seeds)
+                chain.steps = [*topics.steps(documents.alpha_moves), moves, *own]
         return chains
 
     def _continued_chains(self, corpus, priors, documents, topics, former):

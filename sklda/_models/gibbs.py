@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
 from sklda._core import random
-from sklda._core.types import Counts, Model, Seed, TopicPrior, Topics
+from sklda._core.types import Counts, Model, Seed, TopicPrior, Topics, TopicWords
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.fit_run import all_or_nothing, settings_of
 from sklda._models.parameters import CHAIN_PARAMETERS, shared
 from sklda._models.progress import with_callbacks
+from sklda._models.seed_words import set_seeds
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
 from sklda._sampling.point_estimates import check_assignments
@@ -43,11 +43,15 @@ class GibbsLDA(LocalChainLDA):
         ``"50/K"`` and a function such as ``lambda K: 50 / K`` follow the number of topics.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
         eta, the Dirichlet parameter per word of the topics. It is not changed. Both priors: from 1e-12 to 1e12.
-    seed_words : dict of {int: sequence of words, or dict of {word: float}}, default=None
-        Seed words of topics, as words or as columns of X. A seed word has a pseudo-count, which is added to the eta of
-        its topic: its strength times the count of the word in X, or times one if X does not have it. Words of a
-        sequence have a strength of 1; a dict has the strength of each word. Words need names: those of `vocabulary`,
-        or the column names of X.
+    seed_words : dict of {str or int: sequence of words, or dict of {word: float}}, default=None
+        What some topics are about. Keys are names or numbers of topics. Topics with names are the first ones behind
+        `known_topics`, and ``topic_names_`` has these names. Words are those of `vocabulary` or of the columns of X,
+        patterns with ``*`` (any letters) and ``?`` (one letter), or numbers of columns. Chains begin with all tokens of
+        these words in their topics, and with many other tokens of the documents that have them. `init` must be
+        ``"anneal"`` or ``"random"``, which then mean the same: nothing is annealed. A dict of words has their
+        strengths, in tokens: the eta of a word in its topic is larger by its strength, as if the topic had had so many
+        tokens of it before; in a list it is 0. A warning names words that X does not have, that several topics share,
+        or that more than half of the documents have, and after the fit topics without most tokens of their words.
     known_topics : fitted model, pipeline, data frame or array-like of shape (n_known, n_words), default=None
         Topics that are known before the fit, such as those of another corpus. They are the first topics of the fit, and
         `n_components` counts them as well: the others are new. The columns of a data frame are words, its index the
@@ -88,10 +92,11 @@ class GibbsLDA(LocalChainLDA):
         `topic_assignments_`; a list has an array for each document. A fitted model with ``components_`` and
         ``transform`` has the same number of topics; the topic of a token is drawn from its theta and phi. With
         `GridSearchCV`, wrap it in `sklearn.frozen.FrozenEstimator`.
-        After a start that is a text, topics are merged and split in rounds. The first one comes when a third of the
-        burn-in after the annealed sweeps is over, and after a round that finds better topics, another one comes ten
-        sweeps later. At least 30 sweeps of the burn-in must follow the first round, as with ``max_iter=150``. Only
-        topics with the same prior take part, but an alpha that is learnt may differ.
+        After a start that is a text, topics are merged and split in rounds, in which those with seed words keep their
+        places. The first one comes when a third of the burn-in after the annealed sweeps is over, and after a round
+        that finds better topics, another one comes ten sweeps later. At least 30 sweeps of the burn-in must follow the
+        first round, as with ``max_iter=150``. Only topics with the same prior take part, but an alpha that is learnt
+        may differ.
     max_iter : int, default=500
         Number of sweeps over the corpus in each chain. With `warm_start`, number of additional sweeps.
     burn_in : int, default=None
@@ -119,7 +124,7 @@ class GibbsLDA(LocalChainLDA):
     warm_start : bool, default=False
         Whether `fit` continues from the last state of the previous fit, which must have had the same X. The draws are
         then those of one longer fit with as many annealed sweeps as the first. Learnt priors and their burn-in stay.
-        Given priors and seed words may change.
+        Given priors may change.
     n_jobs : int, default=None
         Number of chains at a time; with a single chain and a sampler other than ``"collapsed"``, of workers or blocks
         of documents. In `transform`: number of blocks of 64 documents. Results do not depend on it.
@@ -201,8 +206,11 @@ class GibbsLDA(LocalChainLDA):
         Standard errors of the logarithms of the learnt weights given the priors, computed at the first access. NaN for
         a weight that was given. Infinite if the documents do not say how large the weight is, as for a topic that has
         not changed. :func:`~sklda.inspection.topic_drift` has intervals. Only with `known_topics`.
+    seed_words_ : dict of {int: list}
+        The seed words that X has, of every topic with some, by its number. Only with `seed_words`.
     topic_names_ : ndarray of shape (n_components,)
-        Names of the topics. Only after `set_topic_names`, and with `known_topics` that have names.
+        Names of the topics. Only after `set_topic_names`, and with `known_topics` or `seed_words` that have names. The
+        names of topics without seeds are then their first three words.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Words. Only if X has column names that are all strings.
 
@@ -267,7 +275,7 @@ class GibbsLDA(LocalChainLDA):
         learn_priors: Literal["asymmetric", "symmetric", False] = "asymmetric",
         doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
-        seed_words: dict[int, Sequence[str | int] | dict[str | int, float]] | None = None,
+        seed_words: TopicWords | None = None,
         known_topics: ArrayLike | Model | None = None,
         known_weight: Any = "learn",
         vocabulary: ArrayLike | dict[str, int] | None = None,
@@ -411,5 +419,6 @@ class GibbsLDA(LocalChainLDA):
         lda._prior_of_documents_, lda._prior_of_topics_ = documents, words
         lda._set_known_topics(known)
         lda._set_results([chain])
+        set_seeds(lda, words.seeds, corpus)
         lda.n_iter_ = 0
         return lda

@@ -17,7 +17,6 @@ from sklda._models.known_topics import LEARN
 from sklda._sampling.choice import SAMPLERS
 from sklda._sampling.point_estimates import METHODS
 from sklda._sampling.prior_learning import KINDS
-from sklda._sampling.seed_words import pseudo_counts
 
 # The only import of a private module of scikit-learn: all estimators take their constraints from here.
 try:
@@ -36,7 +35,6 @@ __all__ = [
     "ParametersMixin",
     "StrOptions",
     "columns_of_words",
-    "counts_of_seed_words",
     "shared",
 ]
 
@@ -100,11 +98,3 @@ def columns_of_words(estimator, corpus):
     known = getattr(estimator, "feature_names_in_", None)
     names = known if estimator.vocabulary is None else estimator.vocabulary
     return None if names is None else read_vocabulary(names, "vocabulary", corpus.n_features, known)
-
-
-def counts_of_seed_words(estimator, corpus):
-    """The pseudo-counts of `seed_words`, (n_components, n_features); None if there are none."""
-    if estimator.seed_words is None:
-        return None
-    columns = columns_of_words(estimator, corpus)
-    return pseudo_counts(estimator.seed_words, estimator.n_components, corpus, columns)

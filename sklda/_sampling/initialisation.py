@@ -13,6 +13,7 @@ from sklda._sampling.annealed_start import anneal
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
 from sklda._sampling.count_rows import CountRows
+from sklda._sampling.seed_words import SeedWords
 
 INITS = ("random", "sequential", "anneal", "prune")
 
@@ -29,8 +30,8 @@ def check_exchangeable(priors, reason):
     if not priors.exchangeable:
         raise ValueError(
             f"{reason}, so they must share their priors: "
-            "give doc_topic_prior as one number, topic_word_prior without a row per topic, and no seed_words or "
-            "known_topics, or use init='anneal'."
+            "give doc_topic_prior as one number, topic_word_prior without a row per topic, and no known_topics, or use "
+            "init='anneal'."
         )
 
 
@@ -39,7 +40,7 @@ def initialise_chain(init, corpus, priors, seed, kind, stop):
 
     Parameters
     ----------
-    init : {"random", "sequential", "anneal", "prune"}, ndarray or (ndarray, ndarray)
+    init : {"random", "sequential", "anneal", "prune"}, SeedWords, ndarray or (ndarray, ndarray)
         ``"random"``: the topic of every token is uniform; if each topic has a separate eta, it is proportional to the
         prior mean of phi_kv. ``"sequential"``: every token is drawn from its conditional given the tokens before it,
         with documents in random order (Griffiths & Steyvers 2004, who call it on-line). ``"anneal"``: 300 sweeps in
@@ -47,7 +48,7 @@ def initialise_chain(init, corpus, priors, seed, kind, stop):
         ``"prune"``: 60 sweeps with twice as many topics; then, until there are K topics, the two topics whose union has
         the highest log joint are merged, with 15 sweeps after each merge. An array of shape (n_tokens,) has the topics.
         A pair (theta, phi) has the weights of topics in documents and of words in topics; the topic of a token is drawn
-        from their product.
+        from their product. `SeedWords`: see its method `first_topics`.
     corpus : Corpus
     priors : Priors
         ``"prune"`` needs topics with equal priors.
@@ -60,6 +61,10 @@ def initialise_chain(init, corpus, priors, seed, kind, stop):
     -------
     kind
     """
+    if isinstance(init, SeedWords):
+        key = random.key(random.child(seed, 0))
+        topics = init.first_topics(corpus.words, corpus.offsets, 0, priors, key)
+        return kind(corpus, priors, ChainState(topics, random.stream(random.child(seed, 1))))
     if not isinstance(init, str):
         rng = np.random.default_rng(random.child(seed, 0))
         topics = init if isinstance(init, np.ndarray) else _drawn_topics(corpus, *init, rng, stop)

@@ -75,10 +75,12 @@ class KnownPlaces(Step):
         Distributions of the known topics, which are the first ones.
     learns_alpha : bool
         Whether alpha goes with topics. Otherwise it must be equal.
+    apart : sequence of int, default=()
+        New topics that keep their places, because they have seed words.
     """
 
-    def __init__(self, known, learns_alpha):
-        self.known, self.learns_alpha = known, learns_alpha
+    def __init__(self, known, learns_alpha, apart=()):
+        self.known, self.learns_alpha, self.apart = known, learns_alpha, np.array(apart, int)
 
     def before(self, chain):
         chain.moves = ()
@@ -87,12 +89,12 @@ class KnownPlaces(Step):
         # Before an M-step, which then learns the weights of other topics.
         if chain.n_sweeps % EVERY or not chain.n_annealed < chain.n_sweeps < chain.n_burn_in:
             return
-        exchange = best_exchange(chain.corpus, chain.priors, chain.topics, self.known, self.learns_alpha)
+        exchange = best_exchange(chain.corpus, chain.priors, chain.topics, self.known, self.learns_alpha, self.apart)
         if exchange is not None:
             chain.move(exchange.of_topics(chain.topics), [exchange])
 
 
-def best_exchange(corpus, priors, topics, known, learns_alpha):
+def best_exchange(corpus, priors, topics, known, learns_alpha, apart=()):
     """The best exchange of places between known topics and new ones.
 
     Returns
@@ -103,7 +105,7 @@ def best_exchange(corpus, priors, topics, known, learns_alpha):
     K = priors.n_components
     has_tokens = count_tokens(topics, K)[: len(known)] >= _LEAST_SIZE * corpus.n_tokens / K
     free = np.flatnonzero(np.isfinite(priors.weights) & has_tokens)
-    new = _new_topics(priors, len(known), learns_alpha)
+    new = _new_topics(priors, len(known), learns_alpha, apart)
     if len(new) and not learns_alpha:
         free = free[(priors.doc[:, free] == priors.doc[:, new[:1]]).all(axis=0)]
     if not len(free) or not len(new):
@@ -121,9 +123,9 @@ def best_exchange(corpus, priors, topics, known, learns_alpha):
     return Exchange(sources)
 
 
-def _new_topics(priors, n_known, learns_alpha):
-    """The topics behind the known ones that have the same priors as the first without seed words."""
-    new = np.arange(n_known, priors.n_components)
+def _new_topics(priors, n_known, learns_alpha, apart):
+    """The topics behind the known ones and not `apart` that have the same priors as the one with the least eta."""
+    new = np.setdiff1d(np.arange(n_known, priors.n_components), apart)
     if not len(new):
         return new
     first = new[np.argmin(priors.totals[new])]

@@ -114,6 +114,8 @@ class MergeAndSplit(Step):
     Parameters
     ----------
     learns_alpha : bool
+    seed_words : SeedWords, default=None
+        A topic with seeds is not merged into another one, and keeps the part with most of its seeds if it is split.
 
     Attributes
     ----------
@@ -125,8 +127,9 @@ class MergeAndSplit(Step):
         Rounds without a move before the rounds end. After a move, sweeps may prepare another one.
     """
 
-    def __init__(self, learns_alpha):
+    def __init__(self, learns_alpha, seed_words=None):
         self.learns_alpha = learns_alpha
+        self.seed_words = seed_words
         self.next_round = 0
         self.n_moves = 0
         self.n_left = 1
@@ -146,7 +149,7 @@ class MergeAndSplit(Step):
             return
         seed = np.random.SeedSequence([*chain.stream.tolist(), chain.n_sweeps])
         own = exchangeable_topics(chain.priors, self.learns_alpha)
-        topics, moves = round_of_moves(chain.corpus, chain.priors, chain.topics, own, seed, stop)
+        topics, moves = round_of_moves(chain.corpus, chain.priors, chain.topics, own, seed, stop, self.seed_words)
         if moves:
             chain.move(topics, moves)
         self.n_moves = len(moves)
@@ -192,7 +195,7 @@ def exchangeable_topics(priors: Priors, learns_alpha: bool) -> np.ndarray:
     return np.array(max(groups.values(), key=len))
 
 
-def round_of_moves(corpus, priors, topics, own, seed, stop):
+def round_of_moves(corpus, priors, topics, own, seed, stop, seed_words=None):
     """Make all moves between topics `own` to better modes.
 
     Returns
@@ -212,11 +215,12 @@ def round_of_moves(corpus, priors, topics, own, seed, stop):
     labels = _places(topics, own)
     labels[labels < 0] = len(own)
     several = _equal_priors(alpha, eta, len(own) + 1)
-    splits = _splits(corpus, topics, own, _equal_priors(alpha, eta, 2), seed, stop)
+    splits = _splits(corpus, topics, own, _equal_priors(alpha, eta, 2), seed, stop, seed_words)
+    seeded = np.isin(own, () if seed_words is None else seed_words.seeded)
     moves: list[Move] = []
     log_alpha = np.log(priors.doc.mean(axis=0))
     checked, left = set(), _TRIALS * corpus.n_tokens
-    for move, is_trial in _candidates(corpus, labels, several, own, splits, random.child(seed, 3), stop):
+    for move, is_trial in _candidates(corpus, labels, several, own, splits, random.child(seed, 3), stop, seeded):
         if move in checked or (is_trial and left <= 0) or any(set(move.topics) & set(made.topics) for made in moves):
             continue
         checked.add(move)
@@ -281,17 +285,20 @@ class _Merges:
     rng : numpy.random.Generator or None
         Chooses the tokens from which the entropy is estimated.
     stop : callable
+    seeded : ndarray of shape (n_components - 1,), bool, default=None
+        Topics with seeds, which are not merged with each other. None: no topic.
 
     Attributes
     ----------
     gains : ndarray of shape (n_components - 1, n_components - 1)
         In nats, above the diagonal; minus infinity elsewhere, and for topics that are empty since they were merged.
     members : list of list of int
-        The topics that each one now has.
+        The topics that each one now has, one with seeds first.
     """
 
-    def __init__(self, corpus, topics, priors, rng, stop):
+    def __init__(self, corpus, topics, priors, rng, stop, seeded=None):
         self.corpus, self.topics, self.priors, self.rng, self.stop = corpus, topics, priors, rng, stop
+        self.seeded = np.zeros(priors.n_components - 1, bool) if seeded is None else seeded.copy()
         self.members = [[k] for k in range(priors.n_components - 1)]
         self._set_gains()
 
@@ -302,16 +309,20 @@ class _Merges:
         self.gains[np.tril_indices(len(self.gains))] = -np.inf
         gone = [k for k, members in enumerate(self.members) if not members]
         self.gains[gone] = self.gains[:, gone] = -np.inf
+        self.gains[np.ix_(self.seeded, self.seeded)] = -np.inf
 
     def merge(self, i, j):
         """Merge topic j into topic i."""
         self.topics[self.topics == j] = i
-        self.members[i] += self.members[j]
+        first, second = (j, i) if self.seeded[j] else (i, j)
+        self.members[i] = self.members[first] + self.members[second]
         self.members[j] = []
+        self.seeded[i] |= self.seeded[j]
+        self.seeded[j] = False
         self._set_gains()
 
 
-def _splits(corpus, topics, own, priors, seed, stop):
+def _splits(corpus, topics, own, priors, seed, stop, seed_words=None):
     """Splits of topics, a dict by topic."""
     found = {}
     for k in own.tolist():
@@ -323,7 +334,10 @@ def _splits(corpus, topics, own, priors, seed, stop):
         chain = _swept(part, priors, halves, random.child(seed, 1, k), stop, _SPLIT_SWEEPS)
         if chain.topic_totals.min() > 0:
             gain = -merge_gains(part, chain.topics, priors, stop)[0, 1]
-            found[k] = _Split(gain, _entropy(chain), chain.topics == 1)
+            second = chain.topics == 1
+            if seed_words is not None and np.isin(part.words, seed_words.of_topic(k)) @ (2 * second - 1) > 0:
+                second = ~second
+            found[k] = _Split(gain, _entropy(chain), second)
     return found
 
 
@@ -404,22 +418,23 @@ def _weights_of(corpus, topics, priors, tokens):
         yield topics[own], weights
 
 
-def _candidates(corpus, labels, priors, own, splits, seed, stop):
+def _candidates(corpus, labels, priors, own, splits, seed, stop, seeded):
     """Moves that may gain enough, and whether each is a trial; those by the more reliable estimates first.
 
     Both changes are estimated by the log joint, or both with the entropy of z. The merges by the log joint, and the
     splits with the entropy, gain too much together, but find moves that both others miss: these are trials.
     """
-    merges = _Merges(corpus, labels.copy(), priors, None, stop)
+    merges = _Merges(corpus, labels.copy(), priors, None, stop, seeded)
     of_joint = merges.gains.copy()
     # A topic that is one loses by a split. Without this bound, a large gain of a merge would split such topics.
     for move in _best_moves(own, merges, {k: split.gain for k, split in splits.items() if split.gain >= 0}):
         yield move, False
     with_entropy = {k: split.gain + split.entropy for k, split in splits.items()}
-    merges = _Merges(corpus, labels.copy(), priors, np.random.default_rng(seed), stop)
+    merges = _Merges(corpus, labels.copy(), priors, np.random.default_rng(seed), stop, seeded)
     for move in _best_moves(own, merges, with_entropy):
         yield move, False
     for i, j, k in _trials(own, of_joint, with_entropy):
+        i, j = (j, i) if seeded[j] else (i, j)
         yield Move((int(own[i]), int(own[j])), (int(own[k]),)), True
 
 

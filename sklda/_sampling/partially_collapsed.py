@@ -43,22 +43,22 @@ class PartiallyCollapsedChain(BlockChain):
         return topics
 
 
-def random_topics(words, first, priors, key):
+def random_topics(words, first, priors, key, among=None):
     """Topics of tokens: uniform, or if each topic has a separate eta, proportional to the prior mean of phi_kv.
 
-    The topic of a token depends on `key`, its word and its number. The first token has the number `first`.
+    The topic of a token depends on `key`, its word and its number. The first token has the number `first`. `among` has
+    the topics that are drawn; None: all.
     """
-    K = priors.n_components
+    among = np.arange(priors.n_components) if among is None else among
     topics = np.empty(len(words), np.int32)
-    weights = np.cumsum(priors.topic[:, :K] / priors.totals, axis=1) if len(priors.topic) else None
+    weights = np.cumsum((priors.topic[:, : priors.n_components] / priors.totals)[:, among], axis=1)
     for start in range(0, len(words), 2**16):
         own = slice(start, min(start + 2**16, len(words)))
-        numbers = np.arange(first + own.start, first + own.stop).astype(np.uint64)
-        bits = random.splitmix64(np.uint64(key) + numbers * np.uint64(0x9E3779B97F4A7C15))
-        u = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        if weights is None:
-            topics[own] = np.minimum((u * K).astype(np.int32), K - 1)
+        u = random.uniforms(key, first + own.start, own.stop - own.start)
+        if not len(weights):
+            places = np.minimum((u * len(among)).astype(np.int32), len(among) - 1)
         else:
             part = weights[words[own]]
-            topics[own] = (u[:, None] * part[:, -1:] >= part[:, :-1]).sum(axis=1, dtype=np.int32)
+            places = (u[:, None] * part[:, -1:] >= part[:, :-1]).sum(axis=1, dtype=np.int32)
+        topics[own] = among[places]
     return topics

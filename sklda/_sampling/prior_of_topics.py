@@ -14,6 +14,8 @@ from sklda._core.known_topic_priors import KnownMStep, KnownTopics
 from sklda._core.priors import SMALLEST, Priors
 from sklda._sampling.known_places import KnownPlaces
 from sklda._sampling.prior_learning import LEAST_TOKENS
+from sklda._sampling.seed_places import SeedPlaces
+from sklda._sampling.seed_words import SeedWords
 from sklda._sampling.steps import Step
 
 
@@ -27,8 +29,8 @@ class PriorOfTopics:
         As given, or the first value. Without the parts of seed words and known topics.
     learns_eta : bool
         Whether eta, then one number, is learnt in the burn-in.
-    pseudo_counts : csr_array of shape (n_components, n_features) or None
-        Those of seed words. They are added to eta.
+    seeds : SeedWords or None
+        Their strengths are added to eta.
     known : KnownTopics or None
         Their weights may be learnt.
     bounds : (float, float)
@@ -37,20 +39,23 @@ class PriorOfTopics:
 
     eta: Any
     learns_eta: bool = False
-    pseudo_counts: csr_array | None = None
+    seeds: SeedWords | None = None
     known: KnownTopics | None = None
     bounds: tuple[float, float] = BOUNDS
 
     @classmethod
-    def make(cls, given: Any, default: float, learns: bool, n_tokens: int, pseudo_counts: Any, known: Any) -> Self:
+    def make(cls, given: Any, default: float, learns: bool, n_tokens: int, seeds: SeedWords | None, known: Any) -> Self:
         """From the parameters of an estimator; see `default_prior` for `default` and `learns`."""
-        if pseudo_counts is not None and not pseudo_counts.nnz:
-            pseudo_counts = None
         if known is not None and n_tokens < LEAST_TOKENS:
             known = replace(known, learnt=np.zeros_like(known.learnt))
         # A copy, because the caller may change arrays.
         eta = default if given is None else copy.deepcopy(given)
-        return cls(eta, learns and given is None, pseudo_counts, known)
+        return cls(eta, learns and given is None, seeds, known)
+
+    @property
+    def pseudo_counts(self) -> csr_array | None:
+        """The strengths of seeds, (n_components, n_features); None if there are none."""
+        return None if self.seeds is None else self.seeds.pseudo_counts
 
     def priors(self, alpha: Any, n_components: int, n_features: int) -> Priors:
         """The first `Priors` of chains, with an alpha that all documents share."""
@@ -82,7 +87,13 @@ class PriorOfTopics:
 
     def steps(self, alpha_moves: bool) -> list[Step]:
         """The steps of a new chain; `alpha_moves` says whether alpha goes with the topics of an exchange."""
-        return [] if self.known is None else [KnownPlaces(self.known.topic_word, alpha_moves)]
+        steps: list[Step] = []
+        if self.known is not None:
+            seeded = () if self.seeds is None else self.seeds.seeded
+            steps.append(KnownPlaces(self.known.topic_word, alpha_moves, seeded))
+        if self.seeds is not None:
+            steps.append(SeedPlaces(self.seeds, alpha_moves, 0 if self.known is None else len(self.known)))
+        return steps
 
     def continued(self, priors: Priors, before: PriorOfTopics, own: Priors) -> Priors:
         """`priors` with what a chain has learnt, whose prior was `before` and whose priors are `own`.
@@ -90,7 +101,7 @@ class PriorOfTopics:
         Raises
         ------
         ValueError
-            If the known topics are others, or something was given to the chain that is now learnt.
+            If the known topics or the seeds are others, or something was given to the chain that is now learnt.
         """
         known = self.known is not None
         topics, topics_before = (() if each.known is None else each.known.topic_word for each in (self, before))
@@ -98,6 +109,11 @@ class PriorOfTopics:
             raise ValueError(
                 "warm_start=True continues a fit with other known_topics. Give the same ones, or fit with "
                 "warm_start=False to begin again."
+            )
+        if not (self.seeds is before.seeds is None or (self.seeds is not None and self.seeds.equal(before.seeds))):
+            raise ValueError(
+                "warm_start=True continues a fit with other seed_words, with which its chains began. Give the same "
+                "ones, or fit with warm_start=False to begin again."
             )
         if self.learns_eta and not before.learns_eta:
             raise ValueError(learnt_now("topic_word_prior"))

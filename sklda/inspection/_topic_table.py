@@ -75,6 +75,8 @@ def topic_table(
         - ``nearest`` and ``similarity``: the topic with the most similar words, and one minus their Jensen-Shannon
           distance: 1 for equal topics, 0 without a common word; -1 and NaN for the only topic
         - ``effective_documents``: over how many documents of X the topic is spread, see Notes
+        - ``seed_share`` and ``seeds_here``: the part of the topic's tokens that are its seed words, and the part of the
+          tokens of these words that are in the topic; only with `seed_words`. NaN for topics without seeds
         - ``document`` and ``proportion``: the document of X with the largest proportion of the topic
 
     Raises
@@ -155,6 +157,7 @@ _OF_SEVERAL, _OF_DOCUMENTS = "a fit with several chains or fits", "the documents
 _NEEDS = {
     "share_std": "a fit with draws, and no other documents than those of the fit",
     **dict.fromkeys(("stability", "prevalence", "found_in"), _OF_SEVERAL),
+    **dict.fromkeys(("seed_share", "seeds_here"), "a fit with seed_words"),
     **dict.fromkeys(("coherence", "effective_documents", "document", "proportion"), _OF_DOCUMENTS),
 }
 
@@ -189,6 +192,8 @@ def columns_of(found: View, ranking: Ranking, n_words: int) -> dict[str, Callabl
         "exclusivity": lambda: topic_exclusivity(found.topic_word, n_words=n, per_topic=True),
         "nearest": lambda: _nearest(found)[0],
         "similarity": lambda: _nearest(found)[1],
+        "seed_share": known(found.seed_shares and found.seed_shares[0]),
+        "seeds_here": known(found.seed_shares and found.seed_shares[1]),
     }
     if found.doc_topic is None:
         return makers | dict.fromkeys(("effective_documents", "document", "proportion"))

@@ -41,8 +41,10 @@ def gibbs(draw, session):
         # Groups of topics are exchanged, so that all have the same priors.
         options |= {"doc_topic_prior": draw.prior([]), "topic_word_prior": draw.prior([])}
     elif np.ndim(options["topic_word_prior"]) < 2:
-        # Seed words are the other way to give every topic its own eta.
+        # Strengths of seed words are the other way to give every topic its own eta.
         options["seed_words"] = draw.seed_words(K, V)
+        if options["seed_words"] and not draw.wrong(0.1):
+            options["init"] = draw.option("anneal", "random")
     if draw.chance(0.01):
         options["n_components"] = draw.pick(HUGE)
     _live(draw, session, GibbsLDA, X, options)

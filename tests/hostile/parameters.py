@@ -52,7 +52,7 @@ def _counts(draw):
 
 
 def _gibbs(draw, K, V):
-    seeds = [None, {}, {0: [0]}, {0: [V - 1], K - 1: [0]}, {k: list(range(V)) for k in range(K)}]
+    seeds = [None, {}, {0: [0]}, {"a": {V - 1: 2.5, 0: 0}}, {k: list(range(V)) for k in range(K)}]
     legal = _priors(draw, K, V) | {
         "learn_priors": lambda: draw.pick(["asymmetric", "asymmetric", "symmetric", False]),
         "seed_words": lambda: draw.pick(seeds),
@@ -63,7 +63,7 @@ def _gibbs(draw, K, V):
         "draw_every": lambda: draw.pick([1, 10]),
         "point_estimate": lambda: draw.pick(["cgs", "cgs_p"]),
         "n_chains": lambda: draw.pick([1, 1, 2]),
-        "init": lambda: draw.pick(["random", "sequential"]),
+        "init": lambda: draw.pick(["random", "random", "sequential"]),
         "warm_start": lambda: draw.pick([True, True, False]),
     }
     return GibbsLDA, legal, "fit"
@@ -117,7 +117,8 @@ def _check(session, model, clean):
     session.distribution(model.topic_word_, (K, V), "topic_word_")
     if isinstance(model, CompoundLDA):
         return
-    seeded = getattr(model, "seed_words", None)
+    seeds = getattr(model, "seed_words", None) or {}
+    seeded = any(isinstance(words, dict) for words in seeds.values())
     for name in ("doc_topic_prior", "topic_word_prior"):
         given, found = getattr(model, name), getattr(model, f"{name}_")
         session.finite(found, f"{name}_")

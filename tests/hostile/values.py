@@ -183,12 +183,13 @@ class Draw:
             return None
         if self.wrong(0.15):
             return self.pick(
-                [{0: "w0"}, {0: 3}, {"a": [0]}, {-1: [0]}, {0: [n_features]}, {0: [None]}, [[0]], {None: []}]
+                [{0: "w0"}, {0: 3}, {"a": [0], 0: [0]}, {-1: [0]}, {0: [n_features]}, {0: [None]}, [[0]], {None: []}]
             )
         size = self.whole(0, min(n_components, 3))
         topics = self.rng.choice(n_components, size=size, replace=False).tolist()
         words = ["w0", *range(n_features)] if self.wrong(0.3) else list(range(n_features))
-        return {k: [self.pick(words) for _ in range(self.whole(0, 4))] for k in topics if words}
+        found = {k: [self.pick(words) for _ in range(self.whole(0, 4))] for k in topics if words}
+        return {k: dict.fromkeys(own, self.power(-2, 3)) for k, own in found.items()} if self.chance(0.4) else found
 
     def labels(self, n_documents):
         """A collection for every document."""

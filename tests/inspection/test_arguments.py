@@ -206,6 +206,7 @@ def test_documents_have_the_names_of_the_index():
 # --- Words --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:(seed_words|Most tokens of the seed words)")
 def test_words_are_known_in_four_ways():
     options = {"max_iter": 5, "random_state": 0}
     expected = topic_table(describe(LDA, feature_names=WORDS))["words"].tolist()

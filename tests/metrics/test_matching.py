@@ -73,13 +73,15 @@ def test_estimators_and_pipelines():
         match_topics(a, c)
 
 
+@pytest.mark.filterwarnings("ignore:(seed_words|Most tokens of the seed words)")
 @pytest.mark.parametrize("options", [{"known_weight": np.inf}, {}, {"known_weight": 1e4}, {"seeded": True}])
 def test_known_and_seeded_topics_are_found_again(options):
     """Also if their prior is stronger than their tokens: in the same model, in other chains, and with their effects."""
     corpus = make_lda_corpus(150, 60, 4, doc_topic_prior=0.3, topic_word_prior=0.1, doc_length=30, random_state=0)
     known = {"known_topics": corpus.topic_word[:2]} | options
     if "seeded" in options:
-        known = {"seed_words": {k: np.argsort(-corpus.topic_word[k])[:12].tolist() for k in range(2)}}
+        top = np.argsort(-corpus.topic_word, axis=1)[:2, :12].tolist()
+        known = {"seed_words": {k: dict.fromkeys(words, 100.0) for k, words in enumerate(top)}}
     lda = GibbsLDA(4, **known, n_chains=2, max_iter=60, random_state=0).fit(corpus.data)
     found = match_topics(lda, lda)
     assert found.nearest_in_b.tolist() == [0, 1, 2, 3]

@@ -79,25 +79,31 @@ def test_given_priors_stay(X, sampler, given):
             assert each.topic_word_prior_ != 0.25
 
 
-@pytest.mark.parametrize("parameters", [{}, {"seed_words": {0: [0, 5], 2: [3]}}, {"learn_priors": "symmetric"}])
+SEEDS = {0: {0: 3.0, 5: 4.0}, 2: {3: 20.0}}
+
+
+@pytest.mark.filterwarnings("ignore:(seed_words|Most tokens of the seed words)")
+@pytest.mark.parametrize("parameters", [{}, {"seed_words": SEEDS}, {"learn_priors": "symmetric"}])
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_a_warm_start_keeps_learnt_priors_to_the_last_bit(X, sampler, parameters, same):
     lda = fit(X, sampler=sampler, warm_start=True, n_chains=2, max_iter=30, **parameters)
     before = [draws.priors for draws in lda._results_.draws]
-    assert [len(state.draws) for state in lda._results_.states] == [1, 1]
+    # 12 annealed sweeps and half of the others; none with seeds.
+    n_burn_in, n_draws = (15, 2) if "seed_words" in parameters else (21, 1)
+    assert [len(state.draws) for state in lda._results_.states] == [n_draws] * 2
     lda.fit(X)
     for old, new in zip(before, [draws.priors for draws in lda._results_.draws], strict=True):
         assert same(old, new)
     assert lda.n_iter_ == 60
     assert lda.log_joint_trace_.shape == (2, 60)
-    # 12 annealed sweeps and half of the others.
-    assert [state.n_burn_in for state in lda._results_.states] == [21, 21]
-    assert [len(state.draws) for state in lda._results_.states] == [4, 4]
-    assert lda.n_burn_in_ == 21
+    assert [state.n_burn_in for state in lda._results_.states] == [n_burn_in] * 2
+    assert [len(state.draws) for state in lda._results_.states] == [n_draws + 3] * 2
+    assert lda.n_burn_in_ == n_burn_in
 
 
+@pytest.mark.filterwarnings("ignore:(seed_words|Most tokens of the seed words)")
 def test_seed_words_everywhere_stay_with_a_warm_start(X):
-    lda = fit(X, seed_words={k: range(30) for k in range(4)}, warm_start=True, max_iter=30)
+    lda = fit(X, seed_words={k: dict.fromkeys(range(30), 5.0) for k in range(4)}, warm_start=True, max_iter=30)
     eta = lda.topic_word_prior_.copy()
     lda.fit(X)
     np.testing.assert_allclose(lda.topic_word_prior_, eta, rtol=1e-6)

@@ -204,11 +204,14 @@ def test_from_assignments(data):
     np.testing.assert_array_equal(again.topic_word_prior_, first.topic_word_prior_)
 
 
+@pytest.mark.filterwarnings("ignore:(seed_words|Most tokens of the seed words)")
 def test_seed_words_of_a_new_topic(data):
     known, _, X = data
-    lda = fit(X, known, seed_words={2: [3]}, max_iter=60)
+    lda = fit(X, known, seed_words={2: {3: 500}}, max_iter=60)
     eta = lda.topic_word_prior_
-    np.testing.assert_allclose(eta[2, 3] - eta[2, 4], X[:, 3].sum(), rtol=1e-5)
+    np.testing.assert_allclose(eta[2, 3] - eta[2, 4], 500, rtol=1e-5)
+    with pytest.raises(ValueError, match="topic 1, which is a known topic"):
+        fit(X, known, seed_words={1: [3]})
 
 
 def test_too_few_tokens_learn_nothing(data):

@@ -79,7 +79,7 @@ def scored(score):
 
 PATHS = {
     **{f"GibbsLDA {sampler}": fits(sampler) for sampler in SAMPLERS},
-    "GibbsLDA, seed words": fits("collapsed", seed_words={0: [1]}, init="sequential", n_jobs=2),
+    "GibbsLDA, seed words": fits("collapsed", seed_words={0: {1: 2.0}}, n_jobs=2),
     "GibbsLDA, one chain": lambda X: GibbsLDA(3, sampler="grouped", max_iter=3, **GIVEN).fit(X).components_,
     "GibbsLDA, 300 topics": lambda X: GibbsLDA(300, n_chains=2, max_iter=3, **GIVEN).fit(X).components_,
     **{
@@ -144,6 +144,7 @@ PATHS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:(seed_words|Most tokens of the seed words)")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("path", PATHS)
 def test_results_are_those_of_threads(X, path, same):

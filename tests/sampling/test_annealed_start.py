@@ -20,7 +20,6 @@ PRIORS = {
     "alpha per topic": {"doc_topic_prior": np.linspace(0.1, 1, 3), "topic_word_prior": 0.2},
     "eta per word": {"topic_word_prior": np.linspace(0.1, 1, 60)},
     "eta per topic and word": {"topic_word_prior": np.linspace(0.1, 1, 180).reshape(3, 60)},
-    "seed words": {"seed_words": {0: [3], 2: [5, 7]}},
     "very large": {"doc_topic_prior": 1e12, "topic_word_prior": 1e12},
     "very small": {"doc_topic_prior": 1e-12, "topic_word_prior": 1e-12},
     "learnt": {},

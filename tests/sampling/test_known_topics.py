@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from enumeration import Enumeration, chi_square_p, make_chain, make_corpus, rising
 from scipy.optimize import minimize_scalar
-from scipy.sparse import csr_array
 from scipy.special import gammaln, logsumexp, xlogy
 
 from sklda._core.known_topic_priors import KnownMStep, KnownTopics
@@ -19,6 +18,7 @@ from sklda._sampling.known_weights import log_std, weight_interval, weight_likel
 from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._sampling.partitioned import PartitionedChain
 from sklda._sampling.prior_of_topics import PriorOfTopics
+from sklda._sampling.seed_words import read_seed_words
 from sklda._sampling.word_major import WordMajorChain
 
 ALARM = 1e-5
@@ -190,8 +190,9 @@ def test_the_m_step_has_the_largest_log_joint(chain, given):
 
 def test_pseudo_counts_of_seed_words_stay(chain):
     chain, known = chain
-    added = csr_array(([5.0, 3.0, 2.0], ([0, 2, 2], [3, 4, 9])), shape=(3, 30))
-    step = PriorOfTopics(0.1, True, added, known).m_step
+    seeds = read_seed_words({2: {4: 3.0, 9: 2.0}}, 3, 30, None, n_known=2)
+    added = seeds.pseudo_counts
+    step = PriorOfTopics(0.1, True, seeds, known).m_step
     counts = chain.word_topic_counts[:, :3].T
     log_h = step.present(chain)
     for _ in range(200):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
 from sklda._core.labels import encode, warn_of_many_collections
-from sklda._core.types import Counts, Model, Seed
+from sklda._core.types import Counts, Model, Seed, TopicWords
 from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.base import CollectionsLDA
@@ -215,7 +214,7 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
         collection_topic_prior: float | tuple[float, float] = 1.0,
         doc_concentration: float | None = None,
         topic_word_prior: ArrayLike | None = None,
-        seed_words: dict[int, Sequence[str | int] | dict[str | int, float]] | None = None,
+        seed_words: TopicWords | None = None,
         known_topics: ArrayLike | Model | None = None,
         known_weight: Any = "learn",
         vocabulary: ArrayLike | dict[str, int] | None = None,

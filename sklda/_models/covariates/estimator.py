@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda._core.design import VaryingDesign, design_of, needed_covariates
 from sklda._core.document_values import DocumentValues
-from sklda._core.types import Counts, Model, Seed, TopicPrior
+from sklda._core.types import Counts, Model, Seed, TopicPrior, TopicWords
 from sklda._core.warn import warn
 from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
@@ -231,7 +230,7 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
         coef_scale: float | None = None,
         doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
-        seed_words: dict[int, Sequence[str | int] | dict[str | int, float]] | None = None,
+        seed_words: TopicWords | None = None,
         known_topics: ArrayLike | Model | None = None,
         known_weight: Any = "learn",
         vocabulary: ArrayLike | dict[str, int] | None = None,

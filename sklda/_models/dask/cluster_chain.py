@@ -26,6 +26,7 @@ class ClusterChain:
     corpus : ClusterCorpus
     priors : Priors
     seed : numpy.random.SeedSequence
+    seed_words : SeedWords, default=None
 
     Attributes
     ----------
@@ -37,13 +38,13 @@ class ClusterChain:
     # There are none, because z is on the workers.
     moves = ()
 
-    def __init__(self, corpus, priors, seed):
+    def __init__(self, corpus, priors, seed, seed_words=None):
         self.corpus, self.priors = corpus, priors
         self.n_sweeps = self.n_burn_in = self.n_annealed = 0
         self.trace, self.label_free, self.draws, self.steps = [], [], [], []
         key, stream = random.key(random.child(seed, 0)), random.stream(random.child(seed, 1))
         # The state from which the workers begin, and what they have done since then.
-        self._beginning, self._done, self._sent = ("begin", (packed(priors), key, stream)), [], priors
+        self._beginning, self._done, self._sent = ("begin", (packed(priors), key, stream, seed_words)), [], priors
         # Where the workers have saved this state: the folder, the first part of the names of the files, and their mark.
         self._saved = None
         self._recovering(self._begin)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -16,7 +15,7 @@ from sklda._core import random
 from sklda._core.dask_arrays import is_dask
 from sklda._core.document_values import DocumentValues
 from sklda._core.priors import check_memory_of_topics
-from sklda._core.types import Seed, TopicPrior
+from sklda._core.types import Seed, TopicPrior, TopicWords
 from sklda._models.base import check_tokens
 from sklda._models.chain_lda import ChainLDA
 from sklda._models.dask.cluster_chain import ClusterChain
@@ -47,14 +46,15 @@ class DaskGibbsLDA(ChainLDA):
         alpha, the Dirichlet parameter per topic of the topic proportions, as in `GibbsLDA`.
     topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
         eta, the Dirichlet parameter per word of the topics. It is not changed.
-    seed_words : dict of {int: sequence of words, or dict of {word: float}}, default=None
+    seed_words : dict of {str or int: sequence of words, or dict of {word: float}}, default=None
         Seed words of topics, as in `GibbsLDA`. Words need `vocabulary`, or are numbers of columns.
     vocabulary : array-like of n_features str, or dict of {str: int}, default=None
         Words of the columns of X, for `seed_words`, and for all tables and plots.
     init : {"anneal", "random"}, default="anneal"
         Every token begins with a random topic. With ``"anneal"``, both priors decrease from twenty times their values
-        in the first two fifths of the sweeps, but at most 400. There are no rounds of merges and splits, so a topic
-        that is much larger than the others often becomes several copies, and small topics share one.
+        in the first two fifths of the sweeps, but at most 400; not with `seed_words`. There are no rounds of merges
+        and splits, so a topic that is much larger than the others often becomes several copies, and small topics share
+        one.
     max_iter : int, default=500
         Number of sweeps over the corpus.
     burn_in : int, default=None
@@ -177,7 +177,7 @@ class DaskGibbsLDA(ChainLDA):
         learn_priors: Literal["asymmetric", "symmetric", False] = "asymmetric",
         doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
-        seed_words: dict[int, Sequence[str | int] | dict[str | int, float]] | None = None,
+        seed_words: TopicWords | None = None,
         vocabulary: ArrayLike | dict[str, int] | None = None,
         init: Literal["anneal", "random"] = "anneal",
         max_iter: int = 500,
@@ -255,7 +255,7 @@ class DaskGibbsLDA(ChainLDA):
         check_memory_of_topics(self.n_components, 4 * corpus.n_features)
 
     def _new_chains(self, corpus, priors, documents, topics, init, run):
-        return [ClusterChain(corpus, priors, random.child(run.seed, 0, 0))]
+        return [ClusterChain(corpus, priors, random.child(run.seed, 0, 0), topics.seeds)]
 
     def _continued_chains(self, corpus, priors, documents, topics, former):
         raise ValueError(f"a {type(self).__name__} cannot continue: its workers forget the chain when a fit ends.")

@@ -85,9 +85,13 @@ class Shard(Tree):
         own = self.corpus.word_frequencies, self.corpus.length_histogram
         return await self.sum_over_shards(own, _sums_of_pairs)
 
-    async def begin(self, first_document, first_token, frequencies, priors, key, stream):
-        """Give every token a random topic; it depends on `key` and on the number of the token only."""
-        topics = await self.in_thread(random_topics, self.corpus.words, first_token, unpacked(*priors), key)
+    async def begin(self, first_document, first_token, frequencies, priors, key, stream, seed_words):
+        """Give every token a random topic, or one by `seed_words`; it depends on `key` and its document only."""
+        if seed_words is None:
+            topics = await self.in_thread(random_topics, self.corpus.words, first_token, unpacked(*priors), key)
+        else:
+            documents = self.corpus.words, self.corpus.offsets
+            topics = await self.in_thread(seed_words.first_topics, *documents, first_token, unpacked(*priors), key)
         self.draws = {}
         await self._set_up(first_document, frequencies, priors, ChainState(topics, stream))
 

@@ -1,0 +1,64 @@
+"""Which topic has the place of seeds: exchanges of places in the burn-in.
+
+The first state has all tokens of the seeds in their topic, and tokens of the other subjects of their documents as well.
+A large subject may take the topic over. The words that belong to the seeds are then in another topic, with most tokens
+of the seeds, and sweeps do not leave this mode.
+"""
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from sklda._sampling.known_places import Exchange
+from sklda._sampling.prior_learning import EVERY
+from sklda._sampling.steps import Step
+
+# A topic takes the place if it has more than this share of the tokens of a seed, as a mean over the seeds.
+_LEAST_SHARE = 0.5
+
+
+class SeedPlaces(Step):
+    """Gives the places of seeds to topics that have most of their tokens, in the burn-in, after the annealed sweeps.
+
+    Parameters
+    ----------
+    seed_words : SeedWords
+    learns_alpha : bool
+        Whether alpha goes with topics. Otherwise it must be equal.
+    n_known : int, default=0
+        Known topics, which are the first ones and keep their places.
+    """
+
+    def __init__(self, seed_words, learns_alpha, n_known=0):
+        self.seed_words, self.learns_alpha, self.n_known = seed_words, learns_alpha, n_known
+
+    def before(self, chain):
+        chain.moves = ()
+
+    def after(self, chain, stop):
+        # Before an M-step, as exchanges of known topics.
+        if chain.n_sweeps % EVERY or not chain.n_annealed < chain.n_sweeps < chain.n_burn_in:
+            return
+        sources = self._sources(chain)
+        if sources is not None:
+            exchange = Exchange(sources)
+            chain.move(exchange.of_topics(chain.topics), [exchange])
+
+    def _sources(self, chain):
+        """The topic that takes each place; None if all stay."""
+        K, seeded = chain.priors.n_components, self.seed_words.seeded
+        gains = self.seed_words.shares_of_topics(chain.corpus, chain.topics)
+        gains = np.where(gains > _LEAST_SHARE, gains, 0)
+        gains[:, : self.n_known] = -1
+        if not self.learns_alpha:
+            alpha = chain.priors.doc
+            gains[(alpha[:, seeded, None] != alpha[:, None]).any(axis=0)] = -1
+        # Where none has most of the seeds, the topic stays.
+        gains[np.arange(len(seeded)), seeded] += 1e-9
+        chosen = linear_sum_assignment(gains, maximize=True)[1]
+        if np.array_equal(chosen, seeded):
+            return None
+        sources = np.arange(K)
+        sources[seeded] = chosen
+        # The places of topics that have moved go to those that have lost theirs.
+        sources[np.setdiff1d(chosen, seeded)] = np.setdiff1d(seeded, chosen)
+        return sources
