@@ -16,7 +16,7 @@ SOMETIMES = {
     *("prior_trace_", "acceptance_rate_", "feature_names_in_", "topic_names_"),
     *("label_topics_", "label_count_regressor_", "topic_concentration_", "collection_concentration_"),
     *(f"{size}topic_count_{what}_" for size in ("", "large_") for what in ("draws", "mean", "interval")),
-    *("concentration_draws_", "known_topic_word_", "known_weight_", "known_weight_log_std_"),
+    *("concentration_draws_", "known_topic_word_", "known_topic_word_std_", "known_weight_", "known_weight_log_std_"),
 }
 # Parameters whose defaults differ between estimators. The pages of HDPLDA and LabeledLDA say why.
 DIFFERENT = {

@@ -466,7 +466,7 @@ class VaryingDesign:
                     f"the term {design.terms[j]!r} is the same in all documents, or a product with such a term: "
                     "nothing is known of its effect, and it is left out, also in new documents."
                 )
-        self.design = design
+        self.design, self.variables = design, design.variables
         self.terms = [term for term, kept in zip(design.terms, self.kept, strict=True) if kept]
         self.groups = np.unique(np.append(0, design.groups[self.kept]), return_inverse=True)[1][1:]
         around = design.around[self.kept]

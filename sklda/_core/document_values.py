@@ -133,6 +133,14 @@ class DocumentValues:
             self.said.add(said)
         return rest
 
+    def complete(self, n_documents: int) -> np.ndarray:
+        """Which documents lack no value, (n_documents,) bool."""
+        found = np.ones(n_documents, bool)
+        for name in self.given:
+            for _, own in self._lacks(name):
+                found &= ~own
+        return found
+
     def check_complete(self) -> None:
         """A ValueError if a value is missing, for those who need one of every document."""
         for name in self.given:

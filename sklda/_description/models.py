@@ -26,7 +26,7 @@ _ADVICE = "give a fitted topic model, a pipeline that has one, or a pair (topic_
 
 
 # What a description may say besides a model and documents.
-_NAMES = "feature_names", "topic_names", "document_names", "collections"
+_NAMES = "feature_names", "topic_names", "document_names", "collections", "covariates"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +42,7 @@ class Description:
     topic_names: Any = None
     document_names: Any = None
     collections: Any = None
+    covariates: Any = None
     said: set[str] = field(default_factory=set, init=False)  # warnings of its documents
 
     def __repr__(self) -> str:
@@ -91,8 +92,8 @@ def corpus_and_model(X, model, collections=None, covariates=None):
     check_order(X, model)
     described = Description.of(model, X)
     model, X = described.estimator, described.X
-    if collections is None:
-        collections = described.collections
+    collections = described.collections if collections is None else collections
+    covariates = described.covariates if covariates is None else covariates
     values = DocumentValues.read(X, collections=collections, covariates=covariates)
     collections, covariates = values["collections"], values["covariates"]
     if isinstance(model, tuple):
@@ -358,9 +359,9 @@ def refuse_covariates(model):
     """A TypeError if the prior of a document depends on its covariates, which the caller does not know."""
     if has_covariates(model):
         raise TypeError(
-            f"in the {type(model).__name__}, alpha of a document depends on its covariates: give the pair "
-            f"(lda.topic_word_, lda.document_prior(covariates)), where lda is the fitted {type(model).__name__}; for a "
-            "ConsensusTopics, it is one of its estimators_. Held-out scores also take covariates=. "
+            f"in the {type(model).__name__}, alpha of a document depends on its covariates: give "
+            f"describe(lda, X, covariates=...), where lda is the fitted {type(model).__name__}; for a ConsensusTopics, "
+            "it is one of its estimators_. Held-out scores also take covariates=. "
             "lda.doc_topic_prior_ is alpha at the mean covariates."
         )
 

@@ -16,7 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._core.arguments import check_int, distributions, real_numbers
 from sklda._core.corpus import Corpus
 from sklda._core.counts import check_matrix
+from sklda._core.covariates import covariate_frame, has_names
 from sklda._core.dask_arrays import is_dask
+from sklda._core.design import needed_covariates
 from sklda._core.document_values import DocumentValues, check_documents
 from sklda._core.largest import largest
 from sklda._core.names import distinct, names_of_rows, read_column, read_document_names
@@ -46,6 +48,7 @@ class View:
     doc_topic: np.ndarray | None = None
     is_training: bool = False  # whether the documents are those of the fit
     collections: Any = None  # labels of the documents, for a model with collections
+    own_alpha: Any = None  # alpha of documents that are not those of the fit, by their covariates; None: not known
     values: DocumentValues = field(default_factory=lambda: DocumentValues({}))  # groups, dates and texts
     said: set[str] = field(default_factory=set)  # warnings of the documents, those of the description
     pipelines: list = field(default_factory=list)
@@ -295,6 +298,8 @@ class View:
     @cached_property
     def alpha(self):
         """alpha of the documents X under an estimator of this package, (1 or n_documents, n_components)."""
+        if self.own_alpha is not None:
+            return self.own_alpha
         if self.collections is not None and not self.is_training:
             return self.model.document_prior(self.collections)
         return self.model._prior_of_training() if self.is_training else self.model._doc_prior()
@@ -307,6 +312,7 @@ class View:
         """The view of some rows of X, as documents that are not those of the fit."""
         labels = None if self.collections is None else [self.collections[d] for d in rows]
         own = {"counts": self.counts[rows], "doc_topic": self.doc_topic[rows], "collections": labels}
+        own["own_alpha"] = None if self.own_alpha is None else self.own_alpha[rows]
         names = [self.document_names[d] for d in rows]
         return replace(self, **own, document_names=names, values=DocumentValues({}), is_training=False)
 
@@ -346,7 +352,7 @@ def view(model, X=None, *, needs=None, missing="raise", **values):
     models.check_order(X, model)
     described = models.Description.of(model, X)
     if needs == "topics":
-        described = replace(described, X=None, document_names=None, collections=None)
+        described = replace(described, X=None, document_names=None, collections=None, covariates=None)
     model, X = described.estimator, described.X
     collections, document_names = described.collections, described.document_names
     check_documents(X, collections=collections, document_names=document_names, **values)
@@ -355,7 +361,7 @@ def view(model, X=None, *, needs=None, missing="raise", **values):
     if isinstance(model, tuple):
         found = _of_arrays(model, X, collections)
     else:
-        found = _of_model(model, X, collections, values["groups"])
+        found = _of_model(model, X, collections, values["groups"], described.covariates, values["covariates"])
     found.values, found.said = values, described.said
     found.known_words = models.words_of(described, found.n_features)
     found.names = _topic_names(found, described.topic_names)
@@ -387,7 +393,8 @@ def _topic_names(found, given):
     return distinct(" ".join(found.top(k, _WORDS)) if each == f"{kind}{k}" else each for k, each in enumerate(names))
 
 
-def _of_model(model, X, collections, groups):
+def _of_model(model, X, collections, groups, covariates, others):
+    """`covariates` are those of the model; `others` may contain them."""
     pipelines = models.unwrap(model)[1]
     model, documents = models.inner_model(model, X, advice=_ADVICE)
     given_collections = collections
@@ -412,14 +419,43 @@ def _of_model(model, X, collections, groups):
     if found.is_training and getattr(model, "doc_topic_", None) is not None:
         found.doc_topic = model.doc_topic_
         return found
+    if covariates is not None and not hasattr(model, "covariate_names_"):
+        raise TypeError(f"{type(model).__name__} has no covariates: do not give any.")
+    if covariates is None and models.has_covariates(model) and has_names(others):
+        variables = _fitted(model)._prior_of_documents_.design.variables
+        known = set(variables) <= set(covariate_frame(others))
+        covariates = others if known else None
+    if covariates is not None and found.has_counts:
+        fitted, alpha = _fitted(model), _alpha_of(_fitted(model), covariates, found.counts.shape[0])
+        found.own_alpha, found.doc_topic = alpha, fitted._proportions(found.corpus, alpha, True)
+        if fitted is not model:
+            found.own_alpha, found.doc_topic = model._sums(alpha), model._sums(found.doc_topic)
+        return found
     # Those of a consensus are in its fits.
     if any(map(models.has_covariates, [model, *getattr(model, "estimators_", ())])):
         warn(
             f"X is not the X of the fit, so the documents have the mean covariates of the {type(model).__name__}. "
-            "The pair (model.topic_word_, model.transform(X, covariates=...)) has their own."
+            "With describe(model, X, covariates=...) in place of the model, they have their own."
         )
     metadata = {} if collections is None else {"collections": collections}
     found.doc_topic = models.topic_proportions(model, documents, **metadata)
+    return found
+
+
+def _fitted(model):
+    """The estimator that was fitted, of which merged topics are sums."""
+    return getattr(model, "model", model)
+
+
+def _alpha_of(model, covariates, n_documents):
+    """alpha of documents by their covariates; that of a document of which nothing is known where one is missing."""
+    needed = needed_covariates(model.formula, model.transformer)
+    values = DocumentValues.read(covariates=covariates, needed=needed)
+    check_documents(n_documents=n_documents, **values.given)
+    complete = values.complete(n_documents)
+    found = np.repeat(model._doc_prior(), n_documents, axis=0)
+    if complete.any():
+        found[complete] = model.document_prior(values.covariates_of(np.flatnonzero(complete)))
     return found
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from sklda._core.document_values import check_documents
+from sklda._core.document_values import DocumentValues, check_documents
 from sklda._core.names import read_labels, read_once
 from sklda._core.types import Data, Model, Values
 from sklda._description.models import Description, check_order
@@ -19,6 +19,7 @@ def describe(
     topic_names: Values | None = None,
     document_names: Values | None = None,
     collections: Values | None = None,
+    covariates: Any = None,
 ) -> Description:
     """A model together with the names of its words, topics and documents, which all functions take in its place.
 
@@ -32,8 +33,8 @@ def describe(
         A fitted topic model, a pipeline or search that has one, or arrays of shapes (n_components, n_features) and
         (n_documents, n_components). A description keeps what is not given anew.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
-        The documents. Functions use them if they get no X. For another X, `document_names` and `collections` are not
-        used.
+        The documents. Functions use them if they get no X. For another X, `document_names`, `collections` and
+        `covariates` are not used.
     feature_names : sequence of str of length n_features, or dict of {str: int}, default=None
         Words of the columns, as from ``get_feature_names_out()``, or ``vocabulary_`` of a vectorizer.
     topic_names : sequence of str of length n_components, default=None
@@ -42,6 +43,9 @@ def describe(
         Names of the documents of X.
     collections : sequence of n_documents labels, default=None
         Collections of the documents of X, for a model with collections. Not needed for the X of the fit.
+    covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
+        Covariates of the documents of X, for a `CovariateLDA`: those of its fit. A document that lacks one has the
+        prior of a document of which nothing is known. Not used for the X of the fit, which has its own.
 
     Returns
     -------
@@ -51,7 +55,8 @@ def describe(
     Raises
     ------
     ValueError, TypeError
-        If `document_names` or `collections` are given without X, or have the index of X in another order.
+        If `document_names`, `collections` or `covariates` are given without X, or have the index of X in another
+        order.
 
     Examples
     --------
@@ -65,7 +70,10 @@ def describe(
     check_order(X, estimator)
     known = Description.of(estimator, X)
     given: dict[str, Any] = {"feature_names": read_once(feature_names), "topic_names": read_once(topic_names)}
-    check_documents(known.X, document_names=document_names, collections=collections)
+    check_documents(known.X, document_names=document_names, collections=collections, covariates=covariates)
+    if covariates is not None and known.X is None:
+        raise ValueError("covariates are those of the documents of X: give X, too.")
+    given["covariates"] = DocumentValues.read(covariates=covariates)["covariates"]
     for name, values in (("document_names", document_names), ("collections", collections)):
         if values is None:
             continue

@@ -73,12 +73,13 @@ def proportion_draws(X, model, n_draws, seed, values, used=None):
         topics = phi, np.ones((corpus.n_documents, len(phi)))
         found = view(replace(described, estimator=topics))
         return _of_view(found, None, phi, alpha, n_draws, seed, values, used)
-    found = view(described)
+    found = view(described, covariates=values["covariates"])
     inner, X = inner_model(described.estimator, described.X)
     if isinstance(inner, ConsensusTopics):
         return _of_fits(X, inner, found, n_draws, seed, values, used)
-    if isinstance(inner, BaseLDA) and found.is_training:
-        return _of_view(found, inner, found.topic_word, found.alpha, n_draws, seed, values, used)
+    if isinstance(inner, BaseLDA) and (found.is_training or found.own_alpha is not None):
+        fitted = inner if found.is_training else None
+        return _of_view(found, fitted, found.topic_word, found.alpha, n_draws, seed, values, used)
     _, phi, alpha = corpus_and_model(X, inner, described.collections)
     return _of_view(found, None, phi, alpha, n_draws, seed, values, used)
 

@@ -169,21 +169,21 @@ def share_moments(model: Any, X: Any, used_of: Any, seed: np.random.SeedSequence
     used = used_of(found)
     inner, X = inner_model(described.estimator, described.X)
     if not isinstance(inner, ConsensusTopics):
-        return found, _of_fit(inner, X, found, described.collections, used, seed)
+        return found, _of_fit(inner, X, found, described, used, seed)
     moments = []
     for f, fit in enumerate(inner.estimators_):
         members = np.zeros((len(fit.components_), inner.n_components_), bool)
         for c, pairs in enumerate(inner.members_):
             members[pairs[pairs[:, 0] == f, 1], c] = True
         own_view = view(fit, X)
-        for each in _of_fit(fit, X, own_view, None, used, random.child(seed, f)):
+        for each in _of_fit(fit, X, own_view, Description(fit), used, random.child(seed, f)):
             # A chain has a common topic if it has all topics of the fit that are in it.
             lacks = (members & ~each.columns.any(axis=1)[:, None]).any(axis=0)
             moments.append(replace(each, columns=members & ~lacks))
     return found, moments
 
 
-def _of_fit(inner, X, found, collections, used, seed):
+def _of_fit(inner, X, found, described, used, seed):
     has_words = topics_with_words(inner, inner.components_)
     # Merged topics are sums of topics of the chains.
     fitted, place = inner, np.arange(len(has_words))
@@ -192,13 +192,13 @@ def _of_fit(inner, X, found, collections, used, seed):
     if isinstance(getattr(fitted, "_results_", None), ChainResults):
         new = None
         if not found.is_training:
-            corpus, _, alpha = corpus_and_model(X, fitted, collections)
+            corpus, _, alpha = corpus_and_model(X, fitted, described.collections, described.covariates)
             new = corpus.take(used), alpha[used] if len(alpha) > 1 else alpha
         return _of_chains(fitted, place, inner._has_topics() & has_words, used, new, seed)
     if isinstance(inner, BaseLDA) and found.is_training:
         corpus, phi, alpha = found.corpus, found.topic_word, np.maximum(found.alpha, SMALLEST)
     else:
-        corpus, phi, alpha = corpus_and_model(X, inner, collections)
+        corpus, phi, alpha = corpus_and_model(X, inner, described.collections, described.covariates)
     topics = inner._draw_topic_word if isinstance(inner, BaseLDA) else None
     return [_of_topics(corpus, phi, alpha, topics, np.diag(has_words), used, seed)]
 

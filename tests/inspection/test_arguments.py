@@ -90,7 +90,9 @@ def test_the_model_comes_first_then_documents_then_keywords(name):
 def test_values_of_documents_may_be_missing(name):
     """What `missing` does is tested for all of them in tests/test_names_and_labels.py."""
     parameters = inspect.signature(PUBLIC[name]).parameters
-    of_documents = {"groups", "dates", "y", "covariates", "clusters", "weights"} & set(parameters)
+    # A description has no documents to leave out.
+    described = {"covariates"} if name == "describe" else set()
+    of_documents = {"groups", "dates", "y", "covariates", "clusters", "weights"} & set(parameters) - described
     assert ("missing" in parameters) == bool(of_documents)
     if of_documents:
         # A date that is not known is common.
@@ -109,7 +111,8 @@ def test_a_display_is_drawn_on_axes(name):
 def test_names_are_said_once_and_common_keywords_come_last(name):
     parameters = inspect.signature(PUBLIC[name]).parameters
     assert [each for each in NAMES if each in parameters] == (NAMES if name == "describe" else [])
-    shared = [each for each in [*NAMES, "random_state", "ax"] if each in parameters]
+    described = [*NAMES, "covariates"] if name == "describe" else NAMES
+    shared = [each for each in [*described, "random_state", "ax"] if each in parameters]
     assert list(parameters)[len(parameters) - len(shared) :] == shared
     assert all(parameters[each].default is None for each in shared)
 

@@ -206,7 +206,7 @@ def test_documents_that_take_no_part_change_nothing(case, name):
 def test_functions_are_found():
     assert set(CASES) == set(cases())
     names = {"topic_effects", "topic_coherence", "TopicExplorer.from_estimator", "document_table"}
-    assert names <= set(FUNCTIONS) and len(FUNCTIONS) > 25
+    assert names <= set(FUNCTIONS) and len(FUNCTIONS) > 20
     assert not any("Comparison" in name for name in FUNCTIONS)
 
 

@@ -19,8 +19,9 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
-from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, metrics
+from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, merge_topics, metrics
 from sklda._core.design import design_of
+from sklda._description.view import view
 from sklda.inspection import describe, document_table, outcome_effects, token_topics, topic_effects
 from sklda.metrics import held_out_log_likelihood
 from sklda.papers.held_out import leave_one_out_score, predictive_perplexity
@@ -471,7 +472,7 @@ def test_the_mean_covariates_in_a_consensus_are_named():
 def test_the_advice_for_fits_to_samples_of_documents_is_possible(effects):
     lda = ConsensusTopics(make(max_iter=20), n_fits=2, min_prevalence=0.5, resample=0.8, random_state=0)
     lda.fit(X, covariates=SOURCE)
-    said = r"give the pair \(lda.topic_word_, lda.document_prior\(covariates\)\).* for a ConsensusTopics.* estimators_"
+    said = r"give describe\(lda, X, covariates=\.\.\.\).* for a ConsensusTopics, it is one of its estimators_"
     with pytest.raises(TypeError, match=said):
         effects(lda, X, YEAR)
     one = lda.estimators_[0]
@@ -497,7 +498,7 @@ def test_scores_take_the_covariates_or_refuse(fitted):
         lambda: metrics.compare_topic_models(fitted, arrays, X),
         lambda: scorer(fitted, X),
     ):
-        with pytest.raises(TypeError, match=r"alpha of a document depends on its covariates: give the pair"):
+        with pytest.raises(TypeError, match=r"alpha of a document depends on its covariates: give describe"):
             call()
     with pytest.raises(TypeError, match="CovariateLDA has covariates of documents, which this score does not know"):
         leave_one_out_score(fitted, X, n_draws=10)
@@ -627,3 +628,27 @@ def test_numbers_as_levels_that_are_new_have_one_warning():
 def test_contrasts_that_levels_do_not_have_are_refused(contrasts):
     with pytest.raises(ValueError, match="the model has an effect of each level"):
         make(formula=f"C(source, contr.{contrasts})", max_iter=5).fit(X, covariates=Z)
+
+
+@pytest.mark.filterwarnings("ignore:.*without names of columns:UserWarning")
+def test_other_documents_have_their_own_covariates(fitted):
+    """By a description, or as those of effects that have the columns of the model; where one is missing, the mean."""
+    new, known = X[:20], {name: values[:20] for name, values in Z.items()}
+    described = describe(fitted, new, covariates=known)
+    assert_allclose(view(described).doc_topic, fitted.transform(new, covariates=known), rtol=1e-6)
+    effects = [
+        topic_effects(model, new, known, formula="source", random_state=0)["estimate"]
+        for model in (fitted, described, (fitted.topic_word_, fitted.document_prior(known)))
+    ]
+    for each in effects[:2]:
+        assert_allclose(each, effects[2])
+    gap = {"year": np.where(np.arange(20) == 3, np.nan, known["year"]), "source": known["source"]}
+    alpha = view(describe(fitted, new, covariates=gap)).alpha
+    assert_array_equal(alpha[3], fitted.doc_topic_prior_)
+    assert_array_equal(np.delete(alpha, 3, axis=0), np.delete(fitted.document_prior(known), 3, axis=0))
+    merged = merge_topics(fitted, [[0, 1]])
+    found = view(describe(merged, new, covariates=known))
+    assert_allclose(found.doc_topic.max(axis=1), np.maximum(*np.sort(found.doc_topic)[:, -2:].T))
+    assert_allclose(found.alpha, merged.document_prior(known))
+    with pytest.raises(TypeError, match="GibbsLDA has no covariates"):
+        view(describe(GibbsLDA(2, max_iter=2).fit(X), new, covariates=known))
