@@ -53,7 +53,7 @@ class Exchange:
 
     def of_logs(self, logs):
         """Logarithms of positive numbers of all topics, (..., n_components), after the exchange."""
-        return logs[..., self.sources]
+        return np.take(logs, self.sources, axis=-1)
 
     def of_rows(self, values):
         """A row of each topic after the exchange."""

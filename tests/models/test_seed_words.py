@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 
-from sklda import GibbsLDA
+from sklda import CompoundLDA, CovariateLDA, GibbsLDA
 from sklda._sampling.seed_words import SeedWords
 from sklda.datasets import load_docstrings, make_lda_corpus, make_survey_answers
 from sklda.inspection import topic_table
@@ -83,6 +83,23 @@ def test_seeds_steer_every_sampler(sampler):
     lda = GibbsLDA(6, seed_words={5: seeds}, sampler=sampler, n_chains=2, max_iter=200, random_state=0).fit(corpus.data)
     for chain in lda.chains_:
         assert (chain.topic_word[5] @ corpus.topic_word.T).argmax() == topic
+
+
+@DOUBTFUL
+@pytest.mark.parametrize("first", [None, by_chance])
+def test_seeds_steer_models_that_know_the_documents(first, monkeypatch):
+    """Also if topics exchange their places, with their mixtures and coefficients."""
+    if first is not None:
+        monkeypatch.setattr(SeedWords, "first_topics", first)
+    corpus, topic, seeds = seeded_corpus(3, 6)
+    halves = np.arange(300) % 2
+    compound = CompoundLDA(6, seed_words={"a": seeds}, max_iter=200, random_state=0)
+    covariate = CovariateLDA(6, seed_words={"a": seeds}, max_iter=200, random_state=0)
+    compound.fit(corpus.data, collections=halves)
+    covariate.fit(corpus.data, covariates=halves.astype(float))
+    for lda in (compound, covariate):
+        assert (lda.topic_word_[0] @ corpus.topic_word.T).argmax() == topic
+        assert lda.topic_names_[0] == "a"
 
 
 @pytest.mark.parametrize("random_state", range(3))
