@@ -100,7 +100,7 @@ class TopicExplorer:
         documents: Sequence[str] | None = None,
         groups: ArrayLike | None = None,
         dates: Values | None = None,
-        missing: Literal["raise", "drop"] = "drop",
+        missing: Literal["raise", "drop"] = "raise",
         title: str = "Topics",
     ) -> Self:
         """Make the page of a fitted model.
@@ -122,7 +122,7 @@ class TopicExplorer:
         dates : sequence of n_documents dates, default=None
             Years (whole numbers), dates, datetimes, or ISO texts such as ``"1998"``, ``"1998-05"`` or ``"1998-05-17"``.
             See the notes of the class.
-        missing : {"raise", "drop"}, default="drop"
+        missing : {"raise", "drop"}, default="raise"
             What happens to documents without a group or a date: an error that names them, or they are left out of the
             shares of groups or periods and a warning says so.
         title : str, default="Topics"

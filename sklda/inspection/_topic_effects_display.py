@@ -221,6 +221,9 @@ class TopicEffectsDisplay(PanelsDisplay):
             raise ValueError(f"at has the covariate of the axis, {name!r}: give values of other covariates.")
         if difference is not None and len(difference) != 2:
             raise ValueError(f"difference must be a pair of values, got {difference!r}.")
+        compared = columns[name if by is None else _checked(by, columns, "by")]
+        if difference is not None and _is_logical(compared) and not all(each in (True, False) for each in difference):
+            raise ValueError(f"difference = {tuple(difference)!r}: the values of {compared.name!r} are True and False.")
         groups = _groups(by, columns, {name, *at}, difference)
         values = _values(name, columns[name], effects.design, effects.frame)
         if difference is not None and by is None:
@@ -275,7 +278,8 @@ class TopicEffectsDisplay(PanelsDisplay):
         period: Literal["day", "week", "month", "quarter", "year", "decade"] | int | None = None,
         topics: Values | None = None,
         clusters: Any = None,
-        missing: Literal["raise", "drop"] = "drop",
+        weights: ArrayLike | None = None,
+        missing: Literal["raise", "drop"] = "raise",
         n_draws: int = 50,
         level: float = 0.95,
         n_words: int = 3,
@@ -298,7 +302,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             Length of the periods; see `topics_over_time`.
         topics : sequence of int or str, default=None
             Topics to show; None: the six largest.
-        clusters, missing, n_draws, level
+        clusters, weights, missing, n_draws, level
             See `topics_over_time`.
         n_words : int, default=3
             How many of a topic's most probable words are in its label, if it has no name.
@@ -328,7 +332,7 @@ class TopicEffectsDisplay(PanelsDisplay):
         >>> len(TopicEffectsDisplay.from_dates(named, dates=1990 + np.arange(60) // 6, random_state=0).axes_)
         2
         """
-        found = by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state)
+        found = by_period(estimator, X, dates, period, clusters, weights, missing, n_draws, level, random_state)
         shown = found.view.chosen(topics, 6)
         middles, days = on_an_axis(found.starts + (found.ends - found.starts) // 2, found.days)
         display = cls(
@@ -670,12 +674,17 @@ def _groups(by, columns, taken, difference):
         return []
     if _checked(by, columns, "by") in taken:
         raise ValueError(f"by = {by!r} is the covariate of the axis or in at: give another one.")
-    levels = levels_of(by, columns[by])
     if difference is not None:
         return list(difference)
+    levels = (False, True) if _is_logical(columns[by]) else levels_of(by, columns[by])
     if levels is None:
         raise ValueError(f"by = {by!r} is a number: give a category, or difference= with two of its values.")
     return list(levels)
+
+
+def _is_logical(column):
+    """Whether a covariate has True and False alone."""
+    return all(value is True or value is False for value in column.tolist())
 
 
 def _of_documents(columns, name, given):
@@ -685,7 +694,7 @@ def _of_documents(columns, name, given):
     column = np.asarray(columns[name], dtype=np.float64)
     same = np.ones(len(column), bool)
     for key, value in given.items():
-        if key != name and levels_of(key, columns[key]) is not None:
+        if key != name and (_is_logical(columns[key]) or levels_of(key, columns[key]) is not None):
             same &= np.array([each == value for each in columns[key]])
     return column[same]
 

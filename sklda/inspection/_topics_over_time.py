@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pandas import DataFrame
 
 from sklda._core import random
@@ -26,7 +27,8 @@ def topics_over_time(
     period: Literal["day", "week", "month", "quarter", "year", "decade"] | int | None = None,
     topics: Values | None = None,
     clusters: Any = None,
-    missing: Literal["raise", "drop"] = "drop",
+    weights: ArrayLike | None = None,
+    missing: Literal["raise", "drop"] = "raise",
     n_draws: int = 50,
     level: float = 0.95,
     n_words: int = 3,
@@ -54,9 +56,11 @@ def topics_over_time(
     clusters : sequence of n_documents labels, default=None
         The source, author or book of every document, if documents of one are not independent. None: documents are
         independent.
-    missing : {"raise", "drop"}, default="drop"
-        What happens to documents without a date or a cluster: an error that names them, or they are left out and a
-        warning says so.
+    weights : array-like of shape (n_documents,), default=None
+        Weights of the documents in the means, see `topics_by_group`. None: all documents count alike.
+    missing : {"raise", "drop"}, default="raise"
+        What happens to documents that count and lack a value of an argument: an error that names them, or they are left
+        out and a warning says so.
     n_draws : int, default=50
         Number of draws of theta; at least one of each chain or fit.
     level : float, default=0.95
@@ -84,7 +88,7 @@ def topics_over_time(
     Raises
     ------
     ValueError
-        If a date cannot be read, or no document has one, if `period` is shorter than what is known of all dates, or an
+        If a date is missing or cannot be read, or no document has one, if `period` is shorter than what is known of all dates, or an
         argument is out of range.
     TypeError
         If the model is not a topic model, or a value is not a date.
@@ -122,7 +126,7 @@ def topics_over_time(
     >>> [str(start.date()) for start in table["start"]], table["documents"].tolist()
     (['1999-01-01', '2000-01-01', '2001-01-01'], [20, 20, 20])
     """
-    found = by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state)
+    found = by_period(estimator, X, dates, period, clusters, weights, missing, n_draws, level, random_state)
     shown, n = found.view.chosen(topics), len(found.starts)
     return DataFrame(
         {
@@ -149,12 +153,13 @@ class ByPeriod:
     means: GroupMeans
 
 
-def by_period(estimator, X, dates, period, clusters, missing, n_draws, level, random_state):
+def by_period(estimator, X, dates, period, clusters, weights, missing, n_draws, level, random_state):
     n_draws, level = check_int(n_draws, "n_draws", 1), check_level(level)
     seed = random.seed_sequence(random_state)
     if dates is None:
         raise ValueError("dates is None: give the year or the day of every document.")
-    values = DocumentValues.read(Description.of(estimator, X).X, missing=missing, dates=dates, clusters=clusters)
+    X_given = Description.of(estimator, X).X
+    values = DocumentValues.read(X_given, missing=missing, dates=dates, clusters=clusters, weights=weights)
     days, unit = read_dates(values["dates"])
     draws = proportion_draws(X, estimator, n_draws, seed, values)
     found = draws.view

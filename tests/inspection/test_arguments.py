@@ -95,8 +95,7 @@ def test_values_of_documents_may_be_missing(name):
     of_documents = {"groups", "dates", "y", "covariates", "clusters", "weights"} & set(parameters) - described
     assert ("missing" in parameters) == bool(of_documents)
     if of_documents:
-        # A date that is not known is common.
-        assert parameters["missing"].default == ("drop" if "dates" in of_documents else "raise")
+        assert parameters["missing"].default == "raise"
         assert parameters["missing"].annotation == "Literal['raise', 'drop']"
 
 

@@ -717,7 +717,7 @@ def test_a_topic_over_time(fitted, docstrings, named, tmp_path):
         expected[str(year)] = fitted.doc_topic_[own, 2].mean(), own.sum()
     assert [row[0] for row in found["rows"]] == list(expected) and found["intervals"] == len(expected) == 7
     for (_, documents, share, interval), (mean, count) in zip(found["rows"], expected.values(), strict=True):
-        # Shares are means over draws of theta; tests/inspection/test_one_share.py has their exact values.
+        # Shares are means over draws of theta; tests/inspection/test_entries_agree.py has their exact values.
         assert int(documents) == count and float(share[:-1]) == pytest.approx(100 * mean, abs=0.4)
         low, high = (float(each[:-1]) for each in interval.split(" to "))
         assert low < 100 * mean < high

@@ -897,3 +897,17 @@ def test_equal_documents_have_draws_of_their_own():
         for topics, X in ((phi, equal), (np.repeat(phi, names, axis=1) / names, apart))
     ]
     assert_allclose(errors[0], errors[1], rtol=0.15)
+
+
+def test_true_and_false_are_two_groups():
+    logical = {"n": X_NUMBER, "treated": GROUPS == "a"}
+    found = TopicEffectsDisplay.from_estimator(
+        LDA, COUNTS, logical, by="treated", topics=[0], n_draws=2, random_state=0
+    )
+    assert list(found.groups) == ["treated = False", "treated = True"]
+    # A curve ends where its group has no documents.
+    numbers = {**logical, "treated": np.where(GROUPS == "a", "yes", "no")}
+    same = TopicEffectsDisplay.from_estimator(LDA, COUNTS, numbers, by="treated", topics=[0], n_draws=2, random_state=0)
+    np.testing.assert_allclose(found.estimate, same.estimate)
+    with pytest.raises(ValueError, match="'treated' are True and False"):
+        TopicEffectsDisplay.from_estimator(LDA, COUNTS, logical, covariate="treated", difference=("yes", "no"))

@@ -211,7 +211,7 @@ def test_documents_without_a_date_or_words_take_no_part():
         pytest.warns(UserWarning, match="dates is missing in documents .* These documents are left"),
         pytest.warns(UserWarning, match="5 of 80 documents have no words"),
     ):
-        found = topics_over_time(LDA, counts, dates, topics=[TOPIC], clusters=clusters, random_state=0)
+        found = topics_over_time(LDA, counts, dates, topics=[TOPIC], clusters=clusters, missing="drop", random_state=0)
     assert found["documents"].tolist() == [15, 20, 0, 20, 15]
 
 
@@ -333,7 +333,7 @@ def test_changes_that_are_shrunk_have_a_note():
     [
         (None, {}, ValueError, "dates is None: give the year or the day of every document"),
         (YEARS[:5], {}, ValueError, "dates has 5 values; there are 80 documents"),
-        ([None] * D, {}, ValueError, "dates is missing in documents .* No document is left"),
+        ([None] * D, {"missing": "drop"}, ValueError, "dates is missing in documents .* No document is left"),
         (np.full(D, 1.5), {}, ValueError, r"dates\[0\] = 1.5 is not a date: give years as whole numbers"),
         (np.full(D, 20240131), {}, ValueError, "is not a date: give years as whole numbers"),
         (np.full(D, np.inf), {}, ValueError, "is not a date"),
