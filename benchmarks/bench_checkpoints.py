@@ -60,7 +60,7 @@ def main():
         lda = GibbsLDA(100, max_iter=options.sweeps, random_state=0)
         rows.append(measure(f"GibbsLDA, {options.tokens:.1e} tokens", lda, X, every))
     X = load_docstrings().data[:200]
-    lda = TopicCountLDA(2, 12, max_iter=6000, random_state=0)
+    lda = TopicCountLDA(min_components=2, max_components=12, max_iter=400, random_state=0)
     rows.append(measure(f"TopicCountLDA, {X.sum()} tokens", lda, X, 60))
     header = ["fit", "every", "seconds", "saves", "saving", "share", "longest", "state MB", "fitted MB"]
     table("Seconds and sizes of checkpoints", header, rows)

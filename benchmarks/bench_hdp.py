@@ -145,7 +145,7 @@ def compare(X, options):
     warnings.simplefilter("ignore")
     for eta in options.eta:
         for K in options.truncations:
-            lda = HDPLDA(K, topic_word_prior=eta, max_iter=options.sweeps, random_state=0)
+            lda = HDPLDA(max_components=K, topic_word_prior=eta, max_iter=options.sweeps, random_state=0)
             with stopwatch() as taken:
                 lda.fit(train)
             entry = {"seconds": taken["cpu"], "topics": lda.topic_count_interval_}
@@ -187,7 +187,7 @@ def settings(X, options):
         with patch.object(hdp_estimator, "SMALLEST_HDP_ETA", smallest):
             model = [hdp(seed, given) for seed in range(options.corpora)]
             others = [hdp_of_others(seed, given) for seed in range(options.corpora)]
-            lda, seconds = fitted(HDPLDA(n_components, random_state=0), X)
+            lda, seconds = fitted(HDPLDA(max_components=n_components, random_state=0), X)
         real = {
             "seconds": seconds,
             "eta": float(lda.topic_word_prior_),

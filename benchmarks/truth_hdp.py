@@ -106,7 +106,7 @@ def _hdp_found(X, sizes, seed, options, **data):
         "large_interval": lda.large_topic_count_interval_,
         "large_mean": lda.large_topic_count_mean_,
         "eta_found": float(lda.topic_word_prior_),
-        "n_components": lda.n_components,
+        "n_components": lda.max_components,
         "chain_means": [float(each.mean()) for each in np.split(lda.large_topic_count_draws_, lda.n_chains)],
         "common": common_share(lda),
         "r_hat": lda.diagnostics_["topic_count"].r_hat,

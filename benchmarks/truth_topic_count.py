@@ -160,8 +160,8 @@ def _fit_of_kind(rng, kind, seed, options):
         "high": high,
         "rank": float(posterior[counts < T].sum() + rng.random() * posterior[counts == T].sum()),
         "seconds": seconds,
-        "sweeps": int(lda.n_iter_),
-        "warned": "differ by more than the model allows" in lda.summary(),
+        "smallest": int(tokens[tokens > 0].min()),
+        "few": list(lda.few_tokens_interval_),
     }
 
 
@@ -181,9 +181,8 @@ def topic_count_table(found):
                 f"{width:.0f}",
                 f"{np.median(seconds):.1f}",
                 f"{max(seconds):.0f}",
-                str(sum(each["warned"] for each in own)),
                 "; ".join(f"{each['true']} in {each['low']} to {each['high']}" for each in missed if kind is not None),
             ]
         )
-    header = ["corpora", "number", "inside", "median width", "median CPU s", "most", "warned of shares", "missed"]
+    header = ["corpora", "number", "inside", "median width", "median CPU s", "most", "missed"]
     table("intervals of 95 % for the number of topics", header, rows)

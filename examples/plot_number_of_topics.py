@@ -2,21 +2,17 @@
 A posterior over the number of topics
 =====================================
 
-:class:`sklda.TopicCountLDA` estimates the evidence p(w | T) for numbers of
-topics T and computes the posterior p(T | w), with errors. This example
-applies it to a corpus with six topics, and compares it with held-out
-perplexity and coherence.
+:class:`sklda.TopicCountLDA` computes the posterior p(T | w) of the number
+of topics T. This example applies it to a corpus with six topics, and
+compares it with held-out perplexity and coherence.
 """
 
 # %%
 # The corpus has 150 documents of 80 tokens and 60 words. Another 50
 # documents are for the perplexity.
 
-import warnings
-
 import matplotlib.pyplot as plt
 import numpy as np
-from scipy.stats import poisson
 
 from sklda import GibbsLDA, TopicCountLDA
 from sklda.datasets import make_lda_corpus
@@ -34,54 +30,22 @@ X, others = corpus.data[:150], corpus.data[150:]
 # The posterior
 # -------------
 #
-# The bars are probabilities with two Monte Carlo standard errors. The
-# right panel has the log evidence, in :term:`nats <nat>` below the best.
-# Its scale is linear for the upper ten nats and logarithmic below.
+# The bars are probabilities, and the shaded area is the interval of 95 %.
 
-lda = TopicCountLDA(random_state=0).fit(X)
-low, high = lda.topic_count_interval_
-print(f"{lda.n_components_} topics at the mode")
-print(f"{low} to {high} topics with probability 0.95")
-for T, p, std in zip(
-    lda.topic_counts_,
-    lda.topic_count_posterior_,
-    lda.topic_count_posterior_std_,
-    strict=True,
-):
-    if p > 1e-3:
-        print(f"p({T:2d} | w) = {p:.3f} ± {std:.3f}")
+lda = TopicCountLDA(max_components=30, random_state=0).fit(X)
+print(lda.summary())
 
 TopicCountDisplay.from_estimator(lda)
 plt.show()
-
-# %%
-# Another prior over T
-# --------------------
-#
-# The log posterior is the log prior plus the log evidence, up to a
-# constant. So another prior needs no new fit. Here it is a Poisson
-# distribution with mean 3; in a fit this is
-# ``topic_count_prior=poisson(3)``. Numbers without runs have no evidence
-# (NaN): they are unlikely.
-
-log_evidence = lda.log_evidence_
-log_posterior = log_evidence + poisson(3).logpmf(lda.topic_counts_)
-most_likely = lda.topic_counts_[np.nanargmax(log_posterior)]
-print("with a Poisson prior of mean 3:", most_likely, "topics")
 
 # %%
 # Few documents
 # -------------
 #
 # Fifteen documents are not enough to distinguish five topics from seven.
-# The Monte Carlo errors are also large, and a warning advises to report the
-# interval.
 
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    few = TopicCountLDA(max_iter=20_000, random_state=0).fit(X[:15])
-for each in caught:
-    print(each.message)
+few = TopicCountLDA(max_components=30, random_state=0).fit(X[:15])
+print(few.summary())
 
 TopicCountDisplay.from_estimator(few)
 plt.show()

@@ -45,12 +45,12 @@ def estimators():
         yield GibbsLDA(3, max_iter=40, n_chains=2, **GIVEN).fit(X)
         yield CollapsedVariationalLDA(3, max_iter=5, random_state=0).fit(X)
         yield CompoundLDA(3, max_iter=40, random_state=0).fit(X, collections=collections)
-        yield HDPLDA(20, max_iter=40, n_chains=2, random_state=0).fit(X, collections=collections)
+        yield HDPLDA(max_components=20, max_iter=40, n_chains=2, random_state=0).fit(X, collections=collections)
         yield CovariateLDA(3, max_iter=40, random_state=0).fit(X, covariates=np.arange(len(collections)) % 7)
         yield LabeledLDA(n_shared=1, n_chains=1, max_iter=10, n_draws=2, random_state=0).fit(X, LABELS)
         yield EmpiricalBayesLDA(2, n_chains=2, max_iter=120, random_state=0).fit(X)
         yield ConsensusTopics(GibbsLDA(2, max_iter=10), 2, min_prevalence=0.5, n_splits=0, random_state=0).fit(X)
-        yield TopicCountLDA(2, 3, max_iter=3000, **GIVEN).fit(X)
+        yield TopicCountLDA(min_components=2, max_components=3, max_iter=40, **GIVEN).fit(X)
 
 
 def answers(estimator):

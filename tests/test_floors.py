@@ -36,7 +36,6 @@ ALLOWED |= {
         for name in (
             "variational",
             "empirical_bayes",
-            "topic_count",
             "compound",
             "covariates",
             "dask",
@@ -199,7 +198,7 @@ def test_every_floor_is_looked_at():
         ("sklda.metrics._topic_counts", "def rows():\n    from ..inspection._topic_table import topic_table"),
         ("sklda._sampling.collapsed", "from sklda._likelihood.evidence import annealing"),
         ("sklda._models.empirical_bayes.maximum", "import sklda._models.compound.mixtures"),
-        ("sklda._models.base", "from sklda._models.topic_count.scan import Scan"),
+        ("sklda._models.base", "from sklda._models.compound.hdp import HDPMixtures"),
         ("sklda._core.corpus", "from sklda._sampling.collapsed import GibbsChain"),
         ("sklda.metrics._held_out", "from sklda.papers.held_out import chib"),
         ("sklda._models.compound.estimator", "def fit():\n    from sklda.papers import compound"),

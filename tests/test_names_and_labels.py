@@ -52,7 +52,7 @@ COMPOUND = CompoundLDA(K, max_iter=6, random_state=0).fit(X, collections=SOURCES
 with warnings.catch_warnings():
     # So few topics are too few.
     warnings.simplefilter("ignore", UserWarning)
-    HDP = HDPLDA(K, n_chains=1, max_iter=6, random_state=0).fit(X, collections=SOURCES)
+    HDP = HDPLDA(max_components=K, n_chains=1, max_iter=6, random_state=0).fit(X, collections=SOURCES)
 COVARIATE = CovariateLDA(K, max_iter=6, random_state=0).fit(X, covariates=SOURCES)
 LABELED = LabeledLDA(max_iter=6, random_state=0).fit(X, SOURCES)
 CONSENSUS = ConsensusTopics(GibbsLDA(K, max_iter=6), n_fits=2, min_prevalence=0.5, random_state=0)
@@ -85,8 +85,6 @@ WITHOUT_TOPICS = (
 # Functions in which arguments of these names hold other things: requests of scikit-learn, groups of topics, tokens.
 OTHERS = ("set_fit_request", "set_score_request", "set_transform_request", "merge_topics", "count_tokens")
 
-TAKES = {"CompoundLDA": "collections", "HDPLDA": "collections", "CovariateLDA": "covariates"}
-
 
 def functions():
     """Every public function and method with an argument that has names or labels: its id, itself, and the argument."""
@@ -111,8 +109,6 @@ def functions():
                     own.discard("collections")
                 elif name in ("word_association", "match_topics"):
                     own.add("feature_names")
-                # Models of collections and of covariates have both arguments and refuse the other one.
-                own -= {"collections", "covariates"} - {TAKES[name]} if name in TAKES else set()
                 for argument in own:
                     yield pytest.param(public, method, argument, id=f"{name}.{method}-{argument}")
 

@@ -90,7 +90,7 @@ def test_skops_keeps_names(lda):
         CollapsedVariationalLDA(3, random_state=0),
         CompoundLDA(3, max_iter=5, random_state=0),
         ConsensusTopics(GibbsLDA(3, max_iter=5), n_fits=2, min_prevalence=0.5, n_splits=0, random_state=0),
-        TopicCountLDA(min_components=2, max_components=3, max_iter=2000, random_state=0),
+        TopicCountLDA(min_components=2, max_components=3, max_iter=40, random_state=0),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -7,7 +7,7 @@ Parts, by the tables and figures of the paper:
 
 - ``synthetic``: Figure 2 and Table 3, log p(w | T) of a corpus with known T by all estimators, and their times.
 - ``chain``: Figure 1, pseudo-marginal Metropolis-Hastings (PMMH) on that corpus.
-- ``whales``: Tables 1 and 2, Figure 3 and Table 3, PMMH and the scan on the articles about whales.
+- ``whales``: Tables 1 and 2, Figure 3 and Table 3, PMMH on the articles about whales.
 - ``evidence``: the same corpus, log p(w | T) by the estimator of the paper and by annealing.
 - ``predictive``: Figure 4, the score S(T) on the same corpus.
 
@@ -23,7 +23,7 @@ from _record import Part, corpus
 from peers import stopwatch
 from scipy.special import logsumexp
 
-from sklda import GibbsLDA, TopicCountLDA
+from sklda import GibbsLDA
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._sampling.collapsed import GibbsChain
@@ -43,11 +43,6 @@ def simulated(options):
     """The corpus, and its number of topics."""
     D, T, length = (300, 6, 100) if options.quick else (2000, 20, 300)
     return make_lda_corpus(D, 100, T, doc_length=length, **GIVEN, random_state=options.seed).data, T
-
-
-def limit(options):
-    """The quick form of the scan has fewer sweeps than its default."""
-    return {"max_iter": 6000} if options.quick else {}
 
 
 def quiet(function, *arguments, **given):
@@ -88,9 +83,7 @@ def evidence_rows(found, best):
 def measure_synthetic(options):
     X, T = simulated(options)
     counts = (3, 4, 5, 6, 7, 8, 12) if options.quick else (3, 5, 10, 15, 18, 19, 20, 21, 25, 40, 60)
-    scan, seconds = quiet(TopicCountLDA(**GIVEN, **limit(options), random_state=options.seed).fit, X)
-    own = {"mode": scan.n_components_, "interval": scan.topic_count_interval_, "seconds": seconds}
-    return {"T": T, "tokens": int(X.sum()), "scan": own, "curves": evidences(X, counts, METHODS, GIVEN, options)}
+    return {"T": T, "tokens": int(X.sum()), "curves": evidences(X, counts, METHODS, GIVEN, options)}
 
 
 def synthetic_table(found):
@@ -98,8 +91,7 @@ def synthetic_table(found):
 
 
 def synthetic_values(found):
-    texts = {"T": found["T"], "tokens": f"{found['tokens']:,}", "mode": found["scan"]["mode"]}
-    texts |= {"interval": "{} to {}".format(*found["scan"]["interval"]), "scan": f"{found['scan']['seconds']:.0f}"}
+    texts = {"T": found["T"], "tokens": f"{found['tokens']:,}"}
     for method, own in found["curves"].items():
         texts[f"best_{method}"] = max(own, key=lambda T: own[T]["value"])
         texts[f"seconds_{method}"] = f"{np.median([each['seconds'] for each in own.values()]):.2g}"
@@ -158,15 +150,11 @@ def chain_values(found):
 def measure_whales(options):
     X = corpus(options, "whales")
     n, largest = (100, 30) if options.quick else (10_000, 100)
-    scan, seconds = quiet(TopicCountLDA(**WHALES, **limit(options), random_state=options.seed).fit, X)
-    own = {"mode": scan.n_components_, "interval": scan.topic_count_interval_, "seconds": seconds}
-    return {"D": X.shape[0], "N": int(X.sum()), "scan": own, "chains": {50: pmmh(X, WHALES, options, n, largest)}}
+    return {"D": X.shape[0], "N": int(X.sum()), "chains": {50: pmmh(X, WHALES, options, n, largest)}}
 
 
 def whales_values(found):
-    texts = chain_texts(found["chains"]["50"]) | {"D": found["D"], "N": f"{found['N']:,}"}
-    texts |= {"mode": found["scan"]["mode"], "interval": "{} to {}".format(*found["scan"]["interval"])}
-    return texts | {"scan": f"{found['scan']['seconds']:.0f}"}
+    return chain_texts(found["chains"]["50"]) | {"D": found["D"], "N": f"{found['N']:,}"}
 
 
 def measure_evidence(options):

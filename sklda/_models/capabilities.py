@@ -20,7 +20,7 @@ CAPABILITIES = {
     "collections": "collections of documents",
     "covariates": "covariates of documents",
 }
-MODELS = "GibbsLDA", "CompoundLDA", "CovariateLDA", "HDPLDA", "DaskGibbsLDA"
+MODELS = "GibbsLDA", "CompoundLDA", "CovariateLDA", "HDPLDA", "TopicCountLDA", "DaskGibbsLDA"
 
 _NO_VALUES = "its documents have one prior; CompoundLDA and HDPLDA take collections, CovariateLDA takes covariates"
 _MIXTURES = "the prior of a document, gamma pi_j, has a mixture that differs between topics"
@@ -45,6 +45,14 @@ REFUSED = {
     ("HDPLDA", "init"): "a chain begins with more topics than there are, and merges them",
     ("HDPLDA", "merges and splits"): "it has merges of its own, which change the number of topics",
     ("HDPLDA", "covariates"): "its documents have the prior of their collection; CovariateLDA takes covariates",
+    ("TopicCountLDA", "seed_words"): _EXCHANGED,
+    ("TopicCountLDA", "known_topics"): _EXCHANGED,
+    ("TopicCountLDA", "learn_priors='symmetric'"): "priors that are not given are drawn; share_concentration='equal'",
+    ("TopicCountLDA", "sampler"): "its sweeps take only the topics that are in use",
+    ("TopicCountLDA", "init"): "a chain begins with more topics than there are, and merges them",
+    ("TopicCountLDA", "merges and splits"): "it has moves of its own, which change the number of topics",
+    ("TopicCountLDA", "collections"): _NO_VALUES,
+    ("TopicCountLDA", "covariates"): _NO_VALUES,
     ("DaskGibbsLDA", "known_topics"): _ON_WORKERS,
     ("DaskGibbsLDA", "sampler"): "its sampler is that whose documents are independent given phi",
     ("DaskGibbsLDA", "init"): _ON_WORKERS,

@@ -55,7 +55,7 @@ def outcome_effects(
     y: ArrayLike | None = None,
     covariates: Any = None,
     *,
-    family: Literal["linear", "logistic"] = "linear",
+    model: Literal["linear", "logistic"] = "linear",
     topics: Values | Mapping[str, Values] | None = None,
     base: Values | str | int | None = None,
     formula: str | None = None,
@@ -83,10 +83,10 @@ def outcome_effects(
         theta has the posterior given the words of both, and an alpha that the fit has learnt is learnt from the new
         ones if they have 1,000 words. If there are no chains, theta is drawn given topics and `doc_topic_prior_`.
     y : array-like of shape (n_documents,)
-        The outcome: numbers; with ``family="logistic"`` 0 and 1, or bool.
+        The outcome: numbers; with ``model="logistic"`` 0 and 1, or bool.
     covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
         Further explanatory variables, as for `topic_effects`.
-    family : {"linear", "logistic"}, default="linear"
+    model : {"linear", "logistic"}, default="linear"
         ``"linear"``: least squares. ``"logistic"``: a logistic regression, whose effects are differences of log odds.
         It knows the spread of theta given the words.
     topics : sequence of int or str, or dict of {str: sequence of int or str}, default=None
@@ -195,7 +195,7 @@ def outcome_effects(
     >>> bool(table["low"].max() < 3 < table["high"].max())
     True
     """
-    check_choice(family, "family", ("linear", "logistic"))
+    check_choice(model, "model", ("linear", "logistic"))
     level = check_level(level)
     if y is None:
         raise ValueError("y is None: give the outcome of each document.")
@@ -212,7 +212,7 @@ def outcome_effects(
     found, moments = share_moments(estimator, X, lambda found: used_documents(found, values), random.child(seed, 0))
     used = used_documents(found, values)
     found.say_what_is_left_out()
-    outcome = _checked_outcome(values["y"][used], used, family)
+    outcome = _checked_outcome(values["y"][used], used, model)
     clusters = cluster_numbers(values["clusters"], used)
     weights = None if weights is None else values["weights"][used]
     terms, bases, matrix = [INTERCEPT], [""], np.ones((len(used), 1))
@@ -228,11 +228,11 @@ def outcome_effects(
         raise ValueError(f"y is {outcome[0]:g} for all documents that take part: there is nothing to explain.")
     # Squares of very large or small outcomes would leave the range of floats, and a large constant hides the rest.
     origin, unit = 0.0, 1.0
-    if family == "linear":
+    if model == "linear":
         origin = float(outcome.mean()) if (np.ptp(matrix, axis=0) == 0).any() else 0.0
         unit = max(float(np.abs(outcome - origin).max()), np.finfo(float).tiny)
     outcome, origin = (outcome - origin) / unit, origin / unit
-    fits = [_regression(each, matrix, terms, rows, outcome, origin, family, clusters, weights) for each in moments]
+    fits = [_regression(each, matrix, terms, rows, outcome, origin, model, clusters, weights) for each in moments]
     counts = found.corpus.take(used).to_counts()
     beyond = [
         _beyond_shares(fit, each, counts, found.topic_word, clusters, weights, random.child(seed, 1, i))
@@ -307,7 +307,7 @@ class _Fitted:
     residuals: np.ndarray  # derivatives of the likelihood by the linear predictor, orthogonal to the columns
 
 
-def _regression(moments, matrix, terms, rows, outcome, origin, family, clusters, weights):
+def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, weights):
     """The effects on `origin` plus the outcome."""
     groups, n_terms = moments.groups(), len(terms)
     shares = moments.mean @ groups
@@ -340,7 +340,7 @@ def _regression(moments, matrix, terms, rows, outcome, origin, family, clusters,
         b[kept] = coefficients[n_terms:]
         return groups @ b
 
-    if family == "linear":
+    if model == "linear":
         coefficients = Columns.of(columns, weights).least_squares(outcome)
         if np.abs(outcome - columns @ coefficients).max() <= rounding(outcome):
             raise ValueError(
@@ -379,7 +379,7 @@ def _regression(moments, matrix, terms, rows, outcome, origin, family, clusters,
     found = []
     for theta in moments.theta:
         drawn = np.column_stack([matrix, (theta @ groups)[:, kept]])
-        linear = family == "linear"
+        linear = model == "linear"
         own = Columns.of(drawn, weights).least_squares(outcome) if linear else _logistic_known(drawn, outcome, weights)
         # The shares of a draw can tell outcomes apart that the means do not.
         found.append(np.full(len(combinations), np.nan) if own is None else combinations @ own)
@@ -507,23 +507,23 @@ def _no_maximum(columns, outcome, names):
     if separation is None:
         return ValueError(
             "the outcomes are more certain than the words of the documents allow, so no effects explain them: the "
-            "topics or their prior do not fit these documents. Use longer documents, or family='linear'."
+            "topics or their prior do not fit these documents. Use longer documents, or model='linear'."
         )
     coefficients, apart = separation
     ones = int(outcome[apart].sum())
     return ValueError(
         f"the logistic regression has no maximum: {combination_of(columns, coefficients, names)} without error tell "
         f"the two outcomes apart in {apart.sum()} documents ({ones} have 1, {apart.sum() - ones} have 0), so their "
-        "effects have no end. Leave these terms out, merge levels, or use fewer topics; or use family='linear'."
+        "effects have no end. Leave these terms out, merge levels, or use fewer topics; or use model='linear'."
     )
 
 
-def _checked_outcome(outcome, used, family):
+def _checked_outcome(outcome, used, model):
     """The outcomes of the documents `used`, after a check of their values."""
-    allowed = np.isin(outcome, (0, 1)) if family == "logistic" else np.isfinite(outcome)
+    allowed = np.isin(outcome, (0, 1)) if model == "logistic" else np.isfinite(outcome)
     if not allowed.all():
         d = int(np.argmin(allowed))
-        what = "outcomes of a logistic regression are 0 and 1" if family == "logistic" else "outcomes must be finite"
+        what = "outcomes of a logistic regression are 0 and 1" if model == "logistic" else "outcomes must be finite"
         raise ValueError(f"y[{used[d]}] = {outcome[d]:g}: {what}.")
     return outcome
 

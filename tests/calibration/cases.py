@@ -194,7 +194,7 @@ def topic_count(rng, most=5, shape=(12, V, 12), h=0.3, **options):
         alpha = eta = given["doc_topic_prior"] = given["topic_word_prior"] = h
     phi, true = draw_topics(rng, np.full((T, n_features), eta)), rng.dirichlet(np.full(T, alpha), n_documents)
     X = draw_words(rng, true, phi, length)
-    lda = TopicCountLDA(1, most, **given, random_state=seed_of(rng)).fit(X)
+    lda = TopicCountLDA(min_components=1, max_components=most, **given, random_state=seed_of(rng)).fit(X)
     drawn = lda.sample_posterior(N_DRAWS, seed_of(rng))
     counts = rng.choice(lda.topic_counts_, N_DRAWS, p=lda.topic_count_posterior_)
     return Fit({"T": (T, counts), **of_documents(X, (true, phi), (drawn.doc_topic, drawn.topic_word))})
@@ -233,7 +233,7 @@ def hierarchical(rng, fitted_shape=2.0, n_topics=20):
     theta = np.array([rng.dirichlet(np.maximum(gamma * pi, 1e-9)) for _ in range(12)])
     tokens, X = draw_tokens(rng, theta, phi, 20)
     given = {"topic_concentration": (fitted_shape, 1.0), "doc_concentration": (2.0, 1.0), "topic_word_prior": 0.3}
-    lda = HDPLDA(n_topics, **given, **CHAIN, n_chains=1, random_state=seed_of(rng))
+    lda = HDPLDA(max_components=n_topics, **given, **CHAIN, n_chains=1, random_state=seed_of(rng))
     lda.fit(X)
     every = CHAIN["draw_every"]
     last = slice(-1, -every * N_DRAWS - 1, -every)
@@ -297,10 +297,10 @@ def _of(function, **given):
     return lambda rng, **broken: function(rng, **given | broken)
 
 
-_SCAN = {"max_iter": 8000}
+_EQUAL = {"share_concentration": "equal", "n_draws": 100, "draw_every": 4}
 # Corpora of 2,000 tokens in which words tell most of the topics apart.
-_MANY = {"most": 30, "shape": (50, 50, 40), "h": 0.1}
-_UNKNOWN = {"most": 12, "shape": (60, 100, 40), "h": None}
+_MANY = {"most": 30, "shape": (50, 50, 40), "h": 0.1, **_EQUAL}
+_UNKNOWN = {"most": 12, "shape": (60, 100, 40), "h": None, **_EQUAL}
 _TRIPLED = {"fitted_alpha": 1.5}, "alpha of the fit tripled"
 _FOUR_TIMES = {"copies": 4}, "every word counted four times"
 _FEW = {"topic_count_prior": 0.01 ** np.arange(5)}, "prior of each T a hundred times that of the next"
@@ -313,7 +313,7 @@ CASES = [
     Case("HDPLDA", hierarchical, {"fitted_shape": 20.0}, "ten times the prior mean of a"),
     Case("EmpiricalBayesLDA", priors, *_FOUR_TIMES),
     Case("full_bayes", _of(priors, paper=full_bayes, n_tuning=100, region=_REGION), *_FOUR_TIMES),
-    Case("TopicCountLDA", _of(topic_count, **_SCAN), *_FEW),
+    Case("TopicCountLDA", _of(topic_count, **_EQUAL), *_FEW),
     Case(
         "TopicCountLDA, T to 30",
         _of(topic_count, **_MANY),

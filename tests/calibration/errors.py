@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sklda import EmpiricalBayesLDA, GibbsLDA, TopicCountLDA, metrics
+from sklda import EmpiricalBayesLDA, GibbsLDA, metrics
 from sklda.datasets import make_lda_corpus
 from sklda.papers.empirical_bayes import full_bayes, serial_tempering
 from sklda.papers.held_out import (
@@ -88,16 +88,6 @@ def evidence(seed, **options):
     return log_evidence(given().small, 2, **given().priors, random_state=seed, **options)
 
 
-@cache
-def _count_fit(seed):
-    return TopicCountLDA(1, 4, **given().priors, max_iter=8000, random_state=seed).fit(given().small)
-
-
-def topic_counts(seed, attribute):
-    lda = _count_fit(seed)
-    return getattr(lda, attribute), getattr(lda, attribute.removesuffix("_") + "_std_")
-
-
 def pmmh_posterior(seed):
     options = {"evidence": "guided_ais", "n_proposals": 100, "n_temperatures": 60, "n_runs": 1}
     found = pmmh(given().small, 1, 4, **given().priors, **options, random_state=seed)
@@ -150,8 +140,6 @@ ERRORS = {
     "leave_one_out_score": leave_one_out,
     "log_evidence, guided_ais": partial(evidence, n_temperatures=60),
     "log_evidence, ais": partial(evidence, method="ais", n_temperatures=300),
-    "TopicCountLDA, log evidence": partial(topic_counts, attribute="log_evidence_"),
-    "TopicCountLDA, posterior": partial(topic_counts, attribute="topic_count_posterior_"),
     "pmmh, posterior": pmmh_posterior,
     "EmpiricalBayesLDA, log h": priors,
     "serial_tempering, log h": partial(priors_in_a_region, function=serial_tempering),

@@ -103,7 +103,7 @@ def test_compound(check, corpus):
 @pytest.mark.parametrize("n_collections", [pytest.param(1, marks=pytest.mark.exhaustive), 3])
 def test_hdp(check, corpus, n_collections):
     def make():
-        return HDPLDA(30, max_iter=30, n_draws=3, n_chains=2, random_state=0)
+        return HDPLDA(max_components=30, max_iter=30, n_draws=3, n_chains=2, random_state=0)
 
     check(make, collections=np.arange(corpus.shape[0]) % n_collections)
 

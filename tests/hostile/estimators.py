@@ -116,6 +116,7 @@ def _hdp(draw, options):
 
     eta, several = options["topic_word_prior"], draw.wrong(0.1)
     return {
+        "max_components": options.pop("n_components"),
         "doc_concentration": concentration() if draw.chance(0.3) else options["doc_concentration"],
         "topic_concentration": concentration(),
         "collection_concentration": concentration() if draw.chance(0.3) or several else None,
@@ -208,7 +209,8 @@ def topic_count(draw, session):
     }
     alpha, eta = draw.prior([]), draw.prior([(_features(X),)])
     options |= {"doc_topic_prior": draw.pick([alpha, None]), "topic_word_prior": draw.pick([eta, None])}
-    options |= {"n_chains": draw.option(2, 2, 3), "max_iter": draw.mostly([1000, 2000], [10])}
+    options |= {"n_chains": draw.option(1, 2, 3), "max_iter": draw.mostly([1, 2, 10, 30], [0])}
+    options |= {"share_concentration": draw.mostly([None, "equal", 1.0, 1e-3], ["even", -1.0])}
     _live(draw, session, TopicCountLDA, X, options)
 
 
@@ -306,8 +308,6 @@ def check_fit(session, estimator, clean):
             session.require(possible, f"{name} is that of numbers in [0, 1], got {show(std)}")
     if isinstance(estimator, EmpiricalBayesLDA):
         session.require(estimator.n_iter_ <= estimator.max_iter, "no more sweeps than the parameters say")
-    if type(estimator) is TopicCountLDA:
-        session.require(estimator.n_iter_ <= estimator.max_iter, "no more sweeps than max_iter")
     for name in ("collection_topic_", "topic_count_posterior_"):
         if hasattr(estimator, name):
             rows = getattr(estimator, name)

@@ -32,12 +32,12 @@ def fitted(draw, session):
             (GibbsLDA, {"n_components": K, "max_iter": 2, "learn_priors": False, "point_estimate": "cgs"}),
             (CollapsedVariationalLDA, {"n_components": K, "max_iter": draw.pick([1, 12])}),
             (CompoundLDA, {"n_components": K, "max_iter": 3}),
-            (HDPLDA, {"n_components": K + 20, "max_iter": 3}),
+            (HDPLDA, {"max_components": K + 20, "max_iter": 3}),
             (CovariateLDA, {"n_components": K, "max_iter": draw.pick([3, 12])}),
             (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 8}),
             (
                 TopicCountLDA,
-                {"min_components": 1, "max_components": 2, "max_iter": 2000},
+                {"max_components": 2, "max_iter": 10},
             ),
             (LabeledLDA, {"n_draws": 1, "max_iter": 2, "n_shared": draw.pick([0, 1])}),
         ]
@@ -174,7 +174,7 @@ def _tables(draw, session, model, X, refuse, K):
     if test is not None:
         session.require(test["p_value"].dropna().between(0.25, 1), "p-values are not zero")
     outcome, kind = draw.rng.integers(0, 2, D), draw.pick(["linear", "logistic"])
-    session.call(inspection.outcome_effects, model, X.given, outcome, refuse=refuse, family=kind)
+    session.call(inspection.outcome_effects, model, X.given, outcome, refuse=refuse, model=kind)
     if draw.chance(0.3):
         show = inspection.TopicEffectsDisplay.from_estimator
         session.call(show, model, X.given, draw.covariates(D), refuse=refuse, **effects)

@@ -112,7 +112,7 @@ CORPUS = make_lda_corpus(40, 20, 2, doc_length=30, random_state=0).data
 ESTIMATORS = [
     GibbsLDA(2, max_iter=21, n_chains=2, random_state=0),
     EmpiricalBayesLDA(2, max_iter=20, n_chains=2, random_state=0),
-    TopicCountLDA(2, 3, max_iter=3000, random_state=0),
+    TopicCountLDA(min_components=2, max_components=3, max_iter=40, random_state=0),
     CompoundLDA(2, max_iter=20, burn_in=15, n_chains=2, random_state=0),
 ]
 
@@ -128,10 +128,7 @@ def test_every_estimator_has_traces(estimator):
     )
     n_burn_in = 15 if isinstance(estimator, CompoundLDA) else estimator.n_iter_ // 2
     n_burn_in = getattr(estimator, "n_burn_in_", n_burn_in)
-    if n_burn_in:
-        assert set(display.burn_in_.get_xdata()) == {n_burn_in + 0.5}
-    else:
-        assert isinstance(estimator, TopicCountLDA) and display.burn_in_ is None
+    assert set(display.burn_in_.get_xdata()) == {n_burn_in + 0.5}
     if isinstance(estimator, CompoundLDA):
         assert estimator.n_burn_in_ == 15
 
@@ -217,7 +214,7 @@ def test_arviz_gets_the_draws_with_names(monkeypatch):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        lda = HDPLDA(4, **FEW).fit(CORPUS, collections=SIDES)
+        lda = HDPLDA(max_components=4, **FEW).fit(CORPUS, collections=SIDES)
     posterior = to_arviz(lda)["posterior"]
     sweeps = posterior["draw"].values
     np.testing.assert_array_equal(posterior["doc_concentration"], lda.traces_["doc_concentration"][:, sweeps - 1])

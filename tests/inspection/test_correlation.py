@@ -201,7 +201,7 @@ def test_a_topic_that_does_not_vary():
 @pytest.mark.filterwarnings("ignore")
 def test_other_models():
     X = np.random.default_rng(0).poisson(1, (20, 12))
-    counted = TopicCountLDA(min_components=2, max_components=3, max_iter=2000, random_state=0).fit(X)
+    counted = TopicCountLDA(min_components=2, max_components=3, max_iter=40, random_state=0).fit(X)
     K = counted.n_components_
     assert topic_correlation(counted, n_samples=20).correlation.shape == (K, K)
     labels = ["a"] * 10 + ["b"] * 10

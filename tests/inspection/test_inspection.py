@@ -194,9 +194,6 @@ class FittedCounts(BaseEstimator):
     def fit(self):
         self.topic_counts_ = np.array([3, 4, 5, 7, 50])
         self.topic_count_posterior_ = np.array([0, 0.02, 0.9, 0.08, 0])
-        self.topic_count_posterior_std_ = np.array([0, 0.02, 0.1, 0.03, 0])
-        self.log_evidence_ = np.array([-9000.0, -1006.0, -1003.0, np.nan, -3000.0])
-        self.log_evidence_std_ = np.array([50.0, 0.5, 0.25, np.nan, 30.0])
         self.topic_count_interval_ = (4, 7)
         return self
 
@@ -204,66 +201,32 @@ class FittedCounts(BaseEstimator):
 def test_topic_counts():
     fitted = FittedCounts().fit()
     display = TopicCountDisplay.from_estimator(fitted)
-    left, right = display.axes_
+    ax = display.ax_
     assert [bar.get_height() for bar in display.bars_] == fitted.topic_count_posterior_.tolist()
     assert [bar.get_x() + bar.get_width() / 2 for bar in display.bars_] == pytest.approx(fitted.topic_counts_)
-    # Two standard errors either way, between 0 and 1.
-    reach = [segment[:, 1] for segment in display.bars_.errorbar.lines[2][0].get_segments()]
-    np.testing.assert_allclose(reach, [[0, 0], [0, 0.06], [0.7, 1], [0.02, 0.14], [0, 0]], atol=1e-12)
-    np.testing.assert_array_equal(display.line_.get_xdata(), fitted.topic_counts_[[0, 1, 2, 4]])
-    np.testing.assert_allclose(display.line_.get_ydata(), [-7997, -3, 0, -1997])
-    # No error where the evidence is not known.
-    spans = [segment[:, 1] for segment in display.errors_.get_segments() if len(segment)]
-    np.testing.assert_allclose(spans, [[-8097, -7897], [-4, -2], [-0.5, 0.5], [-2057, -1937]])
-    assert right.get_yscale() == "symlog"
-    for span in display.interval_:
-        assert (span.get_x(), span.get_x() + span.get_width()) == (3.5, 7.5)
-    assert left.get_title(loc="left") == "95 % interval: 4 to 7 topics"
-    # Fifty topics are out of the question, so not in the left panel.
-    assert left.get_xlim()[1] < 10 and right.get_xlim()[1] > 50
+    span = display.interval_
+    assert (span.get_x(), span.get_x() + span.get_width()) == (3.5, 7.5)
+    assert ax.get_title(loc="left") == "95 % interval: 4 to 7 topics"
+    # Fifty topics are out of the question.
+    assert ax.get_xlim()[1] < 10 and "other numbers up to 50" in ax.get_xlabel()
 
 
-def test_probabilities_that_are_not_known_have_no_errors_but_an_interval():
-    """Bars from 0 to 1 would say nothing."""
-    known, unknown = (
-        TopicCountDisplay(
-            topic_counts=[5, 6, 7, 20],
-            posterior=[0.3, 0.5, 0.2, 0],
-            posterior_std=[std, std, 0.05, 0.1],
-            log_evidence=[-1.0, 0.0, -2.0, -9.0],
-            interval=(5, 7),
-        ).plot()
-        for std in (0.12, 0.3)
-    )
-    assert known.bars_.errorbar is not None and "uncertain" not in known.axes_[0].get_ylabel()
-    assert unknown.bars_.errorbar is None and unknown.axes_[0].get_ylabel().endswith("uncertain by up to ±0.60")
-    assert known.bars_[0].get_facecolor() != unknown.bars_[0].get_facecolor()
-    # Twenty topics are outside the interval unless it contains the error.
-    assert known.axes_[0].get_xlim()[1] > 20 > unknown.axes_[0].get_xlim()[1]
-    one = TopicCountDisplay(topic_counts=[5, 6], posterior=[0, 1], log_evidence=[-9, 0], interval=(6, 6)).plot()
-    assert one.axes_[0].get_title(loc="left") == "95 % interval: 6 topics"
-
-
-def test_topic_counts_on_given_axes_and_without_errors():
-    figure, axes = plt.subplots(2, 1)
-    display = TopicCountDisplay(topic_counts=[4], posterior=[1.0], log_evidence=[-10.0])
-    assert display.plot(axes) is display
-    assert list(display.axes_) == list(axes) and display.figure_ is figure
-    assert display.errors_ is None and display.interval_ == () and display.bars_.errorbar is None
-    assert display.plot().figure_ is not figure
-    with pytest.raises(ValueError, match="two Axes, for the posterior and for the evidence; got 1"):
-        display.plot(axes[0])
+def test_topic_counts_on_given_axes_and_without_an_interval():
+    figure, ax = plt.subplots()
+    display = TopicCountDisplay(topic_counts=[4], posterior=[1.0])
+    assert display.plot(ax) is display
+    assert display.ax_ is ax and display.figure_ is figure and display.interval_ is None
+    one = TopicCountDisplay(topic_counts=[5, 6], posterior=[0, 1], interval=(6, 6)).plot()
+    assert one.ax_.get_title(loc="left") == "95 % interval: 6 topics"
     with pytest.raises(NotFittedError):
         TopicCountDisplay.from_estimator(FittedCounts())
 
 
 def test_topic_counts_of_a_fit():
     X = make_lda_corpus(40, 20, 2, topic_word_prior=0.2, random_state=0).data
-    lda = TopicCountLDA(1, 4, doc_topic_prior=0.1, topic_word_prior=0.2, random_state=0).fit(X)
+    lda = TopicCountLDA(max_components=9, max_iter=100, random_state=0).fit(X)
     display = TopicCountDisplay.from_estimator(lda)
     np.testing.assert_array_equal(display.posterior, lda.topic_count_posterior_)
-    value = lda.log_evidence_
-    np.testing.assert_allclose(display.line_.get_ydata(), value - value.max())
 
 
 def test_the_same_counts_under_other_names():

@@ -60,8 +60,7 @@ def counts():
     n = np.arange(2, 60)
     below = -0.5 * ((n - 40) / 3) ** 2
     p = np.exp(below) / np.exp(below).sum()
-    options = {"posterior_std": 0.2 * p, "log_evidence_std": np.full(len(n), 0.3), "interval": (35, 45)}
-    return TopicCountDisplay(topic_counts=n, posterior=p, log_evidence=below, **options).plot()
+    return TopicCountDisplay(topic_counts=n, posterior=p, interval=(35, 45)).plot()
 
 
 def marginal(kind):

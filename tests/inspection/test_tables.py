@@ -91,7 +91,7 @@ ESTIMATORS = [
     GibbsLDA(2, max_iter=5, random_state=0),
     CompoundLDA(2, max_iter=5, random_state=0),
     EmpiricalBayesLDA(2, max_iter=10, n_chains=1, random_state=0),
-    TopicCountLDA(2, 3, doc_topic_prior=0.1, topic_word_prior=0.2, random_state=0),
+    TopicCountLDA(min_components=2, max_components=3, doc_topic_prior=0.1, topic_word_prior=0.2, random_state=0),
 ]
 
 

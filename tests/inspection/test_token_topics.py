@@ -124,7 +124,7 @@ def test_full_conditionals_of_other_estimators():
     alpha = lda.document_prior(corpus.collections)
     check_conditionals(lda, corpus.data, alpha, np.full((3, 6), 0.3))
     options = {"max_iter": 3000, "random_state": 0}
-    lda = TopicCountLDA(2, 3, doc_topic_prior=0.2, topic_word_prior=0.3, **options)
+    lda = TopicCountLDA(min_components=2, max_components=3, doc_topic_prior=0.2, topic_word_prior=0.3, **options)
     lda.fit(SMALL)
     K = lda.n_components_
     check_conditionals(lda, SMALL, np.full((6, K), 0.2), np.full((K, 5), 0.3))

@@ -78,7 +78,7 @@ def test_the_names_that_are_given(chains):
     [
         GibbsLDA(2, max_iter=5, random_state=0),
         EmpiricalBayesLDA(2, max_iter=40, random_state=0),
-        TopicCountLDA(min_components=2, max_components=3, max_iter=2000, random_state=0),
+        TopicCountLDA(min_components=2, max_components=3, max_iter=40, random_state=0),
         CompoundLDA(2, max_iter=5, random_state=0),
         CollapsedVariationalLDA(2, max_iter=5, random_state=0),
         ConsensusTopics(NMF(2, init="random", max_iter=500), n_fits=2, n_splits=0, random_state=0),

@@ -24,7 +24,7 @@ FITS = {
     "CompoundLDA": lambda: CompoundLDA(3, max_iter=3, random_state=0).fit(GOOD, collections=["a", "b"]),
     "CovariateLDA": lambda: CovariateLDA(3, max_iter=3, random_state=0).fit(GOOD, covariates=[1, 2]),
     "EmpiricalBayesLDA": lambda: EmpiricalBayesLDA(3, max_iter=10, random_state=0).fit(GOOD),
-    "TopicCountLDA": lambda: TopicCountLDA(3, 3, max_iter=2000, random_state=0).fit(GOOD),
+    "TopicCountLDA": lambda: TopicCountLDA(min_components=3, max_components=3, max_iter=40, random_state=0).fit(GOOD),
     "LabeledLDA": lambda: LabeledLDA(n_shared=1, n_draws=1, random_state=0).fit(GOOD, LABELS),
 }
 PHI = np.arange(1.0, 10.0).reshape(3, 3)

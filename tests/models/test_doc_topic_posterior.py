@@ -36,14 +36,14 @@ FITS = {
     "GibbsLDA": (lambda: LDA, {}),
     "CollapsedVariationalLDA": (lambda: CollapsedVariationalLDA(3, max_iter=20, random_state=0).fit(X), {}),
     "CompoundLDA": (lambda: CompoundLDA(3, max_iter=40, random_state=0).fit(X, **IN_GROUPS), IN_GROUPS),
-    "HDPLDA": (lambda: HDPLDA(20, max_iter=40, random_state=0).fit(X, **IN_GROUPS), IN_GROUPS),
+    "HDPLDA": (lambda: HDPLDA(max_components=20, max_iter=40, random_state=0).fit(X, **IN_GROUPS), IN_GROUPS),
     "CovariateLDA": (
         lambda: CovariateLDA(3, max_iter=40, random_state=0).fit(X, covariates=GROUPS),
         {"covariates": GROUPS},
     ),
     "LabeledLDA": (lambda: LabeledLDA(max_iter=10, n_draws=3, random_state=0).fit(X, Y), {}),
     "EmpiricalBayesLDA": (lambda: EmpiricalBayesLDA(3, max_iter=60, random_state=0).fit(X), {}),
-    "TopicCountLDA": (lambda: TopicCountLDA(2, 4, random_state=0).fit(X), {}),
+    "TopicCountLDA": (lambda: TopicCountLDA(min_components=2, max_components=4, random_state=0).fit(X), {}),
     "merged": (lambda: merge_topics(LDA, [[0, 1]]), {}),
 }
 

@@ -26,10 +26,10 @@ ESTIMATORS = [
     CollapsedVariationalLDA(max_iter=5),
     CollapsedVariationalLDA(3, learning_method="online", max_iter=2, batch_size=7, learn_priors=False, n_jobs=2),
     CompoundLDA(max_iter=20),
-    HDPLDA(20, max_iter=20, n_chains=1),
+    HDPLDA(max_components=20, max_iter=20, n_chains=1),
     CovariateLDA(max_iter=20),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2),
-    TopicCountLDA(1, 2, max_iter=600),
+    TopicCountLDA(min_components=1, max_components=2, max_iter=40),
     LabeledLDA(max_iter=10, n_draws=2, fold_in_iter=5),
 ]
 # Other parameters of estimators that are above.

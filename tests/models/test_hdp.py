@@ -20,7 +20,7 @@ def corpus():
 
 def make(**options):
     given = {"topic_word_prior": 0.1, "max_iter": 60, "random_state": 0}
-    return HDPLDA(**{"n_components": 60, **given, **options})
+    return HDPLDA(**{"max_components": 60, **given, **options})
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:The draws use up to")
@@ -97,7 +97,7 @@ def test_given_concentrations_stay(corpus):
 
 def test_more_concentration_gives_more_topics(corpus):
     counts = [
-        make(n_components=100, topic_concentration=a, max_iter=100, n_chains=1).fit(corpus.data).topic_count_mean_
+        make(max_components=100, topic_concentration=a, max_iter=100, n_chains=1).fit(corpus.data).topic_count_mean_
         for a in (0.01, 1.0, 30.0)
     ]
     assert counts[0] < counts[1] < counts[2]
@@ -128,8 +128,8 @@ def test_other_models_do_not_count_topics(corpus):
 
 def test_a_truncation_that_binds():
     X = make_lda_corpus(60, 50, 8, doc_length=40, topic_word_prior=0.05, random_state=0).data
-    with pytest.warns(UserWarning, match=r"use up to 6 of the n_components=6 topics, so the truncation matters"):
-        make(n_components=6).fit(X)
+    with pytest.warns(UserWarning, match=r"use up to 6 of the max_components=6 topics, so the truncation matters"):
+        make(max_components=6).fit(X)
 
 
 def test_a_number_that_has_not_settled(corpus):
@@ -181,7 +181,7 @@ def test_odd_corpora(K):
         ([[70_000, 3], [0, 1]], None),
     ):
         for burn_in in (0, 2):
-            lda = make(n_components=K, max_iter=4, burn_in=burn_in, draw_every=1, topic_word_prior=None)
+            lda = make(max_components=K, max_iter=4, burn_in=burn_in, draw_every=1, topic_word_prior=None)
             lda.fit(counts, collections=labels)
             assert np.isfinite(lda.transform(counts, collections=labels)).all()
             assert 1 <= lda.topic_count_interval_[0] <= lda.topic_count_interval_[1] <= K

@@ -30,7 +30,7 @@ from sklda.papers.topic_count import log_evidence, log_evidence_by_sweeps, pmmh
         EmpiricalBayesLDA(1_600_000),
         CompoundLDA(1_600_000),
         CovariateLDA(1_600_000),
-        TopicCountLDA(1_600_000, 1_600_000),
+        TopicCountLDA(min_components=1_600_000, max_components=1_600_000),
     ],
 )
 def test_what_results_do_not_fit_in_memory_is_not_sampled(estimator, monkeypatch, same):
@@ -106,7 +106,7 @@ def test_the_topics_that_chib_counts_for_each_token_are_reserved(monkeypatch):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda X: TopicCountLDA(700, 700).fit(X),
+        lambda X: TopicCountLDA(min_components=700, max_components=700).fit(X),
         lambda X: pmmh(X, 700, 700, evidence="guided_ais"),
         lambda X: pmmh(X, 700, 700, evidence="ais"),
         lambda X: log_evidence(X, 700),
@@ -183,7 +183,7 @@ def test_fits_of_a_consensus_share_their_corpus_and_are_refused_if_too_large(mon
         lambda K: CompoundLDA(K).fit(GOOD),
         lambda K: CovariateLDA(K).fit(GOOD),
         lambda K: EmpiricalBayesLDA(K).fit(GOOD),
-        lambda K: TopicCountLDA(K, K).fit(GOOD),
+        lambda K: TopicCountLDA(min_components=K, max_components=K).fit(GOOD),
         lambda K: LabeledLDA(n_shared=K).fit(GOOD, np.arange(len(GOOD)) % 2),
         lambda K: LabeledLDA(n_label_topics=K, label_prior="dependency").fit(GOOD, np.arange(len(GOOD)) % 2),
         lambda K: log_evidence(GOOD, K),
@@ -225,7 +225,7 @@ ARRAYS = {
         CovariateLDA(3, max_iter=4).fit(X, covariates=np.arange(len(X))).sample_posterior
     ),
     "draws of LabeledLDA": lambda X: LabeledLDA(max_iter=2, n_chains=1).fit(X, np.arange(len(X)) % 2).sample_posterior,
-    "draws of TopicCountLDA": lambda X: TopicCountLDA(1, 2, max_iter=2000).fit(X).sample_posterior,
+    "draws of TopicCountLDA": lambda X: TopicCountLDA(max_components=2, max_iter=40).fit(X).sample_posterior,
     "draws of ConsensusTopics": lambda X: (
         ConsensusTopics(GibbsLDA(2, max_iter=4), n_fits=2, min_prevalence=0.1, random_state=0).fit(X).sample_posterior
     ),

@@ -37,7 +37,7 @@ MODELS = {
     "eta": GibbsLDA(5, topic_word_prior=np.linspace(0.1, 0.5, 60).reshape(5, 12), max_iter=20, random_state=0),
     "seeds": GibbsLDA(5, seed_words={0: [3]}, max_iter=20, init="random", random_state=0),
     "empirical": EmpiricalBayesLDA(5, max_iter=60, random_state=0),
-    "count": TopicCountLDA(min_components=5, max_components=6, max_iter=3000, random_state=0),
+    "count": TopicCountLDA(min_components=5, max_components=6, max_iter=40, random_state=0),
     "compound": CompoundLDA(5, max_iter=30, n_chains=2, random_state=0),
     "covariate": CovariateLDA(5, max_iter=20, random_state=0),
     "labeled": LabeledLDA(max_iter=5, random_state=0),

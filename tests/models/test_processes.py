@@ -115,7 +115,7 @@ PATHS = {
     "full_bayes": priors(full_bayes, n_tuning=4),
     "gibbs_em": priors(gibbs_em, doc_topic_prior=[1, 1]),
     "variational_em": priors(variational_em, max_iter=2, n_tuning=4),
-    "TopicCountLDA": lambda X: TopicCountLDA(1, 2, max_iter=2000, n_chains=2, **GIVEN).fit(X).components_,
+    "TopicCountLDA": lambda X: TopicCountLDA(max_components=2, max_iter=40, **GIVEN).fit(X).components_,
     "held out ais": scored(lambda lda, X: ais((lda.topic_word_, 0.5), X, n_temperatures=5, random_state=0)[0]),
     **{
         estimate.__name__: scored(

@@ -32,17 +32,23 @@ def test_priors_with_intervals():
 
 
 @pytest.mark.parametrize(
-    ("interval", "posterior", "z", "expected"),
+    ("interval", "few", "posterior", "z", "expected"),
     [
-        ((3, 3), [0, 1.0], 0, ["3 topics (95 %)", "not that of the subjects"]),
-        ((1, 1), [1.0, 0], 0, ["1 topic (95 %)"]),
-        ((25, 32), [0.2, 0.15], 0, ["25 to 32 topics (95 %). The data do not decide within this range."]),
-        ((3, 4), [0.8, 0.2], 9.4, ["3 are the most likely, with a probability of 0.80", "by 9 standard deviations"]),
+        ((3, 3), (0, 0), [0, 1.0], 0, ["3 topics (95 %). This is", "not that of the subjects"]),
+        ((1, 1), (0, 0), [1.0, 0], 0, ["1 topic (95 %)"]),
+        ((25, 32), (0, 4), [0.2, 0.15], 0, ["25 to 32 topics (95 %). The data do not decide", "Of them, 0 to 4 have"]),
+        (
+            (3, 4),
+            (1, 1),
+            [0.8, 0.2],
+            9.4,
+            ["3 are the most likely, with a probability of 0.80", "Of them, 1 have fewer", "by 9 standard deviations"],
+        ),
     ],
 )
-def test_numbers_of_topics(interval, posterior, z, expected, monkeypatch):
-    monkeypatch.setattr(TopicCountLDA, "_variation_of_shares", lambda self: 1.0)
+def test_numbers_of_topics(interval, few, posterior, z, expected):
     lda = TopicCountLDA()
+    lda.few_tokens_interval_ = few
     lda.topic_count_interval_, lda.topic_count_posterior_ = interval, np.array(posterior)
     lda.n_components_, lda.model_check_z_ = interval[0], z
     assert all(each in lda.summary() for each in expected)
@@ -50,7 +56,7 @@ def test_numbers_of_topics(interval, posterior, z, expected, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_topics_in_use():
-    hdp = HDPLDA(30, max_iter=60, n_chains=2, random_state=0).fit(X)
+    hdp = HDPLDA(max_components=30, max_iter=60, n_chains=2, random_state=0).fit(X)
     hdp.topic_count_interval_, hdp.large_topic_count_interval_ = (3, 5), (2, 4)
     assert hdp.summary().startswith("3 to 5 topics are in use (95 %), and the largest 2 to 4 of them have")
     hdp.topic_count_interval_, hdp.large_topic_count_interval_ = (5, 5), (3, 3)

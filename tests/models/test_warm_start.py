@@ -54,7 +54,7 @@ def test_nothing_of_an_earlier_fit_stays(counts, same_fit):
 
 
 EB = EmpiricalBayesLDA(2, max_iter=8, n_chains=1, random_state=0)
-COUNT = TopicCountLDA(1, 2, max_iter=2000, random_state=0)
+COUNT = TopicCountLDA(min_components=1, max_components=2, max_iter=40, random_state=0)
 COMPOUND = CompoundLDA(3, max_iter=6, random_state=0)
 WAYS = {
     "GibbsLDA": (
@@ -72,7 +72,7 @@ WAYS = {
         COUNT,
         [
             {"topic_word_prior": 0.2},
-            {"min_components": 2},
+            {"draw_every": 1, "warm_start": True},
         ],
     ),
     "CollapsedVariationalLDA": (

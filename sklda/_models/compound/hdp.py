@@ -102,7 +102,7 @@ class _Pass:
     def gains(self, tables, base_tables):
         """Changes of the log posterior if each pair is merged, (n_pairs,)."""
         chain, mixtures, first, second = self.chain, self.mixtures, self.first, self.second
-        labels, K = mixtures.model.collections, chain.priors.n_components
+        labels = mixtures.model.collections
         eta, total, pi, base = chain.priors.word, chain.priors.totals[0], mixtures.pi, np.exp(mixtures.log_base)
         gains = self._of_counts(self.words, lambda topic, word: eta[word], lambda pair, word: eta[word])
         gains -= self._of_pairs(lambda n: log_gamma_ratio(total, n), self.totals)
@@ -115,10 +115,9 @@ class _Pass:
         )
         if len(pi) > 1:
             prior = document_prior(mixtures.b, base)
-            gains += self._of_shares(prior, tables, pi).sum(axis=0) + len(pi) * betaln(prior[first], prior[second])
-        gains += self._of_shares(np.full(len(base), mixtures.alpha), base_tables, base)
-        # The prior of one topic more, a / K for each number that it can have.
-        gains -= np.log(mixtures.alpha * (K - self.n + 1))
+            gains += of_shares(first, second, prior, tables, pi).sum(axis=0)
+            gains += len(pi) * betaln(prior[first], prior[second])
+        gains += mixtures.gains_of_shares(first, second, self.n, base_tables)
         self._add_log_divisions(gains)
         return gains
 
@@ -137,13 +136,6 @@ class _Pass:
             gains[i : i + step] += _log_rising(union, lambda row, column, i=i: prior_of_pair(row + i, column))
         return gains
 
-    def _of_shares(self, prior, tables, shares):
-        """log of the Beta density given the tables, at the present shares, without the powers of the prior."""
-        pair, log_shares = (self.first, self.second), np.log(np.maximum(shares, np.finfo(float).tiny))
-        log_sum = np.logaddexp(*(log_shares[..., k] for k in pair))
-        at_present = sum(tables[..., k] * (log_shares[..., k] - log_sum) for k in pair)
-        return at_present - betaln(*(prior[k] + tables[..., k] for k in pair))
-
     def _add_log_divisions(self, gains):
         """Add the log pseudo-likelihood of the present division of tokens to gains above zero; it is negative."""
         corpus, topics = self.chain.corpus, compact_topics(self.chain.topics, self.n)
@@ -160,6 +152,14 @@ class _Pass:
                 stays = (m[own, v] - 1 + eta[v]) * (n[own, d] - 1 + alpha[:, own]) / (size[own] - 1)
                 moves = (m[other, v] + eta[v]) * (n[other, d] + alpha[:, other]) / size[other]
                 gains[i] -= np.log1p(moves / stays).sum()
+
+
+def of_shares(first, second, prior, tables, shares):
+    """log of the Beta density of pairs given their tables, at the present shares, without the powers of the prior."""
+    pair, log_shares = (first, second), np.log(np.maximum(shares, np.finfo(float).tiny))
+    log_sum = np.logaddexp(*(log_shares[..., k] for k in pair))
+    at_present = sum(tables[..., k] * (log_shares[..., k] - log_sum) for k in pair)
+    return at_present - betaln(*(prior[k] + tables[..., k] for k in pair))
 
 
 def _log_rising(counts, prior):
@@ -227,7 +227,7 @@ class HDPMixtures(Mixtures):
         self.log_base, self.b, self.records = np.full(K, -np.log(K)), given.collection.first, []
 
     def before(self, chain):
-        self._used_before, chain.swept = used(chain), self._swept_topics(chain.corpus.n_documents)
+        self._used_before, chain.swept = used(chain), self.swept_topics(self.pi, chain.corpus.n_documents)
 
     def after(self, chain, stop):
         """Change the numbers of topics, merge topics in some sweeps, and draw the mixtures and the concentrations."""
@@ -263,9 +263,22 @@ class HDPMixtures(Mixtures):
         """The concentration with which each cell of `tables` opens tables of the upper level."""
         return np.broadcast_to(document_prior(self.b, np.exp(self.log_base)), tables.shape)
 
-    def _swept_topics(self, n_documents):
-        """The topics of a sweep, ascending, int32: those with the largest shares, in whole vectors."""
-        share = self.pi.max(axis=0)
+    def gains_of_shares(self, first, second, n_used, base_tables):
+        """Changes of the log posterior of the shares of the corpus if pairs of topics are merged, (n_pairs,)."""
+        K, base = len(self.log_base), np.exp(self.log_base)
+        gains = of_shares(first, second, np.full(K, self.alpha), base_tables, base)
+        # The prior of one topic more, a / K for each number that it can have.
+        return gains - np.log(self.alpha * (K - n_used + 1))
+
+    @staticmethod
+    def swept_topics(pi, n_documents, always=None):
+        """The topics of a sweep, ascending, int32: those with the largest shares, in whole vectors.
+
+        The topic `always` is one of them.
+        """
+        share = pi.max(axis=0)
+        if always is not None:
+            share[always] = 1
         order = np.argsort(-share, kind="stable")
         # Beyond topic i of this order every mixture has at most the sum of these.
         left = np.cumsum(share[order][::-1])[::-1]

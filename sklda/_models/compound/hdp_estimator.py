@@ -20,7 +20,7 @@ from sklda._models.compound.concentrations import SMALLEST_HDP_ETA, Concentratio
 from sklda._models.compound.hdp import show_in_common
 from sklda._models.compound.prior import ProcessMixtures
 from sklda._models.fit_run import all_or_nothing
-from sklda._models.parameters import CHAIN_PARAMETERS, Interval, shared
+from sklda._models.parameters import CHAIN_PARAMETERS, POSITIVE, Interval, shared
 from sklda._models.progress import with_callbacks
 from sklda._sampling.prior_learning import SMALL_CORPUS_PRIOR
 from sklda._sampling.prior_of_topics import PriorOfTopics
@@ -32,8 +32,8 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
     """The hierarchical Dirichlet process (HDP): topics whose number in use is unknown, for one or several collections.
 
     The fit has a posterior of the number of topics in use (Teh et al. 2006). The mixture of the corpus, pi_0, is
-    Dirichlet(a / n_components, ...): the HDP, truncated at `n_components` topics. With several collections, each has a
-    mixture pi_j, which is Dirichlet(b pi_0); with one, it is pi_0 itself. The topic proportions of a document of
+    Dirichlet(a / max_components, ...): the HDP, truncated at `max_components` topics. With several collections, each
+    has a mixture pi_j, which is Dirichlet(b pi_0); with one, it is pi_0 itself. The topic proportions of a document of
     collection j are Dirichlet(gamma pi_j).
 
     The number of topics in use is that of this model, and not a property of the corpus. It grows with the corpus, and
@@ -45,7 +45,7 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
 
     Parameters
     ----------
-    n_components : int, default=500
+    max_components : int, default=500
         The largest number of topics. Take several times as many as are in use; a topic that is not in use costs little.
     topic_concentration : float or tuple (shape, rate), default=None
         a. With a larger value, more topics are in use. A number is between 1e-6 and 1e6 and stays fixed; a pair is a
@@ -76,7 +76,7 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
     n_draws : int, default=15
         Topics and topic proportions are means over this number of draws, the last ones of the chain. A chain takes one
         byte for each token and draw, two bytes with more than 256 topics. With ``"cgs_p"``, at most one draw is
-        averaged for every ``n_components / 12`` sweeps.
+        averaged for every ``max_components / 12`` sweeps.
     draw_every : int, default=10
         Number of sweeps between two draws.
     point_estimate : {"cgs_p", "cgs"}, default="cgs_p"
@@ -198,14 +198,14 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
     >>> from sklda import HDPLDA
     >>> from sklda.datasets import make_compound_lda_corpus
     >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
-    >>> hdp = HDPLDA(40, topic_word_prior=0.1, max_iter=200, random_state=0).fit(corpus.data)
+    >>> hdp = HDPLDA(max_components=40, topic_word_prior=0.1, max_iter=200, random_state=0).fit(corpus.data)
     >>> low, high = hdp.large_topic_count_interval_
     >>> bool(low <= hdp.large_topic_count_mean_ <= high), hdp.topic_count_draws_.shape
     (True, (400,))
     """
 
     _continued = (
-        "n_components",
+        "max_components",
         "topic_concentration",
         "collection_concentration",
         "doc_concentration",
@@ -218,7 +218,6 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
     seed_words, known_topics, sampler, init = None, None, "collapsed", "random"
     _parameter_constraints = {
         **shared(
-            "n_components",
             "topic_word_prior",
             "learn_priors",
             "max_iter",
@@ -234,6 +233,7 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
             "random_state",
         ),
         **{name: CHAIN_PARAMETERS[name] for name in ("vocabulary", "tol")},
+        "max_components": [POSITIVE],
         "topic_concentration": _CONCENTRATION,
         "collection_concentration": _CONCENTRATION,
         "doc_concentration": _CONCENTRATION,
@@ -241,8 +241,8 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
 
     def __init__(
         self,
-        n_components: int = 500,
         *,
+        max_components: int = 500,
         topic_concentration: float | tuple[float, float] | None = None,
         collection_concentration: float | tuple[float, float] | None = None,
         doc_concentration: float | tuple[float, float] | None = None,
@@ -262,7 +262,7 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
         verbose: int = 0,
         random_state: Seed = None,
     ) -> None:
-        self.n_components = n_components
+        self.max_components = max_components
         self.topic_concentration = topic_concentration
         self.collection_concentration = collection_concentration
         self.doc_concentration = doc_concentration
@@ -315,6 +315,11 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
         refuse_symmetric("HDPLDA", self.learn_priors)
         return self._fit(X, y, collections=collections)
 
+    @property
+    def n_components(self) -> int:
+        """The most topics that a chain may have."""
+        return self.max_components
+
     def _prior_of_documents(self, corpus, values, learns, default):
         if np.ndim(self.topic_word_prior) == 2:
             raise ValueError(
@@ -358,7 +363,7 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
         >>> from sklda import HDPLDA
         >>> from sklda.datasets import make_compound_lda_corpus
         >>> X = make_compound_lda_corpus([30, 30], 40, 3, random_state=0).data
-        >>> HDPLDA(40, topic_word_prior=0.1, max_iter=100, random_state=0).fit(X).summary()[-33:]
+        >>> HDPLDA(max_components=40, topic_word_prior=0.1, max_iter=100, random_state=0).fit(X).summary()[-33:]
         'The number grows with the corpus.'
         """
         check_is_fitted(self)

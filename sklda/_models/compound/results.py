@@ -88,9 +88,9 @@ def warn_of_truncation(results, n_components):
     most = max(int(np.quantile(each, _TAILS[1], method="inverted_cdf")) for each in counts)
     if most > n_components / 2:
         warn(
-            f"The draws use up to {most} of the n_components={n_components} topics, so the truncation matters: new "
+            f"The draws use up to {most} of the max_components={n_components} topics, so the truncation matters: new "
             f"topics are made less often than in the HDP, by the share {most / n_components:.2f}. Fit with "
-            f"n_components={5 * most}; topics that are not in use cost little."
+            f"max_components={5 * most}; topics that are not in use cost little."
         )
 
 

@@ -1,4 +1,4 @@
-"""The number of topics as Chen & Doss (2018) choose it, beside the scan of `sklda.TopicCountLDA`.
+"""The number of topics as Chen & Doss (2018) choose it; `sklda.TopicCountLDA` has another model.
 
 - ``pmmh``: pseudo-marginal Metropolis-Hastings over the number of topics (section 4.2).
 - ``log_evidence``: the evidence of one number of topics at given priors, by annealing.

@@ -36,8 +36,6 @@ def log_evidence(
 ) -> tuple[float, float]:
     """Estimate log p(w | K, alpha, eta) of a corpus: the marginal likelihood of a topic model.
 
-    `sklda.TopicCountLDA` compares numbers of topics by it, and integrates over the priors.
-
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_documents, n_features)

@@ -114,7 +114,7 @@ def test_parts_of_a_topic_are_merged_and_topics_are_not():
 
 def one_topic():
     X = make_lda_corpus(100, 60, 1, doc_length=30, topic_word_prior=0.3, random_state=0).data
-    lda = HDPLDA(100, max_iter=200, n_chains=1, random_state=0)
+    lda = HDPLDA(max_components=100, max_iter=200, n_chains=1, random_state=0)
     return lda.fit(X).large_topic_count_interval_
 
 

@@ -1,0 +1,330 @@
+"""The step of a mixture of an unknown, finite number of topics T: shares, concentrations, and T itself.
+
+    T ~ p(T),  pi | T ~ Dir(g, ..., g),  theta_d ~ Dir(gamma pi),  phi_k ~ Dir(eta)
+
+This is a mixture of finite mixtures (Miller & Harrison 2018; Frühwirth-Schnatter, Malsiner-Walli & Grün 2021) above the
+documents. Given the tables t_k of the n topics with tokens, M of them in all, pi can be integrated out:
+
+    p(z, t) = V(n) prod_k G(g + t_k) / G(g),   V(n) = sum_T p(T) T! / (T - n)! G(g T) / G(g T + M),
+
+without the factors that depend on the tables of documents only; G is the gamma function. So T given n, M and g has the
+probability of its term, and g and gamma are drawn given the tables. Then pi is drawn given all of these, and a sweep
+draws z given pi.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.special import gammaln
+
+from sklda._core import random
+from sklda._core.corpus import count_tokens
+from sklda._core.count_histograms import Histograms
+from sklda._core.gibbs_em import BOUNDS
+from sklda._core.rising import log_gamma_ratio
+from sklda._core.slice_sampling import slice_on_log
+from sklda._models.compound.hdp import HDPMixtures, topic_counts
+from sklda._models.compound.hyperparameters import LEARNT_GAMMA, document_prior
+from sklda._models.compound.split_merge import remove_topics, split_or_merge
+from sklda._sampling.chain import compact_topics
+
+# The logarithms of gamma and eta are normal around those of the first numbers, with the second number as standard
+# deviation. So 95 % of eta lie between .002 and 5, and of gamma between .02 and 50.
+GAMMA_PRIOR, ETA_PRIOR = (1.0, 2.0), (0.1, 2.0)
+# That of g likewise; it is cut off at the bounds. With a smaller g, topics without tokens cost nothing, and T has no
+# upper end.
+G_PRIOR, G_BOUNDS = (1.0, 1.5), (1.0, 1e6)
+# Shares are equal with this g, up to a part of 1e-3.
+EQUAL = 1e6
+# eta keeps its first value for this number of sweeps, in which the topics are still alike.
+_ETA_WAITS = 10
+# Sweeps between two draws of eta.
+_ETA_EVERY = 2
+# Sweeps between two attempts to split a topic or to merge two, and the number of tokens below which each sweep has one.
+_MOVE_EVERY, _SMALL = 5, 2000
+# Sweeps of the burn-in between two rounds in which topics are removed.
+_REMOVE_EVERY = 20
+# What a chain records after every sweep, by the names in `traces_`.
+RECORDED = (
+    "topic_count",
+    "used_topic_count",
+    "large_topic_count",
+    "few_tokens_count",
+    "share_concentration",
+    "doc_concentration",
+)
+# Topics with fewer tokens are few for a reader.
+FEW_TOKENS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class FinitePrior:
+    """What is known before of T, g, gamma and eta.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_counts,), int
+        Numbers of topics of positive probability, ascending.
+    log_p : ndarray of shape (n_counts,)
+        log p(T), up to a constant.
+    g : float or None
+        None: unknown.
+    gammas : ndarray of shape (n_counts,) or None
+        gamma at each number of topics. None: unknown.
+    etas : ndarray of shape (n_counts,) or None
+        eta at each number of topics, if it depends on it.
+    draws_eta : bool
+    """
+
+    counts: np.ndarray
+    log_p: np.ndarray
+    g: float | None = None
+    gammas: np.ndarray | None = None
+    etas: np.ndarray | None = None
+    draws_eta: bool = True
+
+    def log_terms(self, n, n_tables, g, others=0.0):
+        """log of the terms of V(n), (n_counts,), minus infinity below n; `others` are added."""
+        first = int(np.searchsorted(self.counts, n))
+        T = self.counts[first:]
+        terms = np.full(len(self.counts), -np.inf)
+        terms[first:] = self._log_factorials[T] - self._log_factorials[T - n] - log_gamma_ratio(g * T, n_tables)
+        return terms + self.log_p + others
+
+    @cached_property
+    def _log_factorials(self):
+        return gammaln(np.arange(self.counts[-1] + 1) + 1.0)
+
+    @cached_property
+    def place(self):
+        """The position of each number of topics among `counts`, a dict."""
+        return {int(T): i for i, T in enumerate(self.counts)}
+
+
+class FiniteMixtures(HDPMixtures):
+    """Draws T, g, pi, gamma and eta, and adds and removes topics.
+
+    Parameters
+    ----------
+    model : CompoundModel
+    seed : numpy.random.SeedSequence
+    n_components : int
+        The most topics.
+    prior : FinitePrior
+
+    Attributes
+    ----------
+    n_topics : int
+        T. Topics that are none of these have a share of zero.
+    g : float
+    posterior : ndarray of shape (n_counts,)
+        Sums of p(T | tables, g, ...) over the sweeps after the burn-in.
+    shown_labels : ndarray of int or None
+        The topics that are shown in results, in their order. None: all.
+    """
+
+    def __init__(self, model, seed, n_components, prior):
+        super().__init__(model, seed, n_components)
+        self.prior, self.n_topics = prior, n_components
+        self.g = G_PRIOR[0] if prior.g is None else prior.g
+        self.gamma = GAMMA_PRIOR[0]
+        self.posterior = np.zeros(len(prior.counts))
+        self.eta = ETA_PRIOR[0] if prior.draws_eta else None
+        self.shown_labels, self.shown_draws = None, []
+
+    def begin(self, chain):
+        if self.prior.gammas is not None:
+            self.gamma = float(self.prior.gammas[self.prior.place[self.n_topics]])
+        if self.eta is not None:
+            chain.priors = chain.priors.with_eta(self.eta)
+        super().begin(chain)
+
+    # --- One sweep ---
+
+    def move(self, chain, rng):
+        prior = self.prior
+        t = self._moved(chain, rng, self.draw_tables(chain)[0])
+        n, M = np.count_nonzero(t), int(t.sum())
+        if prior.gammas is None:
+            self.gamma = self._drawn_gamma(chain.corpus, rng, M)
+        terms = self._other_terms(chain, M)
+        if prior.g is None:
+            self.g = self._drawn_g(rng, t[t > 0], terms)
+        log_p = prior.log_terms(n, M, self.g, terms)
+        p = np.exp(log_p - np.logaddexp.reduce(log_p))
+        self.n_topics = int(rng.choice(prior.counts, p=p / p.sum()))
+        if prior.gammas is not None:
+            self.gamma = float(prior.gammas[prior.place[self.n_topics]])
+        if prior.etas is not None:
+            self.eta = float(prior.etas[prior.place[self.n_topics]])
+            chain.priors = chain.priors.with_eta(self.eta)
+        elif prior.draws_eta and chain.n_sweeps > _ETA_WAITS and chain.n_sweeps % _ETA_EVERY == 0:
+            self.eta = self._drawn_eta(chain, rng)
+            chain.priors = chain.priors.with_eta(self.eta)
+        if chain.n_sweeps > chain.n_burn_in:
+            self.posterior = self.posterior + p
+        self._draw_shares(rng, t)
+        self.alphas.append(self.g)
+        few = self.n_topics - np.count_nonzero(chain.topic_totals >= FEW_TOKENS)
+        self.records.append((self.n_topics, *topic_counts(chain), few, self.g, self.gamma))
+
+    def _moved(self, chain, rng, tables):
+        """Tables after moves between numbers of topics: greedy ones in the burn-in, exact ones after it."""
+        seed = random.child(self.seed, chain.n_sweeps, 1)
+        if self.prior.etas is not None:
+            return tables
+        if chain.n_sweeps > chain.n_burn_in:
+            due = chain.corpus.n_tokens < _SMALL or chain.n_sweeps % _MOVE_EVERY == 0
+            return split_or_merge(self, chain, rng, tables, seed) if due else tables
+        if chain.n_sweeps > self.model.merging and chain.n_sweeps % _REMOVE_EVERY == 0:
+            return remove_topics(self, chain, rng, tables, seed)
+        return tables
+
+    def traces(self):
+        values = np.reshape(self.records, (-1, len(RECORDED)))
+        return {name: values[:, i] for i, name in enumerate(RECORDED)}
+
+    def draw(self):
+        return super().draw() | {"n_topics": self.n_topics, "eta": self.eta}
+
+    def show(self, draws, n_topics):
+        """Have the chain show those of its `KeptDraws` that have a number of topics, or else the nearest one.
+
+        Of these, they are the draws that have the same topics with tokens as most of them. The topics are sorted by
+        size, and the last ones may be without tokens.
+        """
+        counts = np.array([draw.added["n_topics"] for draw in draws.draws])
+        chosen = np.flatnonzero(np.abs(counts - n_topics) == np.abs(counts - n_topics).min())
+        tokens = {i: count_tokens(draws.topics[i], draws.priors.n_components) for i in chosen.tolist()}
+        kinds = {i: (each > 0).tobytes() for i, each in tokens.items()}
+        # Later draws come first.
+        most = max(reversed(kinds.values()), key=list(kinds.values()).count)
+        self.shown_draws = [i for i, kind in kinds.items() if kind == most]
+        sizes = sum(tokens[i] for i in self.shown_draws)
+        shares = draws.draws[self.shown_draws[-1]].added["mixtures"][0]
+        self.shown_labels = np.lexsort((-shares, -sizes))[: max(n_topics, np.count_nonzero(sizes))]
+
+    def shown(self, draws):
+        if self.shown_labels is None:
+            return draws
+        labels, K = self.shown_labels, len(self.shown_labels)
+        place = np.zeros(draws.priors.n_components, np.int32)
+        place[labels] = np.arange(K)
+        shown = [
+            draw._replace(
+                topics=compact_topics(place[draw.topics], K),
+                added=draw.added | {"mixtures": draw.added["mixtures"][:, labels]},
+            )
+            for draw in (draws.draws[i] for i in self.shown_draws)
+        ]
+        last = shown[-1].added
+        priors = replace(draws.priors.resized(K), doc=document_prior(last["gamma"], last["mixtures"]))
+        if last["eta"] is not None:
+            priors = priors.with_eta(float(np.mean([draw.added["eta"] for draw in shown])))
+        return replace(draws, priors=priors, draws=shown)
+
+    def shown_topics(self, values):
+        return values if self.shown_labels is None else values[..., self.shown_labels]
+
+    def _drawn_gamma(self, corpus, rng, n_tables):
+        lengths, numbers = corpus.distinct_lengths
+
+        def log_density(x):
+            return _log_normal(x, GAMMA_PRIOR) + n_tables * x - numbers @ log_gamma_ratio(np.exp(x), lengths)
+
+        return slice_on_log(rng, self.gamma, log_density, LEARNT_GAMMA)
+
+    def _drawn_g(self, rng, tables, terms):
+        n, M = len(tables), int(tables.sum())
+
+        def log_density(x):
+            g = np.exp(x)
+            rising = log_gamma_ratio(g, tables).sum()
+            return _log_normal(x, G_PRIOR) + rising + np.logaddexp.reduce(self.prior.log_terms(n, M, g, terms))
+
+        return slice_on_log(rng, self.g, log_density, G_BOUNDS)
+
+    def _drawn_eta(self, chain, rng):
+        words, totals = self._word_histograms(chain)
+        V = chain.corpus.n_features
+
+        def log_density(x):
+            eta = np.exp(x)
+            return _log_normal(x, ETA_PRIOR) + words.sum_at(eta) - log_gamma_ratio(eta * V, totals).sum()
+
+        return slice_on_log(rng, float(chain.priors.word[0]), log_density, BOUNDS)
+
+    @staticmethod
+    def _word_histograms(chain):
+        return Histograms.from_dense(chain.word_histogram()), chain.topic_totals[chain.topic_totals > 0]
+
+    def log_v(self, corpus, n, n_tables):
+        """log V(n), and the factors of gamma."""
+        return np.logaddexp.reduce(self.prior.log_terms(n, n_tables, self.g, self._gamma_terms(corpus, n_tables)))
+
+    def gamma_beside(self, n_others):
+        """gamma, or if it depends on T, that of a number of topics near that of `n_others` and one or two more."""
+        if self.prior.gammas is None:
+            return self.gamma
+        return float(
+            self.prior.gammas[min(np.searchsorted(self.prior.counts, n_others + 1), len(self.prior.counts) - 1)]
+        )
+
+    def _gamma_terms(self, corpus, n_tables):
+        if self.prior.gammas is None:
+            return n_tables * np.log(self.gamma)
+        return n_tables * np.log(self.prior.gammas) - self._log_lengths(corpus)
+
+    def _other_terms(self, chain, n_tables):
+        """What p(w, z, t | T) has beside V, because gamma or eta depends on T; (n_counts,)."""
+        terms = np.zeros(len(self.prior.counts)) + self._gamma_terms(chain.corpus, n_tables)
+        if self.prior.etas is not None:
+            words, totals = self._word_histograms(chain)
+            etas, V = self.prior.etas, chain.corpus.n_features
+            terms += words.sum_of_log_rising(etas)[0] - log_gamma_ratio(etas[:, None] * V, totals).sum(axis=1)
+        return terms
+
+    def _log_lengths(self, corpus):
+        """The sum over documents of log G(gamma + n_d) - log G(gamma) at each number of topics."""
+        if not hasattr(self, "_of_lengths"):
+            lengths, numbers = corpus.distinct_lengths
+            self._of_lengths = log_gamma_ratio(self.prior.gammas[:, None], lengths) @ numbers
+        return self._of_lengths
+
+    def _draw_shares(self, rng, tables):
+        """pi given the tables: of the topics with tables, and of as many of the others as belong to T."""
+        self.log_base = self._shares(rng, tables, self._members(tables))
+        self.log_pi = self.log_base[None].copy()
+
+    def _members(self, tables):
+        """The T topics, a mask: those with tables, and the first ones without."""
+        members = tables > 0
+        members[np.flatnonzero(~members)[: self.n_topics - np.count_nonzero(members)]] = True
+        return members
+
+    def _shares(self, rng, tables, members):
+        log_shares = np.full(len(tables), -np.inf)
+        log_shares[members] = random.log_dirichlet(rng, (self.g + tables[members])[None])[0]
+        return log_shares
+
+    # --- Merges in the burn-in ---
+
+    def gains_of_shares(self, first, second, n_used, base_tables):
+        """Changes of log p(z, t) by the shares if pairs of topics are merged, (n_pairs,)."""
+        g, M, log_shares = self.g, int(base_tables.sum()), self.log_base
+        log_sum, together = (
+            np.logaddexp(log_shares[first], log_shares[second]),
+            base_tables[first] + base_tables[second],
+        )
+        gains = log_gamma_ratio(g, together)
+        for k in (first, second):
+            gains += base_tables[k] * (log_shares[k] - log_sum) - log_gamma_ratio(g, base_tables[k])
+        before, after = (np.logaddexp.reduce(self.prior.log_terms(n, M, g)) for n in (n_used, n_used - 1))
+        return gains + after - before
+
+
+def _log_normal(x, prior):
+    """log density of x, up to a constant."""
+    centre, spread = prior
+    return -(((x - np.log(centre)) / spread) ** 2) / 2

@@ -1,0 +1,150 @@
+"""The prior of documents whose topics have unknown shares and an unknown, finite number; and what a fit says of it."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from sklda._core import random
+from sklda._core.warn import warn
+from sklda._core.word_information import dependence_on_documents
+from sklda._models.compound.concentrations import Concentrations
+from sklda._models.compound.count_prior import CountPrior
+from sklda._models.compound.finite_mixtures import FEW_TOKENS, FiniteMixtures, FinitePrior
+from sklda._models.compound.model import CompoundModel
+from sklda._sampling.prior_of_documents import PriorOfDocuments
+from sklda._sampling.run_chains import best_chain
+from sklda._sampling.some_topics import SomeTopicsChain
+
+__all__ = ["FEW_TOKENS", "NumberOfTopics", "is_burst"]
+
+# The share of the burn-in in which topics are merged. In the rest of it they are removed.
+_MERGING = 0.6
+# The fit warns of a posterior probability at an end of the range that is larger than this.
+_LARGE = 0.1
+# It warns if words depend on documents by more standard deviations than this. Under the model, one corpus in 30,000
+# does.
+_DEVIATES, _FEWEST_SWEEPS = 4, 50
+# Tail probabilities of credible intervals.
+_TAILS = 0.025, 0.975
+
+
+class NumberOfTopics(PriorOfDocuments):
+    """Proportions are Dirichlet(gamma pi), pi is Dirichlet(g, ..., g) for T topics, and T has a prior.
+
+    Parameters
+    ----------
+    n_documents : int
+    range_of_counts : CountPrior
+    finite : FinitePrior
+    burn_in : int
+        Sweeps of the burn-in.
+    """
+
+    merges = True
+    chains = SomeTopicsChain
+
+    def __init__(self, n_documents: int, range_of_counts: CountPrior, finite: FinitePrior, burn_in: int) -> None:
+        none = Concentrations.make(1, topic_concentration=None, collection_concentration=None, doc_concentration=None)
+        merging = int(_MERGING * burn_in)
+        self.model = CompoundModel(np.zeros(n_documents, np.int64), 1, concentrations=none, merging=merging)
+        self.range_of_counts, self.finite = range_of_counts, finite
+
+    def steps(self, seed):
+        return [FiniteMixtures(self.model, seed, int(self.finite.counts[-1]), self.finite)]
+
+    @property
+    def changes(self):
+        return True
+
+    def choose(self, chains):
+        """The posterior of T, and the number of topics that chains show from now on; fitted attributes, a dict."""
+        steps, counts = [chain.step(FiniteMixtures) for chain in chains], self.finite.counts
+        drawn = [
+            np.array(step.records)[-max(chain.n_sweeps - chain.n_burn_in, 1) :, 0].astype(int)
+            for step, chain in zip(steps, chains, strict=True)
+        ]
+        posterior = sum(step.posterior for step in steps)
+        if not posterior.any():
+            # Callbacks see a fit before the end of the burn-in.
+            posterior = np.bincount(np.searchsorted(counts, np.concatenate(drawn)), minlength=len(counts))
+        posterior = posterior / posterior.sum()
+        # The most likely number of topics of a stored draw, so that there are topics.
+        for step in steps:
+            step.shown_labels = None
+        kept = [chain.kept_draws() for chain in chains]
+        stored = {draw.added["n_topics"] for draws in kept for draw in draws.draws}
+        chosen = max(stored, key=lambda T: posterior[np.searchsorted(counts, T)])
+        for step, draws in zip(steps, kept, strict=True):
+            step.show(draws, chosen)
+        return {
+            "topic_counts_": counts,
+            "topic_count_posterior_": posterior,
+            "topic_count_draws_": np.concatenate(drawn),
+            "topic_count_interval_": _interval(counts, posterior),
+            "n_components_": int(chosen),
+        }
+
+    def record(self, chain, draws):
+        shares = draws.added("mixtures")[:, 0]
+        return {
+            "corpus_topic_": shares.mean(axis=0),
+            "corpus_topic_std_": shares.std(axis=0),
+            "doc_topic_prior_": draws.mean_priors().doc[0].copy(),
+        }
+
+    @staticmethod
+    def best(chains, n_topics):
+        """The chain with the highest log joint of those that have a draw with so many topics."""
+        own = [c for c, chain in enumerate(chains) if chain.kept_draws().draws[-1].added["n_topics"] == n_topics]
+        return own[best_chain([chains[c] for c in own])]
+
+    def attributes(self, results):
+        after = {name: values[:, results.n_burn_in :].ravel() for name, values in results.traces.items()}
+        low, high = np.nanquantile(after["few_tokens_count"], _TAILS, method="inverted_cdf")
+        topics = results.states[results.best].topics
+        check = dependence_on_documents(results.corpus, topics, int(topics.max(initial=0)) + 1, random.seed_sequence(0))
+        return {
+            "few_tokens_interval_": (int(low), int(high)),
+            "share_concentration_": float(np.exp(np.nanmean(np.log(after["share_concentration"])))),
+            "doc_concentration_": float(np.nanmean(after["doc_concentration"])),
+            "model_check_z_": check,
+        }
+
+    def warn_of(self, posterior, interval, check, n_burn_in):
+        """Warn of a range that is too small, and of a model that does not fit."""
+        counts = self.finite.counts
+        cut_off = len(counts) > 1 and posterior[-1] > _LARGE and self.range_of_counts.cuts_off(int(counts[-1]) + 1)
+        if cut_off:
+            warn(
+                f"p(T | w) is {posterior[-1]:.2g} at the end of the range, {counts[-1]} topics: "
+                "larger numbers may be more likely. Raise max_components.",
+                ConvergenceWarning,
+            )
+        if len(counts) > 1 and posterior[0] > _LARGE and self.range_of_counts.cuts_off(int(counts[0]) - 1):
+            warn(
+                f"p(T | w) is {posterior[0]:.2g} at the start of the range, {counts[0]} topics: "
+                "smaller numbers may be more likely. Lower min_components.",
+                ConvergenceWarning,
+            )
+        # With fewer topics than the corpus has, and in a chain that has hardly begun, words depend on documents in any
+        # case.
+        if not cut_off and n_burn_in >= _FEWEST_SWEEPS and is_burst(check):
+            warn(
+                f"The words of the topics depend on the documents by {check:.0f} standard deviations "
+                "more than the model allows, as they do if a word that occurs in a document is likely to occur there "
+                f"again. topic_count_interval_, {interval}, is how many topics describe such texts best, not how many "
+                "subjects they have. See sklda.inspection.topic_check."
+            )
+
+
+def is_burst(check: float) -> bool:
+    """Whether words depend on documents by more than the model allows, with `model_check_z_`."""
+    return check > _DEVIATES
+
+
+def _interval(counts, probability):
+    """Smallest and largest count after a probability of at most 0.025 is cut from either end."""
+    low = np.argmax(np.cumsum(probability) > _TAILS[0])
+    high = len(counts) - 1 - np.argmax(np.cumsum(probability[::-1]) > _TAILS[0])
+    return int(counts[low]), int(counts[high])

@@ -1,0 +1,124 @@
+"""The chain of an unknown number of topics: exact posteriors of T, and draws of the model that the chain must keep.
+
+Alarms are set at 1e-5 for each test, after the number of statistics compared.
+"""
+
+import numpy as np
+import pytest
+from enumeration import CASES, EXACT, make_corpus
+from scipy.special import softmax
+from scipy.stats import chi2_contingency, ks_2samp
+from scipy.stats import t as t_distribution
+
+from sklda._core import random
+from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
+from sklda._models.compound import finite_mixtures
+from sklda._models.compound.finite_mixtures import EQUAL, ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR, FiniteMixtures
+from sklda._models.compound.finite_mixtures import FinitePrior as Prior
+from sklda._models.compound.model import CompoundModel
+from sklda._sampling.some_topics import SomeTopicsChain
+from sklda._sampling.steps import advance
+
+ALARM = 1e-5
+
+
+def make_chain(corpus, prior, eta, seed):
+    K = int(prior.counts[-1])
+    model = CompoundModel.of_finite_mixture(corpus.n_documents, max_iter=10, burn_in=0)
+    seed = random.child(random.seed_sequence(0), seed)
+    priors = Priors.make(1.0, eta, K, corpus.n_features)
+    chain = SomeTopicsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
+    chain.steps = [FiniteMixtures(model, random.child(seed, 1), K, prior)]
+    chain.steps[0].begin(chain)
+    return chain
+
+
+def posterior_p(case, n_chains=10, n_sweeps=240, n_first=40):
+    """The smallest p of means over chains, by Student's t, against the exact posterior at one alpha for all topics."""
+    docs, n_features, alpha, eta, log_p = EXACT[case]
+    corpus, counts = make_corpus(docs, n_features), np.arange(1, 5)
+    prior = Prior(counts, np.zeros(4), g=EQUAL, gammas=alpha * counts, draws_eta=False)
+    found = []
+    for c in range(n_chains):
+        chain = make_chain(corpus, prior, eta, c)
+        for i in range(n_sweeps):
+            advance(chain, chain.steps)
+            if i < n_first:
+                chain.steps[0].posterior = np.zeros(4)
+        found.append(chain.steps[0].posterior / chain.steps[0].posterior.sum())
+    # The last probability follows from the others.
+    errors = (np.array(found) - softmax(log_p))[:, :-1]
+    z = errors.mean(axis=0) / (errors.std(axis=0, ddof=1) / np.sqrt(n_chains))
+    return 2 * t_distribution.sf(np.abs(z), n_chains - 1).min() * 3
+
+
+@pytest.mark.mutation(
+    "sklda._models.compound.finite_mixtures.FiniteMixtures.log_v",
+    lambda self, corpus, n, n_tables: 2 * n - n_tables * np.log(self.g),
+    cases="three",
+)
+@pytest.mark.parametrize("case", CASES)
+def test_equal_shares_have_the_exact_posterior(case):
+    assert posterior_p(case) > ALARM
+
+
+def of_model(rng, counts):
+    """A draw of T, g, gamma, eta and of the topics and words of a corpus."""
+    T = int(rng.choice(counts))
+    while True:
+        g = np.exp(np.log(G_PRIOR[0]) + G_PRIOR[1] * rng.standard_normal())
+        if G_BOUNDS[0] < g < G_BOUNDS[1]:
+            break
+    gamma, eta = (np.exp(np.log(c) + s * rng.standard_normal()) for c, s in (GAMMA_PRIOR, ETA_PRIOR))
+    pi = rng.dirichlet(np.full(T, g))
+    theta = np.array([dirichlet(rng, gamma * pi) for _ in range(4)])
+    phi = np.array([dirichlet(rng, np.full(3, eta)) for _ in range(T)])
+    topics = np.array([rng.choice(T, p=each) for each in np.repeat(theta, 5, axis=0)], np.int32)
+    words = np.array([rng.choice(3, p=phi[k]) for k in topics], np.int32)
+    return T, g, gamma, eta, pi, topics, words
+
+
+def dirichlet(rng, alpha):
+    return np.exp(random.log_dirichlet(rng, np.maximum(alpha, 1e-12)[None])[0])
+
+
+def kept_p(monkeypatch, n_corpora=400, n_sweeps=4):
+    """Quantities of a draw of the model, and after sweeps given its words: both have the same distribution."""
+    monkeypatch.setattr(finite_mixtures, "_ETA_WAITS", 0)
+    rng, counts = np.random.default_rng(0), np.arange(1, 5)
+    prior, before, after = Prior(counts, np.zeros(4)), [], []
+    for i in range(n_corpora):
+        T, g, gamma, eta, pi, topics, words = of_model(rng, counts)
+        corpus = Corpus(words, np.arange(0, 21, 5), 3)
+        chain = make_chain(corpus, prior, eta, i)
+        step = chain.steps[0]
+        step.n_topics, step.g, step.gamma, step.eta = T, g, gamma, eta
+        step.log_base = np.full(4, -np.inf)
+        step.log_base[:T] = np.log(np.maximum(pi, 1e-300))
+        step.log_pi = step.log_base[None].copy()
+        chain.topics[:] = topics
+        chain.recount()
+        step.begin(chain)
+        before.append(quantities(chain, step))
+        for _ in range(n_sweeps):
+            advance(chain, chain.steps)
+        after.append(quantities(chain, step))
+    p = []
+    for a, b in zip(np.transpose(before), np.transpose(after), strict=True):
+        values = np.unique([a, b])
+        if len(values) < 10:
+            p.append(chi2_contingency([[np.sum(x == v) for v in values] for x in (a, b)]).pvalue)
+        else:
+            p.append(ks_2samp(a, b).pvalue)
+    return min(p) * len(p)
+
+
+def quantities(chain, step):
+    used = np.count_nonzero(chain.topic_totals)
+    return step.n_topics, used, step.g, step.gamma, chain.priors.word[0], chain.topic_totals.max()
+
+
+@pytest.mark.mutation("sklda._models.compound.finite_mixtures._log_normal", lambda x, prior: 0.0)
+def test_draws_of_the_model_are_kept(monkeypatch):
+    assert kept_p(monkeypatch) > ALARM
