@@ -29,6 +29,11 @@ def real_numbers(values, name):
         raise TypeError(f"{name} must hold real numbers, got {shown}.") from error
 
 
+def path_of(path):
+    """A path that a user has given; ~ is the home folder, as in pandas."""
+    return Path(os.path.expanduser(path))
+
+
 def check_no_mask(values, name):
     """Refuse a masked array that hides some of its entries: they would be used."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklda._core.arguments import check_no_mask, real_numbers
 from sklda._core.names import (
     grouped,
+    in_memory,
     index_of,
     is_missing,
     label_array,
@@ -35,11 +36,7 @@ _ON_A_SCALE = date, time, timedelta, np.datetime64, np.timedelta64, complex
 
 def read_covariates(covariates):
     """Covariates that are in memory and can be read several times, of which the rows can be taken."""
-    if hasattr(covariates, "__dask_graph__"):
-        covariates = covariates.compute()
-    if hasattr(covariates, "column_names") and hasattr(covariates, "to_pandas"):
-        # pyarrow
-        covariates = covariates.to_pandas()
+    covariates = in_memory(covariates)
     if isinstance(covariates, Set):
         raise TypeError(
             f"covariates must be an array or a data frame with a row for each document, got a "

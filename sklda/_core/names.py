@@ -12,6 +12,7 @@ from itertools import pairwise
 from numbers import Integral
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from sklda._core.arguments import check_no_mask
@@ -23,6 +24,16 @@ _MOST_UNKNOWN, _MOST_ALIKE = 20, 3
 
 
 # --- Columns of any kind -------------------------------------------------------------------------------------------
+
+
+def in_memory(values):
+    """Values of Dask computed, and tables of pyarrow, xarray and NumPy (with fields) as data frames of pandas."""
+    if hasattr(values, "__dask_graph__"):
+        values = values.compute()
+    if getattr(getattr(values, "dtype", None), "names", None):
+        return pd.DataFrame(values)
+    is_table = hasattr(values, "column_names") or len(getattr(values, "dims", ())) == 2
+    return values.to_pandas() if is_table and hasattr(values, "to_pandas") else values
 
 
 def read_column(values, name, holds):

@@ -273,6 +273,10 @@ def known_words(model, n_features):
         names = names_of_steps(steps)
     if names is not None:
         return [str(name) for name in names]
+    # Merged topics have the words of their model, and common topics those of their estimator.
+    inner = getattr(model, "model", getattr(model, "estimator", None))
+    if inner is not None:
+        return known_words(inner, n_features)
     vocabulary = getattr(model, "vocabulary", None)
     try:
         return None if vocabulary is None else read_words(vocabulary, "vocabulary", n_features)

@@ -7,13 +7,13 @@ import os
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Self
 
 from sklearn.utils.validation import _check_feature_names
 
 from sklda._checkpoints import files
 from sklda._checkpoints.saver import Saver
+from sklda._core.arguments import path_of
 from sklda._core.types import Counts
 from sklda._core.warn import warn
 from sklda._models.progress import fitted_attributes
@@ -83,7 +83,7 @@ class CheckpointMixin:
         >>> bool((again.topic_assignments_ == lda.topic_assignments_).all())
         True
         """
-        folder = _last_fit(Path(path).absolute())
+        folder = _last_fit(path_of(path).absolute())
         corpus = cls._read(X)  # type: ignore[attr-defined]
         facts = _facts(folder, cls, corpus)
         estimator, y, metadata, seed = _read(folder / "estimator", corpus)
@@ -131,7 +131,7 @@ def saver_of(estimator, corpus, seed, y, metadata):
         raise ValueError(f"an estimator can have one Checkpoint, not {len(checkpoints)}.")
     check_samples(estimator)
     (checkpoint,) = checkpoints
-    name, folder = type(estimator).__name__, Path(checkpoint.path).absolute()
+    name, folder = type(estimator).__name__, path_of(checkpoint.path).absolute()
     if checkpoint._is_of_copy:
         raise ValueError(
             f"this {name} is a copy of an estimator with a Checkpoint, such as those that searches, folds and "

@@ -8,11 +8,21 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from pandas import DataFrame
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core.arguments import real_numbers
 from sklda._core.known_topic_priors import LARGEST_WEIGHT, KnownTopics
-from sklda._core.names import check_order_of_labels, distinct, index_of, listed, python_value, read_column, topic_names
+from sklda._core.names import (
+    check_order_of_labels,
+    distinct,
+    in_memory,
+    index_of,
+    listed,
+    python_value,
+    read_column,
+    topic_names,
+)
 from sklda._core.warn import warn
 from sklda._description.models import Description, unwrap, words_of
 from sklda._models.results import ChainResults
@@ -67,6 +77,10 @@ def read_known_topics(known_topics: Any, known_weight: Any, n_components: int, c
         If the topics are not distributions, there are more of them than `n_components`, words cannot be compared, a
         topic has no word of X, or a weight is out of range.
     """
+    known_topics = in_memory(known_topics)
+    if hasattr(known_topics, "columns") and not hasattr(known_topics, "index"):
+        # polars
+        known_topics = DataFrame({name: list(known_topics[name]) for name in known_topics.columns})
     _refuse_words_as_rows(known_topics, columns, corpus.n_features)
     rows = _rows_of(known_topics)
     n_known = len(rows.topic_word)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 from sklearn.utils.validation import _get_feature_names
 
-from sklda._core.arguments import check_int
+from sklda._core.arguments import check_int, path_of
 from sklda._core.counts import LARGEST_COUNT, read_counts, row_blocks
 from sklda._core.dask_arrays import blocks_of, check_shape, is_dask
 from sklda._core.names import read_words
@@ -85,7 +85,7 @@ def save_counts(
     [[2 1 0]
      [0 1 1]]
     """
-    folder = Path(path)
+    folder = path_of(path)
     parts = _parts(X, vectorizer, check_int(batch_size, "batch_size", 1))
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
@@ -240,7 +240,7 @@ def load_counts(path: str | os.PathLike[str], *, as_dask: bool = False) -> Bunch
     ...     print(corpus.data.sum(), corpus.feature_names)
     5 ['apple' 'banana' 'cherry']
     """
-    folder = Path(path)
+    folder = path_of(path)
     chunks, n_features, names = _read_description(folder)
     indptr, indices, data = _mapped_arrays(folder, sum(chunks))
     if as_dask:

@@ -1,7 +1,6 @@
 """Corpora and topic assignments from the files of other samplers."""
 
 import gzip
-import os
 import reprlib
 import zlib
 from array import array
@@ -10,6 +9,7 @@ from os import PathLike
 import numpy as np
 from sklearn.utils import Bunch
 
+from sklda._core.arguments import path_of
 from sklda._core.counts import LARGEST_COUNT
 from sklda.datasets._tokens import count_cells
 
@@ -94,7 +94,7 @@ def read_mallet_state(path: str | PathLike[str]) -> Bunch:
     >>> found.feature_names
     array(['apple', 'pear', 'car'], dtype=object)
     """
-    path = os.fspath(path)
+    path = path_of(path)
     state = _MalletState(path)
     with open(path, "rb") as raw:
         file = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == b"\x1f\x8b" else raw

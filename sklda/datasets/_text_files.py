@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from pandas import DataFrame, Series
 
-from sklda._core.arguments import check_int
+from sklda._core.arguments import check_int, path_of
 from sklda._core.names import listed
 from sklda._core.warn import warn
 
@@ -170,7 +170,7 @@ def read_texts(
     beginning = None if split is None else _expression(split)
     if encoding is not None:
         _check_encoding(encoding)
-    folder = Path(folder)
+    folder = path_of(folder)
     paths = _files(folder, pattern)
     rows: list[dict] = []
     without_heading: list[str] = []

@@ -9,17 +9,17 @@ import json
 from collections.abc import Sequence
 from importlib.resources import files
 from os import PathLike
-from pathlib import Path
 from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
+from sklda._core.arguments import path_of
 from sklda._core.names import check_order_of_topics, read_topic_names
 from sklda._core.types import Data, Model, Values
 from sklda._description.models import Description
 from sklda._description.view import view
 from sklda.inspection._explorer_data import clip, page_data
-from sklda.inspection._texts import texts_of
+from sklda.inspection._texts import encoded, texts_of
 
 # Height of the page in a notebook, in pixels.
 _HEIGHT = 800
@@ -161,7 +161,7 @@ class TopicExplorer:
         page = self._page(topic_names)
         if path is None:
             return page
-        Path(path).write_text(page, encoding="utf-8", newline="\n")
+        path_of(path).write_text(page, encoding="utf-8", newline="\n")
         return None
 
     def _page(self, topic_names: Values | None = None) -> str:
@@ -180,7 +180,7 @@ class TopicExplorer:
         )
         parts = {
             "policy": policy,
-            "title": html.escape(_encodable(self.title)),
+            "title": html.escape(encoded(self.title).decode()),
             "style": style,
             "script": script,
             "data": _json(data),
@@ -211,9 +211,4 @@ def _json(data):
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return _encodable(text)
-
-
-def _encodable(text):
-    """Lone surrogates, which UTF-8 does not have, become replacement characters."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return encoded(text).decode()

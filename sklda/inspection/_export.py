@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from sklda._core.arguments import check_int
+from sklda._core.arguments import check_int, path_of
 from sklda._core.names import listed
 from sklda._core.types import Data, Model
 from sklda._description.models import Description, unwrap
@@ -131,7 +131,7 @@ def export_results(
     documents.csv keys.csv model.json proportions.csv report.csv words.csv
     """
     check_int(n_words, "n_words", 1)
-    folder = Path(folder)
+    folder = path_of(folder)
     _finish_move(folder)
     _check_folder(folder)
     X = Description.of(estimator, X).X
@@ -156,7 +156,8 @@ def export_results(
                 index=False,
                 encoding="utf-8-sig",
                 errors="replace",
-                lineterminator="\n",
+                # A carriage return in a cell is quoted only if lines end with one.
+                lineterminator="\r\n",
                 float_format="%.6g",
                 na_rep="",
             )

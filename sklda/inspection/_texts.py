@@ -27,6 +27,8 @@ _EXCERPT = 120
 _LINE = 55
 # The part of the breaks after such lines that are of the page, in a text whose lines are joined.
 _OF_THE_PAGE = 2 / 3
+# Marks that turn the direction of what follows. Names are isolated on the page, and texts are in many pieces.
+_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 # The beginning of a line that is one of its own: indented, or an entry of a list.
 _OWN_LINE = re.compile(r"\s|[>|]|[-*+•]\s|\(?(\d{1,3}|[A-Za-z])[.)]\s")
 # What a passage is counted in: words, and parts of texts that have no spaces.
@@ -244,8 +246,12 @@ def _packed(parts):
 
 
 def _deflated(block):
-    # Lone surrogates, which UTF-8 does not have, become question marks.
-    return base64.b64encode(zlib.compress(f"[{','.join(block)}]".encode("utf-8", "replace"))).decode()
+    return base64.b64encode(zlib.compress(encoded(_TURNS.sub("", f"[{','.join(block)}]")))).decode()
+
+
+def encoded(text: str) -> bytes:
+    """UTF-8, with question marks for lone surrogates, which it does not have."""
+    return text.encode("utf-8", "replace")
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
 """The explorer's page has the numbers of the model, shows names as text only, and says what it leaves out."""
 
+import base64
 import html
 import json
 import re
 import textwrap
+import zlib
 from importlib.resources import files
 
 import numpy as np
@@ -402,6 +404,15 @@ def test_hostile_names_stay_inside_the_data():
     frame = explorer._repr_html_()
     assert html.unescape(re.search(r'srcdoc="([^"]*)"', frame).group(1)) == page
     assert 'sandbox="allow-scripts"' in frame
+
+
+def test_no_text_turns_the_direction_of_what_follows():
+    texts = [f"apple \u202ebanana {i} \u2067cherry" for i in range(8)]
+    model = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=10, random_state=0)).fit(texts)
+    found = parse(TopicExplorer.from_estimator(model, texts).to_html())
+    ((_, packed),) = found["documents"]["blocks"]
+    first = json.loads(zlib.decompress(base64.b64decode(packed)))[0]
+    assert "".join(first["text"]) == "apple banana 0 cherry"
 
 
 def test_the_page_is_one_file_that_names_no_address(tmp_path, docstrings, fitted):

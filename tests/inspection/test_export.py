@@ -1,5 +1,6 @@
 """export_results: files that other programs read, all of them or none, and nothing of others is touched."""
 
+import csv
 import json
 import os
 from pathlib import Path
@@ -204,6 +205,27 @@ def test_half_an_emoji_becomes_a_question_mark(tmp_path):
     assert found["word"].tolist() == ["?" if word == cut else word for word in words]
     assert pd.read_csv(tmp_path / "keys.csv")["name"].tolist() == ["weather ?", "law"]
     assert json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))["topic_names"] == ["weather ?", "law"]
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+def test_names_and_texts_with_line_ends_are_read_back_as_they_are(tmp_path, end):
+    words = sorted(set(" ".join(TEXTS).split()))
+    X = CountVectorizer(vocabulary=words).transform(TEXTS)
+    words[1] += end
+    names = [f"answer {d}{end}second line" for d in range(len(TEXTS))]
+    model = GibbsLDA(2, max_iter=20, random_state=0).fit(X)
+    named = describe(model, X, feature_names=words, document_names=names, topic_names=["a", f"b{end}b"])
+    export_results(named, documents=[f"{end}{text}" for text in TEXTS], folder=tmp_path)
+    titles = {"keys.csv": 2, "report.csv": 2, "words.csv": len(words), "proportions.csv": len(TEXTS)}
+    for file, n in titles.items():
+        with open(tmp_path / file, encoding="utf-8-sig", newline="") as lines:
+            rows = list(csv.reader(lines))
+        found = pd.read_csv(tmp_path / file, keep_default_na=False, na_values=[""])
+        assert len(rows) - 1 == len(found) == n
+        assert rows[0] == found.columns.tolist()
+    assert pd.read_csv(tmp_path / "words.csv")["word"].tolist() == words
+    assert pd.read_csv(tmp_path / "keys.csv")["name"].tolist() == ["a", f"b{end}b"]
+    assert pd.read_csv(tmp_path / "proportions.csv")["document"].tolist() == names
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a process is killed")

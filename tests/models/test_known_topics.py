@@ -12,9 +12,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
-from sklda import GibbsLDA, merge_topics
+from sklda import ConsensusTopics, GibbsLDA, merge_topics
 from sklda._sampling import known_drift
-from sklda.inspection import describe, topic_drift
+from sklda.inspection import describe, topic_drift, topic_table
 from sklda.metrics import compare_new_topics
 
 V, D, LENGTH = 60, 150, 50
@@ -55,6 +55,35 @@ def distance(a, b):
 
 def cosines(a, b):
     return np.minimum((a * b).sum(axis=-1) / np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1)), 1)
+
+
+def _tables_of(library, frame):
+    module = pytest.importorskip(library)
+    if library == "polars":
+        return module.DataFrame(frame.to_dict("list"))
+    if library == "pyarrow":
+        return module.Table.from_pydict(frame.to_dict("list"))
+    return module.DataArray(frame, dims=("topic", "word"))
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow", "xarray"])
+def test_words_of_tables_of_other_libraries_are_matched_by_name(data, library):
+    known, _, X = data
+    moved = pd.DataFrame(known, columns=WORDS).sample(frac=1, axis=1, random_state=0)
+    found = fit(X, _tables_of(library, moved), 2, known_weight=np.inf, vocabulary=WORDS)
+    np.testing.assert_allclose(found.topic_word_, known, atol=1e-6)
+
+
+def test_words_of_merged_and_of_common_topics_are_matched_by_name(data):
+    _, _, X = data
+    own = GibbsLDA(3, max_iter=30, vocabulary=WORDS, random_state=0)
+    order = np.random.default_rng(0).permutation(V)
+    common = ConsensusTopics(own, n_fits=2, random_state=0).fit(X)
+    for model in (merge_topics(own.fit(X), [[0, 1]]), common, merge_topics(common, [[0, 1]])):
+        phi = model.components_ / model.components_.sum(axis=1, keepdims=True)
+        found = fit(X[:, order], model, len(phi), known_weight=np.inf, vocabulary=np.array(WORDS)[order])
+        np.testing.assert_allclose(found.topic_word_, phi[:, order], atol=1e-6)
+        assert set(topic_table(model, n_words=3)["words"].sum()) <= set(WORDS)
 
 
 @pytest.mark.parametrize("sampler", ["collapsed", "partitioned", "partially_collapsed", "grouped"])
