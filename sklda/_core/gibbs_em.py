@@ -91,6 +91,24 @@ class MStep:
         alpha = np.broadcast_to(np.exp(log_alpha), priors.n_components)[None].copy()
         return replace(priors, doc=alpha, row_of=priors.row_of[:0])
 
+    def scales(self, log_h):
+        """The logarithms of the sum of the alphas of `log_h`, and of eta, (2,)."""
+        eta = self._place_of_eta(log_h)
+        return np.array([np.logaddexp.reduce(log_h[:eta]), log_h[eta]])
+
+    def with_scales(self, log_h, scales):
+        """`log_h` with another sum of alpha and another eta, within the bounds; those that are fixed stay."""
+        log_h, eta = np.array(log_h), self._place_of_eta(log_h)
+        parts = (slice(eta), slice(eta, eta + 1))
+        for part, shift, bounds in zip(parts, scales - self.scales(log_h), self.bounds, strict=True):
+            if bounds is not None:
+                log_h[part] = np.clip(log_h[part] + shift, *np.log(bounds))
+        return log_h
+
+    def _place_of_eta(self, log_h):
+        """The entry of eta, which follows those of alpha."""
+        return len(log_h) - 1
+
     def statistics(self, chain):
         """`Statistics` of the present draw of a chain. The counts on which only fixed priors depend are left out."""
         documents, by_topic = _NO_COUNTS, None

@@ -137,6 +137,9 @@ class KnownMStep(MStep):
         if self.bounds[0] is not None:
             chain.priors = self.with_alpha(chain.priors, log_h[: first - 1])
 
+    def _place_of_eta(self, log_h):
+        return len(log_h) - self._n_learnt - 1
+
     def statistics(self, chain):
         draw, K = super().statistics(chain), chain.priors.n_components
         counts = chain.word_topic_counts[:, :K].T

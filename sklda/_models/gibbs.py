@@ -35,8 +35,8 @@ class GibbsLDA(LocalChainLDA):
     learn_priors : {"asymmetric", "symmetric"} or False, default="asymmetric"
         Which priors are learnt if they are None. ``"asymmetric"``: one alpha for each topic, and one eta.
         ``"symmetric"``: one alpha and one eta. The method is Gibbs-EM (Wallach 2006) in the burn-in of each chain,
-        after its annealed sweeps, with an M-step every ten sweeps. Fewer than 15 sweeps learn nothing. If X has fewer
-        than 1,000 tokens, priors that are None are 0.1, because so few tokens do not determine them. False: priors that
+        after its annealed sweeps, with about thirty M-steps. Fewer than 15 sweeps learn nothing. If X has fewer than
+        1,000 tokens, priors that are None are 0.1, because so few tokens do not determine them. False: priors that
         are None are ``1 / n_components``.
     doc_topic_prior : float, array-like of shape (n_components,), str or callable, default=None
         alpha, the Dirichlet parameter per topic of the topic proportions. A given alpha is not changed. A text such as

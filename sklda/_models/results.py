@@ -29,7 +29,7 @@ from sklda._sampling.draws import (
     variance_around_mean,
 )
 from sklda._sampling.matching import match_and_nearest
-from sklda._sampling.prior_learning import MUCH_MISSING, missing_information
+from sklda._sampling.prior_learning import FAR, MUCH_MISSING, missing_information
 from sklda._sampling.prior_of_documents import alpha_attribute
 from sklda._sampling.run_chains import best_chain, in_rows, traces_of
 
@@ -166,14 +166,21 @@ class ChainResults(RunResults):
             )
 
     def warn_of_weak_priors(self):
-        """Warn if Gibbs-EM comes to the maximum so slowly that the learnt alpha is not near it."""
-        missing = missing_information(self.corpus, self.draws[self.best])
+        """Warn if the learnt alpha is far from the maximum, or if words say too little about it to tell."""
+        missing, to_come = missing_information(self.corpus, self.draws[self.best])
         if missing > MUCH_MISSING:
             warn(
-                "The learnt alpha may be far from its most likely value, and is usually too small: words have only "
+                "The learnt alpha may be far from its most likely value: words have only "
                 f"{100 * (1 - min(missing, 1)):.0f} % of the information about it that the topics of all tokens would "
                 "have. Gibbs-EM then takes thousands of sweeps. Give doc_topic_prior, use fewer topics, or use "
                 "EmpiricalBayesLDA, which states the errors of its priors.",
+                ConvergenceWarning,
+            )
+        elif abs(to_come) > FAR:
+            warn(
+                f"The learnt alpha is too {'small' if to_come > 0 else 'large'}: its sum should be about "
+                f"{np.exp(to_come):.2g} times as large. The burn-in was too short to learn it. Fit with a larger "
+                "max_iter, or give doc_topic_prior.",
                 ConvergenceWarning,
             )
 

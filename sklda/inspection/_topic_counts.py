@@ -142,7 +142,7 @@ def compare_topic_counts(
     >>> found.counts[["n_components", "score", "gain", "gain_std", "found_again"]].round(2)
        n_components  score  gain  gain_std  found_again
     0             2  -2.73   NaN       NaN         1.33
-    1             4  -2.31  0.41      0.07         3.67
+    1             4  -2.32  0.41      0.07         3.67
     >>> sorted(found.topics.loc[found.topics["n_components"] == 4, "change"])
     ['part', 'part', 'stays', 'stays']
     """

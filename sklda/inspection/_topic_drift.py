@@ -113,7 +113,7 @@ def topic_drift(
        moved  moved_low  moved_high
     0  0.000      0.000       0.009
     1  0.418      0.417       0.420
-    2  0.010      0.000       0.025
+    2  0.010      0.000       0.026
     """
     level = check_level(level)
     n_words, n_samples = check_int(n_words, "n_words", 1), check_int(n_samples, "n_samples", 1)

@@ -25,7 +25,7 @@ from sklda._sampling import prior_of_documents
 from sklda._sampling.chain import KeptDraws
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.prior_learning import missing_information
+from sklda._sampling.prior_learning import Learner, fixed_point, missing_information
 from sklda._sampling.prior_of_documents import SharedAlpha
 from sklda._sampling.prior_of_topics import PriorOfTopics
 from sklda._sampling.run_chains import Run, Schedule
@@ -185,15 +185,17 @@ def learning_chain(corpus, n_components, kind, n_sweeps, seed, learn="asymmetric
 
 @pytest.mark.parametrize("learn", ["asymmetric", "symmetric"])
 @pytest.mark.parametrize("kind", [GibbsChain, WordMajorChain])
-def test_learnt_priors_are_the_optimum_over_the_stored_draws(learn, kind):
+def test_learnt_priors_are_the_optimum_over_the_stored_draws(learn, kind, monkeypatch):
+    # Without extrapolation.
+    monkeypatch.setattr("sklda._sampling.prior_learning.fixed_point", lambda values: np.mean(values, axis=0))
     corpus, n_components = simulated(3, doc_topic_prior=np.array([0.1, 0.3, 0.6, 1.2])), 4
     chain, priors = learning_chain(corpus, n_components, kind, 200, 0, learn)
     seen = Collector()
     (chain,) = Run(seen).sweep([chain], 200, schedule=Schedule())
-    # M-steps are after sweeps 20, 30, ..., 100. The last one uses all nine draws.
+    # M-steps are after sweeps 21, 24, ..., 99. The last one, after sweep 100, uses the draws of their second half.
     n_dk, m_kv = (
         np.array(each)
-        for each in zip(*(counts_of(corpus, seen.topics[i], n_components) for i in range(19, 100, 10)), strict=True)
+        for each in zip(*(counts_of(corpus, seen.topics[i], n_components) for i in range(59, 100, 3)), strict=True)
     )
     found = chain.priors.doc[0] if learn == "asymmetric" else chain.priors.doc[0, :1]
     np.testing.assert_allclose(found, best_alpha(n_dk, found * 1.3), rtol=1e-6)
@@ -227,6 +229,39 @@ def test_draws_after_the_burn_in_have_the_posterior_at_the_learnt_priors(sampler
         draws.append(chain.topics.copy())
     assert chi_square_p(truth.frequencies(draws), learnt.posterior) > ALARM
     assert chi_square_p(truth.frequencies(draws), truth.posterior) < ALARM
+
+
+@pytest.mark.parametrize("left", [0.0, 0.3, 0.9])
+def test_the_fixed_point_of_geometric_sequences(left):
+    values = [np.array([2.0, -1.0]) + left**i * np.array([1.0, 5.0]) for i in range(6)]
+    np.testing.assert_allclose(fixed_point(values), [2.0, -1.0], atol=1e-9)
+    # Noise around the limit leaves it where it is.
+    noise = np.random.default_rng(0).standard_normal((1000, 1))
+    assert abs(fixed_point(list(noise)) - noise.mean()) < 0.01
+    # A sequence that does not slow down has no limit, and goes only so far.
+    assert fixed_point([np.array([float(i)]) for i in range(6)]) < 40
+
+
+class PlainLearner(Learner):
+    """An M-step in every tenth sweep, without extrapolation."""
+
+    def __init__(self, m_step):
+        super().__init__(m_step, every=10)
+
+
+# With M-steps in every tenth sweep, all of which the last one averages, errors of four corpora were .17 to .27 and .12
+# to .14.
+@pytest.mark.mutation("sklda._models.chain_lda.Learner", PlainLearner)
+def test_learnt_alpha_does_not_depend_on_the_length_of_the_fit():
+    """The sum of alpha after 100 and 200 sweeps is that after 600. It begins at 1 and is 3.
+
+    Errors of seven corpora had means of at most .013, and standard deviations of .021 and .012.
+    """
+    truth = {"doc_topic_prior": 0.3, "topic_word_prior": 0.05, "random_state": 0}
+    X = make_lda_corpus(300, 400, 10, doc_length=60, **truth).data
+    fits = [GibbsLDA(10, max_iter=n, n_draws=1, random_state=0).fit(X) for n in (100, 200, 600)]
+    *short, long = np.log([lda.doc_topic_prior_.sum() for lda in fits])
+    assert (np.abs(np.array(short) - long) < [0.12, 0.075]).all()
 
 
 # alpha of eight topics, with the sum 2.9, and eta of the corpora below.
@@ -308,22 +343,33 @@ def test_missing_information_is_that_of_second_and_first_derivatives():
             values[s, i] = [log_rows(scaled, row[None]) for row in n_dk]
     first, second = (values[2] - values[0]) / (2 * step), (values[2] - 2 * values[1] + values[0]) / step**2
     exact = first.var(axis=0, ddof=1).sum() / -second.sum(axis=1).mean()
-    assert missing_information(corpus, draws) == pytest.approx(exact, rel=1e-4)
-    assert np.isnan(missing_information(corpus, draws.last(4)))
+    missing, to_come = missing_information(corpus, draws)
+    assert missing == pytest.approx(exact, rel=1e-4)
+    slopes, observed = first.sum(axis=1), -second.sum(axis=1).mean() * max(1 - exact, 1e-3)
+    is_sure = abs(slopes.mean() / observed) > 3 * np.hypot(slopes.std(ddof=1) / np.sqrt(6) / observed, observed**-0.5)
+    assert to_come == pytest.approx(slopes.mean() / observed if is_sure else 0, rel=1e-4)
+    assert np.isnan(missing_information(corpus, draws.last(4))).all()
 
 
 @pytest.mark.parametrize("kind", ["asymmetric", "symmetric"])
 def test_a_corpus_that_says_little_about_alpha_has_a_warning(kind):
     weak = make_lda_corpus(200, 300, 15, doc_length=20, doc_topic_prior=0.3, topic_word_prior=0.3, random_state=0).data
     with pytest.warns(ConvergenceWarning, match="learnt alpha may be far from its most likely value"):
-        lda = GibbsLDA(15, learn_priors=kind, max_iter=200, random_state=0).fit(weak)
-    assert np.broadcast_to(lda.doc_topic_prior_, 15).sum() < 0.9 * 15 * 0.3
+        GibbsLDA(15, learn_priors=kind, max_iter=200, random_state=0).fit(weak)
     # No warning: alpha is given, or words tell topics apart.
     GibbsLDA(15, learn_priors=kind, doc_topic_prior=0.3, max_iter=100, random_state=0).fit(weak)
     clear = make_lda_corpus(200, 100, 3, doc_length=40, doc_topic_prior=0.3, topic_word_prior=0.05, random_state=0).data
     GibbsLDA(3, learn_priors=kind, max_iter=200, random_state=0).fit(clear)
 
 
+def test_a_burn_in_too_short_to_learn_alpha_has_a_warning():
+    truth = {"doc_topic_prior": 2.0, "topic_word_prior": 0.05, "random_state": 0}
+    X = make_lda_corpus(300, 500, 5, doc_length=60, **truth).data
+    with pytest.warns(ConvergenceWarning, match="learnt alpha is too small.* larger max_iter"):
+        GibbsLDA(5, max_iter=40, burn_in=15, draw_every=1, random_state=0).fit(X)
+    GibbsLDA(5, random_state=0).fit(X)
+
+
 def test_one_topic_has_no_information_about_alpha():
     lda = GibbsLDA(1, max_iter=200, n_draws=40, draw_every=1, random_state=0).fit([[2, 1], [1, 3]])
-    assert np.isnan(missing_information(lda._results_.corpus, lda._results_.draws[0]))
+    assert np.isnan(missing_information(lda._results_.corpus, lda._results_.draws[0])).all()

@@ -214,6 +214,14 @@ class GammaMStep:
         mixtures.gamma = float(np.exp(log_h[0]))
         mixtures.set_alpha(chain)
 
+    def scales(self, log_h):
+        """log gamma, (1,)."""
+        return log_h
+
+    def with_scales(self, log_h, scales):
+        """`scales` within the bounds."""
+        return np.clip(scales, *np.log(LEARNT_GAMMA))
+
     def statistics(self, chain):
         """`GammaStatistics` of the present draw."""
         mixtures = chain.step(Mixtures)

@@ -115,7 +115,7 @@ class ProcessMixtures(CollectionMixtures):
         super().__init__(labels, model, n_components)
         # Merges need an eta that fits from the beginning.
         n_last = max(min((burn_in - merging) // EVERY, LAST_DRAWS), 1)
-        self.learning = {"first_sweep": 0, "n_last": n_last}
+        self.learning = {"every": EVERY, "first_sweep": 0, "n_last": n_last}
 
     def steps(self, seed):
         return [HDPMixtures(self.model, seed, self.n_components)]
