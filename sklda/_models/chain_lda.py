@@ -65,8 +65,8 @@ class ChainLDA(BaseLDA):
 
     def _fit(self, X: Any, y: Any = None, *, needed: Any = None, **values: Any) -> Self:
         """Fit chains to the documents X with their values; `needed` are the covariates that must not be missing."""
-        corpus, values = self._training_documents(X, needed, **values)
-        return self._fit_corpus(corpus, values, X, y)
+        corpus, documents = self._training_documents(X, needed, **values)
+        return self._fit_corpus(corpus, documents, X, y)
 
     def _fit_corpus(self, corpus: Any, values: DocumentValues, X: Any, y: Any) -> Self:
         """Fit chains to a corpus, and set the fitted attributes."""
@@ -93,7 +93,8 @@ class ChainLDA(BaseLDA):
             self._fold_in_seed_ = run.fold_in_seed
             self._prior_of_documents_ = documents
             self._prior_of_topics_ = topics
-            vars(self).update(documents.facts())
+            for name, value in documents.facts().items():
+                setattr(self, name, value)
             self._set_known_topics(known)
             if run.former is None:
                 chains = self._new_chains(corpus, priors, documents, topics, init, run)
@@ -199,11 +200,11 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
         if not hasattr(self, "known_weight_"):
             raise AttributeError("known_weight_log_std_ is an attribute of fits with known_topics.")
         found = np.full(len(self.known_weight_), np.nan)
-        learnt = self._prior_of_topics_.known.learnt
-        if learnt.any():
+        known = self._prior_of_topics_.known
+        if known is not None and known.learnt.any():
             results = self._results_
             likelihood = weight_likelihood(results.corpus, results.kept_draws(), self._prior_of_topics_)
-            found[learnt] = log_std(likelihood, np.log(self.known_weight_[learnt]))
+            found[known.learnt] = log_std(likelihood, np.log(self.known_weight_[known.learnt]))
         return found
 
 

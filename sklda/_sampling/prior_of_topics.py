@@ -103,7 +103,7 @@ class PriorOfTopics:
         ValueError
             If the known topics or the seeds are others, or something was given to the chain that is now learnt.
         """
-        known = self.known is not None
+        known = self.known
         topics, topics_before = (() if each.known is None else each.known.topic_word for each in (self, before))
         if not np.array_equal(topics, topics_before):
             raise ValueError(
@@ -117,17 +117,20 @@ class PriorOfTopics:
             )
         if self.learns_eta and not before.learns_eta:
             raise ValueError(learnt_now("topic_word_prior"))
-        if known and (self.known.learnt & ~before.known.learnt).any():
+        if known is not None and before.known is not None and (known.learnt & ~before.known.learnt).any():
             raise ValueError(
                 "warm_start=True continues a fit with a given known_weight, but one of them is now 'learn', and "
                 "weights are learnt only in the first fit. Give all of them, or fit with warm_start=False to begin "
                 "again."
             )
-        if known:
-            weights = np.where(self.known.learnt, own.weights, self.known.weights)
+        if known is not None:
+            weights = np.where(known.learnt, own.weights, known.weights)
             eta = own.base_eta if self.learns_eta else self.eta
-            return self.known.with_priors(priors, eta, self.pseudo_counts, weights)
-        return self.m_step.with_eta(priors, before.m_step.eta(own)) if self.learns_eta else priors
+            return known.with_priors(priors, eta, self.pseudo_counts, weights)
+        m_step, m_step_before = self.m_step, before.m_step
+        if m_step is None or m_step_before is None:
+            return priors
+        return m_step.with_eta(priors, m_step_before.eta(own))
 
     def attributes(self, priors: Priors) -> dict[str, Any]:
         """The fitted attributes of a chain with these priors."""

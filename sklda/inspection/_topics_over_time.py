@@ -88,8 +88,8 @@ def topics_over_time(
     Raises
     ------
     ValueError
-        If a date is missing or cannot be read, or no document has one, if `period` is shorter than what is known of all dates, or an
-        argument is out of range.
+        If a date is missing or cannot be read, or no document has one, if `period` is shorter than what is known of all
+        dates, or an argument is out of range.
     TypeError
         If the model is not a topic model, or a value is not a date.
 
