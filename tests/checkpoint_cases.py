@@ -30,7 +30,7 @@ def labeled(**parameters):
 
 
 def topic_count(**parameters):
-    parameters = {"max_iter": 3000, **parameters}
+    parameters = {"max_iter": 40, **parameters}
     return lambda: TopicCountLDA(**{"min_components": 2, "max_components": 5, "random_state": 0, **parameters})
 
 
@@ -40,7 +40,7 @@ KILLED = {
     "partitioned": gibbs(max_iter=150, sampler="partitioned", n_jobs=2),
     "covariates": covariate(),
     "empirical Bayes": empirical_bayes(),
-    "number of topics": topic_count(max_iter=3000),
+    "number of topics": topic_count(max_iter=100),
 }
 
 

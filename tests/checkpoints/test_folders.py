@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checkpoint_cases import gibbs, topic_count
+from checkpoint_cases import gibbs
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -358,24 +358,6 @@ def test_ctrl_c(saves, folder, corpus, whole, same_fit):
     saves.interrupt(12, lambda: lda.fit(corpus), KeyboardInterrupt)
     assert not hasattr(lda, "components_")
     assert same_fit(GibbsLDA.resume(folder, corpus).set_callbacks(), whole)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
-    "make, at",
-    [
-        (topic_count(min_components=1, max_components=8, max_iter=15_000), 3),
-        (topic_count(), 5),
-    ],
-    ids=["in the runs", "in the last sweeps"],
-)
-def test_ctrl_c_of_a_fit_that_keeps_its_results(saves, folder, corpus, same_fit, make, at):
-    whole = make().fit(corpus)
-    saves.interrupted, saves.error = at, KeyboardInterrupt
-    lda = saved_in(folder, make).fit(corpus)
-    assert lda.n_iter_ < whole.n_iter_
-    assert "fit-1/fitted" not in files(folder)
-    assert same_fit(type(whole).resume(folder, corpus).set_callbacks(), whole)
 
 
 def test_a_callback_that_ends_a_chain(saves, folder, corpus, same_fit):

@@ -127,10 +127,6 @@ def test_topic_count(check, n_jobs):
     check(topic_count(n_jobs=n_jobs))
 
 
-def test_a_small_budget(check):
-    check(topic_count(max_iter=1200))
-
-
 @pytest.mark.parametrize("cls", [GibbsLDA, CompoundLDA, CovariateLDA])
 @pytest.mark.filterwarnings("ignore:CovariateLDA has no covariates:UserWarning")
 def test_no_random_state(saves, corpus, same_fit, tmp_path, cls):

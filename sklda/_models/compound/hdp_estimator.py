@@ -316,8 +316,7 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
         return self._fit(X, y, collections=collections)
 
     @property
-    def n_components(self) -> int:
-        """The most topics that a chain may have."""
+    def _most_topics(self) -> int:
         return self.max_components
 
     def _prior_of_documents(self, corpus, values, learns, default):
@@ -335,7 +334,7 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
         )
         burn_in = self.max_iter // 2 if self.burn_in is None else self.burn_in
         learns_eta = learns and self.topic_word_prior is None
-        return ProcessMixtures(labels, collection_of, concentrations, self.n_components, burn_in, learns_eta)
+        return ProcessMixtures(labels, collection_of, concentrations, self.max_components, burn_in, learns_eta)
 
     def _prior_of_topics(self, corpus, known, learns, default):
         # The number of topics in use is not K, so eta does not begin at 1 / K.

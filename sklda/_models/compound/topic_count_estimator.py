@@ -277,8 +277,7 @@ default=None
         return self._fit(X, y)
 
     @property
-    def n_components(self) -> int:
-        """The most topics that a chain may have."""
+    def _most_topics(self) -> int:
         return CountPrior(self.topic_count_prior, self.min_components, self.max_components).last
 
     @property
