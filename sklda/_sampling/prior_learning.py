@@ -28,7 +28,7 @@ _SETTLED = 40
 # of draws.
 _MOST_DOCUMENTS, _FEWEST_DRAWS = 1000, 5
 # With .72 to .97 missing, the learnt sum of alpha was .7 to 1.5 of the maximum after fits of 100 to 1,000 sweeps of
-# simulated corpora. With less missing it was .91 to 1.05 from 200 sweeps on.
+# simulated corpora. With less missing it was .88 to 1.08 from 200 sweeps on.
 MUCH_MISSING = 0.7
 # The least distance of the learnt sum of alpha from the maximum that is worth a warning, in units of its logarithm, and
 # as a multiple of its standard error. Fits at .98 to 1.02 of the maximum had distances of at most 0.04.
