@@ -13,14 +13,14 @@ from sklda import CompoundLDA, CovariateLDA, GibbsLDA, LabeledLDA
 CLASSES = [getattr(sklda, name) for name in sklda.__all__ if isinstance(getattr(sklda, name), type)]
 # Attributes that some fits do not have.
 SOMETIMES = {
-    *("prior_trace_", "acceptance_rate_", "feature_names_in_", "topic_names_"),
+    *("prior_trace_", "acceptance_rate_", "feature_names_in_", "topic_names_", "seed_words_"),
     *("label_topics_", "label_count_regressor_", "topic_concentration_", "collection_concentration_"),
     *(f"{size}topic_count_{what}_" for size in ("", "large_") for what in ("draws", "mean", "interval")),
     *("concentration_draws_", "known_topic_word_", "known_topic_word_std_", "known_weight_", "known_weight_log_std_"),
 }
 # Parameters whose defaults differ between estimators. The pages of HDPLDA and LabeledLDA say why.
 DIFFERENT = {
-    *("n_components", "topic_word_prior", "max_iter", "n_chains", "n_draws", "draw_every", "fold_in_iter"),
+    *("max_components", "topic_word_prior", "max_iter", "n_chains", "n_draws", "draw_every", "fold_in_iter"),
 }
 
 
