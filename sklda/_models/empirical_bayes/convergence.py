@@ -8,6 +8,9 @@ from sklda._core.warn import warn
 from sklda._models.empirical_bayes.batch_means import Batches
 from sklda._models.empirical_bayes.settings import NAMES
 
+# Chains with a larger R-hat, the usual limit, do not mix.
+LARGEST_R_HAT = 1.1
+
 # The R-hat and the effective draws of `sklda._core.diagnostics` are other numbers: they are those of ranks, and need
 # chains of one length. Chains of a search for h differ in length, and the errors of h come from the values and from
 # batch means, so their diagnostics do, too.
@@ -45,13 +48,13 @@ def warn_of_edges(maximum, region):
 
 
 def warn_of_disagreement(r_hat):
-    """Warn of chains that disagree, if R-hat is large too (the usual limit). Otherwise wider errors are enough."""
-    if r_hat.max() <= 1.1:
+    """Warn of chains that do not mix."""
+    if r_hat.max() <= LARGEST_R_HAT:
         return
     alpha, eta = r_hat
     warn(
-        f"The chains disagree about the priors by more than their errors (R-hat of log doc_topic_prior {alpha:.2f}, of "
-        f"log topic_word_prior {eta:.2f}): they mix slowly, or stay in different modes of the topic assignments. The "
+        f"Chains, or halves of one, disagree about the priors (R-hat of log doc_topic_prior {alpha:.2f}, of log "
+        f"topic_word_prior {eta:.2f}): they mix slowly, or stay in different modes of the topic assignments. The "
         "errors contain the spread between chains. Longer chains (max_iter) or more chains (n_chains) may help.",
         ConvergenceWarning,
     )

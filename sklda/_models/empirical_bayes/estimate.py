@@ -10,7 +10,6 @@ from sklda._core.warn import warn
 from sklda._models.empirical_bayes.chain_pool import ChainPool
 from sklda._models.empirical_bayes.convergence import (
     draws_by_batch_means,
-    unranked_r_hat,
     warn_of_disagreement,
     warn_of_edges,
 )
@@ -38,7 +37,6 @@ class MarginalLikelihoodEstimate:
     r_hat: np.ndarray
     n_effective: np.ndarray
     beginning: Beginning
-    chains_disagree: bool
 
 
 def estimate(pool: ChainPool) -> MarginalLikelihoodEstimate:
@@ -60,7 +58,6 @@ def estimate(pool: ChainPool) -> MarginalLikelihoodEstimate:
     skeleton = resolve(pool, skeleton, reserved=n_last, shares=beginning.shares, seed=random.child(pool.seed, 2))
 
     alphas, etas, occupancy = _shares_at_points(skeleton)
-    series = skeleton.score_series()
     found = MarginalLikelihoodEstimate(
         curve=skeleton.curve,
         maximum=skeleton.maximum.with_distance(beginning.moved),
@@ -68,16 +65,16 @@ def estimate(pool: ChainPool) -> MarginalLikelihoodEstimate:
         etas=etas,
         region=skeleton.region,
         occupancy=occupancy,
-        r_hat=unranked_r_hat(series),
-        n_effective=draws_by_batch_means(series),
+        r_hat=skeleton.r_hat,
+        n_effective=draws_by_batch_means(skeleton.score_series()),
         beginning=beginning,
-        chains_disagree=not skeleton.agree,
     )
     if settings.error_ratio == 0:
         # The sweeps that no longer help to find the maximum are made there.
         n_last = max(n_last, pool.left)
     pool.finish([found.maximum.log_h] * len(pool.chains), n_last)
     warn_of_faults(found)
+    warn_of_disagreement(found.r_hat)
     return found
 
 
@@ -91,7 +88,7 @@ def _shares_at_points(skeleton: Skeleton) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def warn_of_faults(found: MarginalLikelihoodEstimate) -> None:
-    """Warn of a maximum at an edge or away from the draws, and of chains that disagree."""
+    """Warn of a maximum at an edge or away from the draws."""
     warn_of_edges(found.maximum, found.region)
     if found.maximum.extrapolated and found.maximum.interior.any():
         warn(
@@ -99,5 +96,3 @@ def warn_of_faults(found: MarginalLikelihoodEstimate) -> None:
             "Monte Carlo errors contain the distance, or are infinite. Make max_iter larger.",
             ConvergenceWarning,
         )
-    if found.chains_disagree:
-        warn_of_disagreement(found.r_hat)

@@ -42,9 +42,12 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     5. Longer rounds of steps 3 and 4 follow around the maximum until it is precise (`error_ratio`). If it lies away
        from the inner points, Gibbs-EM goes on first; if that does not help, the Monte Carlo errors contain the
        distance.
-    6. If chains disagree, log m is the mean of their curves, weighted by the probabilities of their modes, and errors
-       contain the spread.
+    6. If chains disagree, as with an R-hat above 1.1, log m is the mean of their curves, weighted by the probabilities
+       of their modes, and errors contain the spread.
     7. The chains continue with the priors at the maximum, and their draws give the topics.
+
+    Errors do not allow for a mode that no search found: on 200 newsgroup posts with four topics, one of 16 fits has an
+    alpha of 0.102 with an error of 2 %, the others 0.079 to 0.096. Compare several seeds.
 
     There is no ``warm_start``. For more sweeps, give the priors found to `GibbsLDA`, which has ``warm_start``.
 
@@ -138,7 +141,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     -----
     sklearn.exceptions.ConvergenceWarning
         If a prior's maximum lies at an edge of the region searched, where its errors are infinite, or away from the
-        points of the last round. If chains disagree about h, or only one search found the best mode.
+        points of the last round. If an R-hat is above 1.1, or only one search found the best mode.
 
     References
     ----------

@@ -329,15 +329,15 @@ def _search_from_chains(modes: _Modes, log_h: np.ndarray, seed: np.random.SeedSe
 def resolve(
     pool: ChainPool, found: Skeleton, *, reserved: int, shares: np.ndarray | None, seed: np.random.SeedSequence
 ) -> Skeleton:
-    """Chains that disagree have a curve each, weighted by the probabilities of their modes, (n_chains,).
+    """Chains that disagree or do not mix have a curve each, weighted by the probabilities of their modes, (n_chains,).
 
     These are the `shares` that a search has found. Without a search, annealing weighs the modes of the chains at the
     maximum, if it leaves `reserved` sweeps. On corpora too large for it, or if a callback has ended chains, all have
     the same weight.
     """
-    if found.agree or no_topics(pool, found.maximum.log_h):
-        return found
     n_chains = len(found.at)
+    if n_chains < 2 or (found.agree and found.mixed) or no_topics(pool, found.maximum.log_h):
+        return found
     if n_chains < len(pool.chains):
         shares = None
     elif shares is None and _can_weigh(pool) and pool.left - reserved >= _WEIGHING:

@@ -21,6 +21,7 @@ from sklda._core.count_histograms import CountHistograms
 from sklda._core.gibbs_em import MStep
 from sklda._models.empirical_bayes.batch_means import Batches
 from sklda._models.empirical_bayes.chain_pool import EM_SWEEPS, LEARNING, ChainPool
+from sklda._models.empirical_bayes.convergence import LARGEST_R_HAT, unranked_r_hat
 from sklda._models.empirical_bayes.marginal_likelihood import FEWEST_EFFECTIVE, AveragedCurve, Curve
 from sklda._models.empirical_bayes.maximum import Maximum
 from sklda._models.empirical_bayes.prior_steps import with_step
@@ -132,6 +133,16 @@ class Skeleton:
         )
         overlap = curve.effective_weights(found.maximum.log_h) >= FEWEST_EFFECTIVE
         return found if overlap or len(at) < 2 else found.averaged(np.ones(len(at)))
+
+    @cached_property
+    def r_hat(self):
+        """Those of the two derivatives of log p(w, z | h) at the maximum, (2,)."""
+        return unranked_r_hat(self.score_series())
+
+    @property
+    def mixed(self):
+        """Whether R-hat is small. If not, the draws of all chains together say too little about the errors."""
+        return bool(self.r_hat.max() <= LARGEST_R_HAT)
 
     @cached_property
     def agree(self):
@@ -335,7 +346,8 @@ def _enough(found: Skeleton, error_ratio: float, is_first: bool, one_mode: bool)
     """Whether more sweeps are not needed, or do not help: chains that disagree in a long round stay in their modes."""
     if error_ratio == 0:
         return False
-    precise = found.maximum.excess_error(error_ratio) <= 1 and (one_mode or not np.isfinite(error_ratio))
+    one_curve = one_mode and found.mixed
+    precise = found.maximum.excess_error(error_ratio) <= 1 and (one_curve or not np.isfinite(error_ratio))
     return precise or not (is_first or one_mode)
 
 

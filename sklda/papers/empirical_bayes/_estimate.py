@@ -82,7 +82,6 @@ def estimate_on_grid(pool: GridPool, visit: Callable[..., None], every_point: bo
         r_hat=unranked_r_hat(series),
         n_effective=draws_by_batch_means(series),
         beginning=beginning,
-        chains_disagree=False,
         acceptance_rate=_share_moved(pool.observed),
         functionals=_functionals(pool) if settings.functionals else None,
     )

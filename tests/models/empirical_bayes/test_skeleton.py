@@ -132,6 +132,36 @@ def test_chains_in_one_mode_agree():
     assert found.agree and resolved(None) is found
 
 
+def in_few_draws(alone, monkeypatch):
+    """An estimate from chains in given modes, one round of five points: the warnings of it as well."""
+    monkeypatch.setattr("sklda._models.empirical_bayes.skeleton.MOST_SEARCHED", 0)
+    monkeypatch.setattr(
+        "sklda._models.empirical_bayes.estimate.begin", lambda pool, seed: Beginning(log_h=np.log([0.1, 0.4]))
+    )
+    pool = make_pool(500)
+    pool.chains = [in_mode(kind, c) for c, kind in enumerate(alone)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = estimate(pool)
+    return found, [str(each.message) for each in caught]
+
+
+@pytest.mark.mutation("sklda._models.empirical_bayes.skeleton.LARGEST_R_HAT", np.inf)
+@pytest.mark.mutation("sklda._models.empirical_bayes.convergence.LARGEST_R_HAT", np.inf)
+def test_errors_contain_the_modes_of_chains_after_few_draws(monkeypatch):
+    """Deviations at five points cannot show that chains differ. eta: alpha is at an edge."""
+    (both, warned), *own = (in_few_draws(alone, monkeypatch) for alone in ([0, 0, 2, 2], [0] * 4, [2] * 4))
+    log_eta = [found.maximum.log_h[1] for found, _ in own]
+    half = np.abs(np.diff(log_eta))[0] / 2
+    error, *errors = (np.sqrt(found.maximum.monte_carlo[1, 1]) for found in (both, *(found for found, _ in own)))
+    assert half > 0.05 > 10 * max(errors)
+    assert 0.9 * half < error < 1.2 * half
+    # Draws within a mode are nearly constant, and a rare one may raise R-hat a little above the limit.
+    assert both.r_hat[1] > 10 > 5 * max(found.r_hat.max() for found, _ in own)
+    for found, messages in ((both, warned), *own):
+        assert any("R-hat" in message for message in messages) == (found.r_hat.max() > 1.1)
+
+
 def test_searches_find_the_best_modes():
     pool = make_pool(20_000)
     beginning = begin(pool, SEED)
