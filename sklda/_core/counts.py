@@ -9,9 +9,12 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from sklda._core.arguments import check_no_mask
+from sklda._core.warn import warn
 
 # The kernels use 32-bit integers for counts and word ids.
 LARGEST_COUNT = 2**31 - 1
+# Fewer rows may have counts like their numbers by chance.
+_FEWEST_ROWS = 10
 
 
 def read_counts(X, validate=check_array, first_row=0):
@@ -37,6 +40,7 @@ def read_counts(X, validate=check_array, first_row=0):
         If X is not a matrix, is malformed or holds texts, or if a count is negative, not finite, not a whole number or
         too large. The message names the first such entry.
     """
+    names = getattr(X, "columns", None)
     X = sp.csr_array(check_matrix(X, validate, ensure_all_finite=False))
     if not X.has_canonical_format:
         X = X.copy()
@@ -52,10 +56,39 @@ def read_counts(X, validate=check_array, first_row=0):
     if counts.dtype.kind not in "iub":
         refuse(
             counts != np.floor(counts),
-            "is not a whole number: a topic model takes word counts. Use CountVectorizer rather than TfidfVectorizer",
+            "is not a whole number: a topic model takes word counts. Use CountVectorizer rather than TfidfVectorizer, "
+            "and counts as they were before log1p or a normalisation",
         )
     refuse(counts > LARGEST_COUNT, f"is too large: no word and no document may have more than {LARGEST_COUNT} tokens")
+    _warn_of_row_numbers(X, names)
     return X
+
+
+def _warn_of_row_numbers(X, names):
+    """Warn of a column that numbers the rows: it is no word, and would be the first of all topics."""
+    n = X.shape[0]
+    if n < _FEWEST_ROWS:
+        return
+    last = slice(*X.indptr[-2:])
+    for j in X.indices[last][(X.data[last] == n - 1) | (X.data[last] == n)].tolist():
+        if (np.diff(X[:, [j]].toarray()[:, 0]) == 1).all():
+            name = j if names is None else list(names)[j]
+            warn(
+                f"the column {name!r} of X numbers the rows, so it is no word, and it is fitted as one: leave it out, "
+                "as with index_col=0 in pandas.read_csv, or X.set_index of a data frame."
+            )
+
+
+def check_no_container(X):
+    """A TypeError for an AnnData, which has a matrix of counts, and for a matrix that it has on disk."""
+    # A data frame can have columns of these names.
+    if all(hasattr(X, name) for name in ("X", "obs", "var")) and not hasattr(X, "columns"):
+        raise TypeError(
+            f"X is an object of type {type(X).__name__}, no matrix of counts: give the matrix in it, as in adata.X; "
+            "or adata.layers['counts'] if adata.X has other values."
+        )
+    if hasattr(X, "to_memory"):
+        raise TypeError(f"X is a {type(X).__name__}, which is on disk: give X.to_memory().")
 
 
 def check_matrix(X, validate=check_array, **options):
@@ -82,12 +115,7 @@ def check_matrix(X, validate=check_array, **options):
     TypeError
         If X is not a matrix, such as a generator, or an object that contains one, such as an AnnData.
     """
-    # A data frame can have columns of these names.
-    if all(hasattr(X, name) for name in ("X", "obs", "var")) and not hasattr(X, "columns"):
-        raise TypeError(
-            f"X is an object of type {type(X).__name__}, no matrix of counts: give the matrix in it, as in adata.X; "
-            "or adata.layers['counts'] if adata.X has other values."
-        )
+    check_no_container(X)
     shape = getattr(X, "shape", ())
     if len(shape) == 2 and shape[1] > LARGEST_COUNT:
         raise ValueError(f"X has {shape[1]} features, more than {LARGEST_COUNT}: word ids are 32-bit numbers.")
@@ -133,6 +161,13 @@ def _why_no_counts(X):
             )
     if any(isinstance(row, Mapping) for row in rows):
         return "has dicts: DictVectorizer of sklearn.feature_extraction makes a matrix of dicts of words and counts"
+    names = list(getattr(X, "columns", ()))
+    texts = [name for name in names if holds_texts(X[name])] if hasattr(X, "__getitem__") else []
+    if texts and len(texts) < len(names):
+        return (
+            f"has texts in the column {texts[0]!r}, and a topic model takes word counts. If they name the documents, "
+            f"give X.set_index({texts[0]!r}) of a data frame of pandas, or leave the column out"
+        )
     if holds_texts(X):
         return (
             "holds texts, and a topic model takes word counts. Count the words with CountVectorizer of "

@@ -37,7 +37,10 @@ def check_documents(X: Any = None, n_documents: int | None = None, **values: Any
     for name, _, column in _columns(values):
         n = number_of_documents(column)
         if None not in (n, n_documents) and n != n_documents:
-            raise ValueError(f"{name} has {n} values; there are {n_documents} documents.")
+            how = ""
+            if isinstance(values[name], Mapping):
+                how = f" Folds cut data frames, and no dicts: give them pandas.DataFrame({name})."
+            raise ValueError(f"{name} has {n} values; there are {n_documents} documents.{how}")
 
 
 def check_same_index(X: Any = None, **values: Any) -> None:
@@ -97,7 +100,12 @@ class DocumentValues:
     @classmethod
     def read(cls, X: Any = None, *, missing: str = "raise", needed: Any = None, **values: Any) -> DocumentValues:
         check_choice(missing, "missing", MISSING)
+        for name, each in values.items():
+            if each is not None and each is X and name != "documents":
+                raise TypeError(f"{name} is X itself: it has a value for each document of X, which comes first.")
         check_documents(X, **values)
+        if missing == "drop":
+            values = {name: _without_mask(each) for name, each in values.items()}
         found = {name: _READERS[name](each, name) for name, each in values.items() if each is not None}
         index = next((index for each in (X, *values.values()) if (index := index_of(each)) is not None), None)
         read = cls(found, missing, needed, index)
@@ -184,6 +192,15 @@ class DocumentValues:
             return frame.set_axis(list(getattr(covariates, "columns", covariates)), axis=1)
         # A column may have a type of its own.
         return frame.iloc[:, 0] if frame.shape[1] == 1 else frame.to_numpy()
+
+
+def _without_mask(values):
+    """Values in which those that are masked are None, that is missing."""
+    if isinstance(values, Mapping):
+        return {name: _without_mask(each) for name, each in values.items()}
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    return np.where(np.ma.getmaskarray(values), None, values.data) if np.ma.is_masked(values) else values.data
 
 
 def _missing_in(column):

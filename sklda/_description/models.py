@@ -19,7 +19,7 @@ from sklda._core.corpus import Corpus
 from sklda._core.counts import holds_texts
 from sklda._core.dask_arrays import is_dask
 from sklda._core.document_values import DocumentValues, number_of_documents
-from sklda._core.names import find_words, read_vocabulary, read_words
+from sklda._core.names import find_words, is_missing, listed, python_value, read_vocabulary, read_words
 from sklda._core.priors import check_prior
 
 _ADVICE = "give a fitted topic model, a pipeline that has one, or a pair (topic_word, doc_topic_prior)"
@@ -203,19 +203,31 @@ def inner_model(model, X, attribute="components_", advice=_ADVICE):
         return model, X
     for pipeline in pipelines:
         if len(pipeline) > 1:
-            _refuse_frame_of_texts(X, pipeline[0])
-            X = pipeline[:-1].transform(X)
+            X = pipeline[:-1].transform(_input_of(pipeline[0], X))
     check_names(X, model)
     return model, X
 
 
-def _refuse_frame_of_texts(X, step):
-    """A vectorizer takes the columns of a data frame for documents, and the words in their names for texts."""
-    if hasattr(step, "build_analyzer") and getattr(X, "ndim", 1) == 2 and hasattr(X, "columns"):
+def _input_of(step, X):
+    """What the first step of a pipeline gets: X, or the texts of a vectorizer, none of which may be missing."""
+    if not hasattr(step, "build_analyzer") or isinstance(X, str) or not hasattr(X, "__iter__"):
+        return X
+    if getattr(X, "ndim", 1) == 2 and hasattr(X, "columns"):
+        # The vectorizer would take its columns for documents, and the words in their names for texts.
         raise ValueError(
             f"X is a data frame, and {type(step).__name__} takes its columns for documents: give the one with the "
             "texts, as in df['text'], and not df[['text']]."
         )
+    if getattr(X, "ndim", 1) != 1:
+        return X
+    texts = [text if isinstance(text, str) else python_value(text) for text in X]
+    lacks = [d for d, text in enumerate(texts) if not isinstance(text, (str, bytes)) and is_missing(text)]
+    if lacks:
+        raise ValueError(
+            f"the text is missing in documents {listed(lacks)}: give '' for one without words, or leave these out of X "
+            "and of all values of its documents."
+        )
+    return texts
 
 
 def check_names(X, model):

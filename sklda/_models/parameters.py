@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -97,4 +98,9 @@ def columns_of_words(estimator, corpus):
     """The column of every word, a dict, by `vocabulary` or the column names of X; None if the words are not known."""
     known = getattr(estimator, "feature_names_in_", None)
     names = known if estimator.vocabulary is None else estimator.vocabulary
+    n_rows, n_features = corpus.n_documents, corpus.n_features
+    if names is not None and not isinstance(names, Mapping) and n_rows == np.size(names) != n_features:
+        raise ValueError(
+            f"vocabulary has {n_rows} words, as many as X has rows: each row of X is a document, or a cell. Give X.T."
+        )
     return None if names is None else read_vocabulary(names, "vocabulary", corpus.n_features, known)

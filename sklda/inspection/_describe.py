@@ -5,6 +5,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sklda._core.counts import check_no_container
 from sklda._core.document_values import DocumentValues, check_documents
 from sklda._core.names import read_labels, read_once
 from sklda._core.types import Data, Model, Values
@@ -69,6 +70,7 @@ def describe(
     """
     check_order(X, estimator)
     known = Description.of(estimator, X)
+    check_no_container(known.X)
     given: dict[str, Any] = {"feature_names": read_once(feature_names), "topic_names": read_once(topic_names)}
     check_documents(known.X, document_names=document_names, collections=collections, covariates=covariates)
     if covariates is not None and known.X is None:

@@ -38,6 +38,8 @@ def words_beyond_shares(counts, topic_word, shares, residuals, columns, clusters
     groups = np.arange(len(chosen)) if clusters is None else clusters[chosen]
     signs = rng.choice([-1.0, 1.0], (_REPLICATES, groups.max() + 1))[:, groups]
     drawn = np.vstack([residuals, signs * residuals])
+    # A rare level may have no document here.
+    columns = columns[:, columns.any(axis=0)]
     basis = np.linalg.qr(columns / np.abs(columns).max(axis=0))[0]
     drawn -= (drawn @ basis) @ basis.T
 

@@ -3,11 +3,20 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, GibbsLDA, merge_topics
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import TopicEffectsDisplay, describe, outcome_effects, topic_effects
+from sklda.inspection import (
+    TopicEffectsDisplay,
+    describe,
+    outcome_effects,
+    topic_effects,
+    topics_by_group,
+    topics_over_time,
+)
 
 X = pd.DataFrame(np.asarray(make_lda_corpus(40, 20, 3, random_state=0).data.toarray())).add_prefix("w")
 NUMBERS = np.random.default_rng(1).normal(size=40)
@@ -82,3 +91,45 @@ def test_groups_that_are_huge_numbers(lda):
     for size in (30, 400):
         groups = [10**size * (1 + i % 4) for i in range(40)]
         assert TopicEffectsDisplay.from_groups(lda, X, groups).estimate.shape == (4, 3)
+
+
+@pytest.mark.parametrize("lacks", [np.nan, None, pd.NA])
+@pytest.mark.parametrize("missing", ["raise", "drop"])
+def test_missing_texts_are_named(lacks, missing):
+    texts = ["apple banana", "banana cherry", "engine wheel", "wheel road"] * 3
+    groups = ["a", "b"] * 6
+    model = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=10, random_state=0)).fit(texts)
+    right = topics_by_group(model, texts, groups, random_state=0)
+    texts[3] = lacks
+    for X in (texts, pd.Series(texts), np.array(texts, dtype=object)):
+        with pytest.raises(ValueError, match="text is missing in documents 3:"):
+            topics_by_group(model, X, groups, missing=missing, random_state=0)
+    scalars = pytest.importorskip("pyarrow").array(["apple banana", "banana cherry", "engine wheel", "wheel road"] * 3)
+    pd.testing.assert_frame_equal(topics_by_group(model, scalars, groups, random_state=0), right)
+
+
+def test_masked_values_are_missing():
+    X = np.random.default_rng(0).poisson(2, (20, 5)) + 1
+    lda = GibbsLDA(2, max_iter=10, random_state=0).fit(X)
+    values = np.arange(20.0) % 7
+    masked = np.ma.array(values, mask=np.arange(20) == 19)
+    known = np.where(masked.mask, np.nan, values)
+    calls = [
+        lambda values: topics_by_group(lda, X, values, missing="drop", random_state=0),
+        lambda values: outcome_effects(lda, X, values, missing="drop", random_state=0),
+        lambda values: topic_effects(lda, X, {"x": values}, missing="drop", random_state=0),
+        lambda values: topic_effects(lda, X, values, missing="drop", random_state=0),
+    ]
+    for call in calls:
+        with pytest.warns(UserWarning, match=r"missing in document 19 \(1 of 20\)"):
+            found = call(masked)
+        with pytest.warns(UserWarning, match=r"missing in document 19 \(1 of 20\)"):
+            pd.testing.assert_frame_equal(found, call(known))
+
+
+def test_x_in_place_of_values_is_said():
+    X = np.random.default_rng(0).poisson(2, (20, 5)) + 1
+    lda = GibbsLDA(2, max_iter=10, random_state=0).fit(X)
+    for call, name in ((outcome_effects, "y"), (topics_over_time, "dates"), (topics_by_group, "groups")):
+        with pytest.raises(TypeError, match=f"{name} is X itself"):
+            call(lda, X, X)

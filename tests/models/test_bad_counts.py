@@ -2,6 +2,7 @@
 
 import tempfile
 import traceback
+import warnings
 from functools import cache
 
 import numpy as np
@@ -27,6 +28,7 @@ from sklda._core import corpus as corpus_module
 from sklda._core.corpus import Corpus
 from sklda.datasets import _counts as counts_module
 from sklda.datasets import save_counts
+from sklda.inspection import describe
 from sklda.papers.held_out import chib, held_out_curve, leave_one_out_score, predictive_perplexity, ratio_ais
 from sklda.papers.topic_count import log_evidence
 
@@ -177,6 +179,59 @@ def test_an_object_that_contains_the_matrix(entry):
         TypeError, match=r"X is an object of type AnnotatedData.*: give the matrix in it, as in adata.X"
     ):
         ENTRIES[entry](AnnotatedData(GOOD))
+
+
+def test_a_description_takes_no_such_object():
+    for X, advice in ((AnnotatedData(GOOD), "give the matrix in it"), (OnDisk(), r"give X.to_memory\(\)")):
+        with pytest.raises(TypeError, match=advice):
+            describe(FITTED, X)
+
+
+class OnDisk:
+    """As the matrix of an AnnData that is on disk."""
+
+    shape = 3, 4
+
+    def to_memory(self):
+        return GOOD
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_a_matrix_that_an_object_has_on_disk(entry):
+    with pytest.raises(TypeError, match=r"give X.to_memory\(\)"):
+        ENTRIES[entry](OnDisk())
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_column_of_names(library):
+    frame = pandas.DataFrame({"w0": [1, 2, 3], "doc_id": ["a", "b", "c"], "w1": [2, 1, 0]})
+    if library == "polars":
+        frame = pytest.importorskip("polars").DataFrame(frame.to_dict("list"))
+    for estimator in (GibbsLDA(2), CollapsedVariationalLDA(2)):
+        with pytest.raises(ValueError, match=r"texts in the column 'doc_id'.* X.set_index\('doc_id'\)") as caught:
+            estimator.fit(frame)
+        assert "CountVectorizer" not in str(caught.value)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("form", [lambda frame: frame, sp.csr_array, np.asarray])
+def test_a_column_of_row_numbers(form, first):
+    counts = np.random.default_rng(0).poisson(1, (30, 4))
+    frame = pandas.DataFrame(counts, columns=list("abcd"))
+    frame.insert(1, "Unnamed: 0", range(first, first + 30))
+    name = "'Unnamed: 0'" if form(frame) is frame else "1"
+    with pytest.warns(UserWarning, match=f"the column {name} of X numbers the rows"):
+        GibbsLDA(2, max_iter=2).fit(form(frame))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Corpus.from_counts(form(frame.assign(**{"Unnamed: 0": [*range(29), 40]})))
+        Corpus.from_counts(form(frame[:9]))
+
+
+def test_words_by_documents():
+    for words in (["a", "b", "c"], np.array(["a", "b", "c"])):
+        with pytest.raises(ValueError, match=r"as many as X has rows.*X\.T"):
+            GibbsLDA(2, vocabulary=words).fit(np.ones((3, 5), int))
 
 
 def test_columns_may_be_called_as_parts_of_such_an_object():
