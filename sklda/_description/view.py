@@ -21,6 +21,7 @@ from sklda._core.dask_arrays import is_dask
 from sklda._core.design import needed_covariates
 from sklda._core.document_values import DocumentValues, check_documents
 from sklda._core.largest import largest
+from sklda._core.least_squares import spans
 from sklda._core.names import distinct, names_of_rows, read_column, read_document_names
 from sklda._core.names import topic_names as model_topic_names
 from sklda._core.warn import warn
@@ -48,7 +49,9 @@ class View:
     doc_topic: np.ndarray | None = None
     is_training: bool = False  # whether the documents are those of the fit
     collections: Any = None  # labels of the documents, for a model with collections
-    own_alpha: Any = None  # alpha of documents that are not those of the fit, by their covariates; None: not known
+    # alpha of documents that are not those of the fit, by their covariates or as an array; None: not known.
+    own_alpha: np.ndarray | None = None
+    covariates: Any = None  # by which it is known
     values: DocumentValues = field(default_factory=lambda: DocumentValues({}))  # groups, dates and texts
     said: set[str] = field(default_factory=set)  # warnings of the documents, those of the description
     pipelines: list = field(default_factory=list)
@@ -216,7 +219,7 @@ class View:
 
     @property
     def n_documents(self):
-        return len(self.doc_topic)
+        return len(self.doc_topic) if self.counts is None else self.counts.shape[0]
 
     @cached_property
     def has_counts(self):
@@ -258,8 +261,8 @@ class View:
         return np.flatnonzero(self.takes_part)
 
     def counted(self, *names):
-        """The rows of the documents that take part and have these values, such as groups; see `DocumentValues`."""
-        return self.values.used(self.used, self.n_documents, names)
+        """The rows of the documents that take part and have these values, or all; see `DocumentValues`."""
+        return self.values.used(self.used, self.n_documents, names or None)
 
     @property
     def left_out(self):
@@ -297,12 +300,65 @@ class View:
 
     @cached_property
     def alpha(self):
-        """alpha of the documents X under an estimator of this package, (1 or n_documents, n_components)."""
-        if self.own_alpha is not None:
+        """alpha of the documents, (1 or n_documents, n_components); 0 for topics that a document does not have.
+
+        None: the model has no prior of the proportions.
+        """
+        if self.own_alpha is not None or self.model is None:
             return self.own_alpha
-        if self.collections is not None and not self.is_training:
+        if self.is_training and hasattr(self.model, "_prior_of_training"):
+            return self.model._prior_of_training()
+        if self.collections is not None:
             return self.model.document_prior(self.collections)
-        return self.model._prior_of_training() if self.is_training else self.model._doc_prior()
+        if not hasattr(self.model, "doc_topic_prior_"):
+            return None
+        return models.check_arrays(self.topic_word, self.model.doc_topic_prior_, self.corpus)[1]
+
+    def prior_knows(self, used, matrix):
+        """Whether the prior of theta has the columns of a linear model of the documents `used`."""
+        if self.is_training:
+            groups = self.model._known_groups() if hasattr(self.model, "_known_groups") else None
+            return groups is not None and spans(groups[used], matrix)
+        if self.alpha is None or len(self.alpha) == 1:
+            return False
+        alpha = self.alpha[used]
+        first, index = np.unique(alpha, axis=0, return_index=True, return_inverse=True)[1:]
+        # Documents with one alpha are a group, unless most have their own.
+        in_groups = 2 * len(first) <= len(alpha) and (matrix == matrix[first][index.ravel()]).all()
+        return bool(in_groups) or spans(np.log(alpha), matrix)
+
+    @property
+    def chains(self):
+        """The results of the chains of the fit; None if there are none, as of merged topics."""
+        return getattr(self.model, "_chains", None)
+
+    @property
+    def has_draws(self):
+        """Whether the fit has posterior draws of the topics, and of the proportions of its documents."""
+        return bool(getattr(self.model, "_has_posterior", False))
+
+    def unmerged(self):
+        """The view of the topics that were merged to these, and the place of each of them in these."""
+        place = getattr(self.model, "_place", None)
+        return (self, np.arange(self.n_topics)) if place is None else (self.under(self.model.model), place)
+
+    def fits(self):
+        """Of common topics: the view of each fit, and which of its topics are in each of these, (n_own, n_topics)."""
+        found = []
+        for f, fit in enumerate(getattr(self.model, "estimators_", ())):
+            members = np.zeros((len(fit.components_), self.n_topics), bool)
+            for c, pairs in enumerate(self.model.members_):
+                members[pairs[pairs[:, 0] == f, 1], c] = True
+            found.append((self.under(fit), members))
+        return found
+
+    def under(self, model):
+        """The view of the same documents under another model of the same words, without its theta."""
+        found = replace(self, model=model, topic_word=_topic_word(model), doc_topic=None, names=None)
+        found.is_training = _is_training(found)
+        if found.own_alpha is not None and found.own_alpha.shape[1] != found.n_topics:
+            found.own_alpha = _alpha_of(model, self.covariates, self.n_documents)
+        return found
 
     def document(self, d):
         """`d` as a row number, after checks."""
@@ -330,10 +386,11 @@ class View:
 
     def of_fit(self, name):
         """An attribute that describes the documents of the fit; None if it is absent or X has other documents."""
-        return getattr(self.model, name, None) if self.is_of_fit else None
+        found = getattr(self.model, name, None) if self.is_of_fit else None
+        return found.compute() if is_dask(found) else found
 
 
-def view(model, X=None, *, needs=None, missing="raise", **values):
+def view(model, X=None, *, needs=None, missing="raise", needed=None, **values):
     """Read a model in any form that the functions of this package take: a `View`.
 
     Parameters
@@ -341,11 +398,14 @@ def view(model, X=None, *, needs=None, missing="raise", **values):
     model : estimator, pipeline, pair of arrays, or Description
     X : documents, default=None
         None: those of the description.
-    needs : {"topics", "proportions", "counts"}, default=None
+    needs : {"topics", "proportions", "counts", "prior"}, default=None
         What the caller needs: topics, whatever the documents of a description; or besides topics theta, of X or of the
-        documents that the model keeps; or X itself. None: topics, and what there is.
+        documents that the model keeps; or X itself; or X and its prior, which is the second of a pair of arrays then.
+        None: topics, and what there is.
     missing : {"raise", "drop"}, default="raise"
         What happens to documents without a value, see `DocumentValues`.
+    needed : sequence of str, default=None
+        The covariates of which none may be missing. None: all.
     **values
         Groups, dates and texts of the documents. If all groups are collections of the fit, they are those of X, too.
     """
@@ -356,21 +416,28 @@ def view(model, X=None, *, needs=None, missing="raise", **values):
     model, X = described.estimator, described.X
     collections, document_names = described.collections, described.document_names
     check_documents(X, collections=collections, document_names=document_names, **values)
-    values = DocumentValues.read(X, missing=missing, **values)
+    values = DocumentValues.read(X, missing=missing, needed=needed, **values)
     collections = DocumentValues.read(X, collections=collections)["collections"]
-    if isinstance(model, tuple):
+    if isinstance(model, tuple) and needs == "prior" and X is not None:
+        corpus, topic_word, alpha = models.corpus_and_model(X, described)
+        mean = alpha / alpha.sum(axis=1, keepdims=True)
+        found = View(None, topic_word, counts=corpus.to_counts(), own_alpha=alpha)
+        found.doc_topic = np.broadcast_to(mean, (corpus.n_documents, len(topic_word)))
+    elif isinstance(model, tuple):
         found = _of_arrays(model, X, collections)
     else:
         found = _of_model(model, X, collections, values["groups"], described.covariates, values["covariates"])
     found.values, found.said = values, described.said
     found.known_words = models.words_of(described, found.n_features)
     found.names = _topic_names(found, described.topic_names)
-    if needs == "counts" and X is None:
+    if needs in ("counts", "prior") and X is None:
         raise ValueError("X is None: give the documents.")
+    if needs == "prior":
+        for own in [found for found, _ in found.fits()] or [found]:
+            if not own.is_training and own.own_alpha is None:
+                models.refuse_covariates(own.model)
     if needs in ("proportions", "counts") and found.doc_topic is None:
-        found.doc_topic = getattr(found.model, "doc_topic_", None)
-        if is_dask(found.doc_topic):
-            found.doc_topic = found.doc_topic.compute()
+        found.doc_topic = found.of_fit("doc_topic_")
         if found.doc_topic is None:
             raise ValueError(f"X is None, and {type(found.model).__name__} keeps no documents: give X.")
     if found.doc_topic is not None:
@@ -405,14 +472,13 @@ def _of_model(model, X, collections, groups, covariates, others):
             collections = groups
     elif collections is not None and X is None:
         raise ValueError("collections are those of the documents of X: give X, too.")
-    topic_word = distributions(model.components_, f"components_ of the {type(model).__name__}")
+    topic_word = _topic_word(model)
     hashed = any(isinstance(step, HashingVectorizer) for each in pipelines for _, step in each.steps)
     found = View(model, topic_word, is_hashed=hashed, collections=collections, pipelines=pipelines)
     if X is None:
         return found
     found.counts = _read_documents(documents, topic_word.shape[1], f"the {type(model).__name__}")
-    stored = found.fingerprint_of_fit
-    found.is_training = stored is not None and found.has_counts and found.corpus.fingerprint == stored
+    found.is_training = _is_training(found)
     if found.is_training and given_collections is not None:
         # The documents of the fit in other collections are other documents.
         found.is_training = list(given_collections) == model._collections_of_fit
@@ -427,6 +493,7 @@ def _of_model(model, X, collections, groups, covariates, others):
         covariates = others if known else None
     if covariates is not None and found.has_counts:
         fitted, alpha = _fitted(model), _alpha_of(_fitted(model), covariates, found.counts.shape[0])
+        found.covariates = covariates
         found.own_alpha, found.doc_topic = alpha, fitted._proportions(found.corpus, alpha, True)
         if fitted is not model:
             found.own_alpha, found.doc_topic = model._sums(alpha), model._sums(found.doc_topic)
@@ -440,6 +507,16 @@ def _of_model(model, X, collections, groups, covariates, others):
     metadata = {} if collections is None else {"collections": collections}
     found.doc_topic = models.topic_proportions(model, documents, **metadata)
     return found
+
+
+def _topic_word(model):
+    return distributions(model.components_, f"components_ of the {type(model).__name__}")
+
+
+def _is_training(found):
+    """Whether the documents are those of the fit."""
+    stored = found.fingerprint_of_fit
+    return stored is not None and found.has_counts and found.corpus.fingerprint == stored
 
 
 def _fitted(model):

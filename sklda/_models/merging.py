@@ -208,6 +208,10 @@ class MergedTopics(BaseLDA):
     def _prior_of_training(self):
         return self._sums(self.model._prior_of_training())
 
+    @property
+    def _has_posterior(self):
+        return self.model._has_posterior
+
     def _has_topics(self):
         # A chain that lacks a part has not the whole.
         lacks = ~self.model._has_topics()

@@ -380,6 +380,10 @@ class ChainAttributes:
         """The results of every chain, a list of Bunch."""
         return self._results_.chains(self.topic_word_, self.doc_topic_)
 
+    @property
+    def _chains(self):
+        return self._results_
+
     def _sample_posterior(self, n_samples, seed):
         return self._results_.sample(n_samples, seed)
 

@@ -12,7 +12,6 @@ from sklda._core.names import topic_names
 from sklda._core.types import Model, Values
 from sklda._description.models import Description
 from sklda._description.view import fitted
-from sklda._models.results import ChainResults
 from sklda.inspection._axes import Display, colours_of, legend_below, marks_along, series_styles
 
 # The axis has the range of the draws, and beyond it at most this share of it, as far as there are sweeps, and room.
@@ -254,7 +253,7 @@ def to_arviz(estimator: Model) -> Any:
     sweeps = n_burn_in + 1 + np.arange(n_draws)
     stats = {"sample_stats": {name: each[:, :n_draws] for name, each in draws.items()}}
     tree = from_dict(stats, coords={"draw": sweeps})
-    if isinstance(getattr(model, "_results_", None), ChainResults):
+    if getattr(model, "_chains", None) is not None:
         posterior, dims, kept = _posterior(model, traces)
         coords = {"draw": kept, **_coordinates(described, model, dims)}
         tree["posterior"] = from_dict({"posterior": posterior}, coords=coords, dims=dims)["posterior"]
@@ -262,11 +261,14 @@ def to_arviz(estimator: Model) -> Any:
 
 
 def _posterior(model, traces):
-    """Draws of parameters (n_chains, n_draws, ...) by name, the names of their other dimensions, and their sweeps."""
-    results = model._results_
+    """Draws of parameters (n_chains, n_draws, ...) by name, the names of their other dimensions, and their sweeps.
+
+    Chains that end after different sweeps have no sweeps in common, and their draws are numbered from zero.
+    """
+    results = model._chains
     shares = results.topic_shares()
     n_draws = min(map(len, shares))
-    sweeps = np.array([draw.sweep for draw in results.parameters[results.best][-n_draws:]])
+    sweeps = np.array([[draw.sweep for draw in each[-n_draws:]] for each in results.parameters])
     unknown = ~results.has_topics(model.topic_word_)
 
     def in_chains(chains):
@@ -285,14 +287,14 @@ def _posterior(model, traces):
             # Coefficients are drawn in every sweep, or in one of several, and stay until the next draw. Sweeps before
             # the first draw after the burn-in have that one.
             every = model._prior_of_documents_.model.sweeps_between
-            back = model.n_iter_ // every - sweeps // every
-            rows = [np.maximum(len(each) - 1 - back, 0) for each in own]
+            back = [state.n_sweeps // every - each // every for state, each in zip(results.states, sweeps, strict=True)]
+            rows = [np.maximum(len(each) - 1 - behind, 0) for each, behind in zip(own, back, strict=True)]
             chosen = [np.moveaxis(each[place], 1, -1) for each, place in zip(own, rows, strict=True)]
             found[name] = np.moveaxis(in_chains(chosen), -1, 2)
         dims |= {"coef": ["topic", "term"], "intercept": ["topic"]}
     for name in sorted(traces.keys() - _LABEL_FREE):
-        found[name] = traces[name][:, sweeps - 1]
-    return found, dims, sweeps
+        found[name] = np.take_along_axis(traces[name], sweeps - 1, axis=1)
+    return found, dims, sweeps[0] if (sweeps == sweeps[0]).all() else np.arange(n_draws)
 
 
 def _coordinates(described, model, dims):

@@ -129,14 +129,11 @@ def _correlation(found, n_samples, random_state):
     if len(used) < 3:
         raise ValueError(f"a correlation needs at least three documents with words; there are {len(used)}.")
     found.say_what_is_left_out()
-    results = getattr(found.model, "_results_", None)
-    if found.is_of_fit and results is not None and results.continues:
-        return _of_chain(results.continued_chain(random.child(seed, 0)), used, n_samples or _CHAIN_DRAWS, seed)
-    sample = found.of_fit("_sample_posterior")
-    if sample is None or not getattr(found.model, "_has_posterior", True):
-        sample, thetas = None, [found.doc_topic]
-    else:
-        thetas = sample(n_samples or _DRAWS, seed)[0]
+    chains = found.chains
+    if found.is_of_fit and chains is not None and chains.continues:
+        return _of_chain(chains.continued_chain(random.child(seed, 0)), used, n_samples or _CHAIN_DRAWS, seed)
+    has_draws = found.is_of_fit and found.has_draws
+    thetas = found.model._sample_posterior(n_samples or _DRAWS, seed)[0] if has_draws else [found.doc_topic]
     values, variances = zip(*(_pearson(theta[used]) for theta in thetas), strict=True)
     variance_of_draws = np.var(values, axis=0, ddof=1) if len(values) > 1 else 0.0
     total = np.mean(variances, axis=0) + (1 + 1 / len(values)) * variance_of_draws
@@ -147,7 +144,7 @@ def _correlation(found, n_samples, random_state):
         uncorrected=mean,
         information=np.full(mean.shape, np.nan),
         neutral=_neutral(np.mean([theta[used].mean(axis=0, dtype=np.float64) for theta in thetas], axis=0)),
-        n_samples=0 if sample is None else len(values),
+        n_samples=len(values) if has_draws else 0,
     )
 
 

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._core import random
-from sklda._core.composition import LinearModels, share_interval
+from sklda._core.composition import share_interval
 from sklda._core.names import grouped
-from sklda.inspection._effects import cluster_numbers, share_draws
-
-_LEVEL = 0.95
+from sklda.inspection._effects import GroupMeans, cluster_numbers
+from sklda.inspection._posterior import N_DRAWS
 
 
 @dataclass
@@ -18,9 +17,10 @@ class GroupShares:
 
     labels: list  # sorted, if they have an order; otherwise by type and text
     mean: np.ndarray  # (n_groups, n_components)
-    # Ends of 95 % intervals; NaN where errors are unknown.
+    # Ends of intervals; NaN where errors are unknown.
     low: np.ndarray
     high: np.ndarray
+    attenuation: np.ndarray  # (n_components,)
     # "mixture": those of the model for its collections; "sample": means of the proportions of the documents.
     kind: str
 
@@ -49,21 +49,7 @@ def clusters_to_compare(view):
     return index
 
 
-def mean_shares(view, used, place, n_groups, seed):
-    """The mean proportions of topics in groups of documents, as the table of `topics_over_time` has them.
-
-    `used` are rows of the documents, and `place` is the group of each of them. The result is the mean and the ends of
-    95 % intervals, three of (n_groups, n_topics); NaN for a group without documents.
-    """
-    distinct, index = np.unique(place, return_inverse=True)
-    models = LinearModels.means(index, share_draws(view, used, seed))
-    found = np.full((3, n_groups, view.n_topics), np.nan)
-    mean, _, low, high, *_ = models.shares(_LEVEL)
-    found[:, distinct] = mean, low, high
-    return found
-
-
-def group_shares(view, random_state=0):
+def group_shares(view, random_state=0, level=0.95, n_draws=N_DRAWS, shrinks=False):
     """Mean proportions of topics in groups of documents, or the mixtures of a model that has collections.
 
     The mixtures without groups; None if there are neither. A group without documents that take part has NaN only.
@@ -72,14 +58,15 @@ def group_shares(view, random_state=0):
         if getattr(view.model, "collection_topic_", None) is None:
             return None
         mean, std = view.model.collection_topic_, getattr(view.model, "collection_topic_std_", None)
-        low, high = share_interval(mean, np.full_like(mean, np.nan) if std is None else std, np.inf, _LEVEL)
-        return GroupShares(view.model.collections_.tolist(), mean, low, high, kind="mixture")
+        low, high = share_interval(mean, np.full_like(mean, np.nan) if std is None else std, np.inf, level)
+        return GroupShares(view.model.collections_.tolist(), mean, low, high, np.ones(view.n_topics), kind="mixture")
     if view.doc_topic is None:
         raise ValueError("groups are groups of documents: give X.")
-    used = view.counted("groups")
+    used = view.counted("groups", "clusters", "weights")
     known = np.array([label is not None for label in view.groups])
     distinct, found = grouped(view.groups.take(np.flatnonzero(known)))
     index = np.full(view.n_documents, -1)
     index[known] = found
-    shares = mean_shares(view, used, index[used], len(distinct), random.seed_sequence(random_state))
-    return GroupShares(distinct, *shares, kind="sample")
+    options = {"n_draws": n_draws, "level": level, "seed": random.seed_sequence(random_state), "shrinks": shrinks}
+    means = GroupMeans.of(view, used, index[used], len(distinct), **options)
+    return GroupShares(distinct, means.estimate, means.low, means.high, means.attenuation, kind="sample")

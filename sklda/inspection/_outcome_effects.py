@@ -15,24 +15,22 @@ from sklda._core import random
 from sklda._core.arguments import check_choice, check_level
 from sklda._core.composition import SMALLEST_P_VALUE, Basis, LinearModels, mean_of_known
 from sklda._core.design import INTERCEPT, design_of, needed_covariates
-from sklda._core.document_values import DocumentValues
 from sklda._core.least_squares import (
     NEAREST,
     Columns,
     checked_columns,
     combination_of,
     is_constant,
-    spans,
     sum_to_one,
 )
 from sklda._core.rounding import rounding
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn
-from sklda._description.models import Description
-from sklda.inspection._effects import ADVICE, TopicSums, cluster_numbers, used_documents, warn_of_undetermined
+from sklda._description.view import view
+from sklda.inspection._effects import ADVICE, TopicSums, clusters_and_weights, used_documents, warn_of_undetermined
 from sklda.inspection._outcome_words import words_beyond_shares
+from sklda.inspection._posterior import prior_knows, share_moments
 from sklda.inspection._prior_check import unshrunk
-from sklda.inspection._share_moments import share_moments
 
 # Steps of a logistic regression with unknown shares, the change of the log odds at which they end, and log odds that no
 # outcomes have.
@@ -199,25 +197,18 @@ def outcome_effects(
     level = check_level(level)
     if y is None:
         raise ValueError("y is None: give the outcome of each document.")
-    values = DocumentValues.read(
-        Description.of(estimator, X).X,
-        missing=missing,
-        needed=needed_covariates(formula, transformer, missing),
-        y=y,
-        covariates=covariates,
-        clusters=clusters,
-        weights=weights,
-    )
-    seed = random.seed_sequence(random_state)
-    found, moments = share_moments(estimator, X, lambda found: used_documents(found, values), random.child(seed, 0))
-    used = used_documents(found, values)
+    needed = needed_covariates(formula, transformer, missing)
+    given = {"y": y, "covariates": covariates, "clusters": clusters, "weights": weights}
+    found = view(estimator, X, needs="prior", missing=missing, needed=needed, **given)
+    used = used_documents(found)
     found.say_what_is_left_out()
-    outcome = _checked_outcome(values["y"][used], used, model)
-    clusters = cluster_numbers(values["clusters"], used)
-    weights = None if weights is None else values["weights"][used]
+    seed = random.seed_sequence(random_state)
+    moments = share_moments(found, used, random.child(seed, 0))
+    outcome = _checked_outcome(found.values["y"][used], used, model)
+    clusters, weights = clusters_and_weights(found, used)
     terms, bases, matrix = [INTERCEPT], [""], np.ones((len(used), 1))
     if covariates is not None:
-        covariates = values.covariates_of(used)
+        covariates = found.values.covariates_of(used)
         design = design_of(covariates, len(used), formula, transformer)
         terms, bases = design.terms, design.bases
         matrix = checked_columns(design.matrix(covariates, len(used)), terms, ADVICE)
@@ -232,7 +223,10 @@ def outcome_effects(
         origin = float(outcome.mean()) if (np.ptp(matrix, axis=0) == 0).any() else 0.0
         unit = max(float(np.abs(outcome - origin).max()), np.finfo(float).tiny)
     outcome, origin = (outcome - origin) / unit, origin / unit
-    fits = [_regression(each, matrix, terms, rows, outcome, origin, model, clusters, weights) for each in moments]
+    is_known = prior_knows(found, used, matrix)
+    fits = [
+        _regression(each, matrix, terms, rows, outcome, origin, model, clusters, weights, is_known) for each in moments
+    ]
     counts = found.corpus.take(used).to_counts()
     beyond = [
         _beyond_shares(fit, each, counts, found.topic_word, clusters, weights, random.child(seed, 1, i))
@@ -307,8 +301,8 @@ class _Fitted:
     residuals: np.ndarray  # derivatives of the likelihood by the linear predictor, orthogonal to the columns
 
 
-def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, weights):
-    """The effects on `origin` plus the outcome."""
+def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, weights, is_known):
+    """The effects on `origin` plus the outcome. `is_known`: the prior of the shares has the columns of the matrix."""
     groups, n_terms = moments.groups(), len(terms)
     shares = moments.mean @ groups
     shares /= shares.sum(axis=1, keepdims=True)
@@ -359,7 +353,7 @@ def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, 
     common, common_freedom = moments.common_variance(forms, shares_of_topics(coefficients))
 
     b, taken = shares_of_topics(coefficients), np.zeros(n_terms)
-    if moments.groups_of_prior is None or not spans(moments.groups_of_prior, matrix):
+    if not is_known:
         # If means move with a covariate, theta moves more, by the part of its variance that the means do not have.
         centre = moments.mean @ b
         of_means, given_words = centre.var(), moments.variance_given_words(b).mean()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._core import random
-from sklda.inspection._groups import mean_shares
+from sklda.inspection._effects import GroupMeans
 from sklda.inspection._periods import MOST_PERIODS, read_dates, read_period
 
 _NAMES = {("D", 1): "day", ("D", 7): "week", ("M", 1): "month", ("M", 3): "quarter", ("Y", 1): "year"}
@@ -37,14 +37,14 @@ def period_shares(view, random_state=0):
     period = read_period(None, days[used], unit, most=MOST_PERIODS)
     numbers = period.number(days[used])
     place, n_periods = numbers - numbers.min(), int(np.ptp(numbers)) + 1
-    mean, low, high = mean_shares(view, used, place, n_periods, random.seed_sequence(random_state))
+    means = GroupMeans.of(view, used, place, n_periods, seed=random.seed_sequence(random_state), shrinks=False)
     return PeriodShares(
         length=_NAMES.get((period.unit, period.length), f"period of {period.length} years"),
         labels=[_label(period, numbers.min() + i) for i in range(n_periods)],
-        mean=mean,
-        low=low,
-        high=high,
-        n_documents=np.bincount(place, minlength=n_periods),
+        mean=means.estimate,
+        low=means.low,
+        high=means.high,
+        n_documents=means.documents,
         n_undated=len(view.used) - len(used),
         dates=["" if np.isnat(day) else str(day)[: _CHARACTERS[unit]] for day in days],
     )

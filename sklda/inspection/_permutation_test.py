@@ -11,10 +11,11 @@ from pandas import DataFrame
 
 from sklda._core import random
 from sklda._core.arguments import check_int
-from sklda._core.least_squares import Columns, spans
+from sklda._core.least_squares import Columns
 from sklda._core.names import listed
 from sklda._core.types import Data, Model, Seed, Values
 from sklda.inspection._effects import Effects, TopicSums
+from sklda.inspection._posterior import prior_knows
 
 # The key of the stream of permutations, which no draw of theta has.
 _STREAM = 2**20
@@ -164,7 +165,7 @@ def permutation_test(
         are_rows &= (matrix == effects.matrix[order]).all(axis=0)
     if not moved.any():
         raise ValueError(f"no exchange of {listed(names)} changes a term of the linear model: give other covariates.")
-    if effects.draws.groups is not None and spans(effects.draws.groups, effects.matrix[:, moved]):
+    if prior_knows(effects.view, effects.draws.used, effects.matrix[:, moved]):
         kind = type(effects.view.model).__name__
         raise ValueError(
             f"the prior of the {kind} has {listed(names)}, so its fit would be another one after an exchange. Fit a "

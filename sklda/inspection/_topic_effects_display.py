@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklda._core.arguments import check_int, check_level
 from sklda._core.covariates import levels_of
 from sklda._core.names import plain_text, plain_texts
 from sklda._core.types import Data, Model, Seed, Values
@@ -359,7 +360,11 @@ class TopicEffectsDisplay(PanelsDisplay):
         *,
         topics: Values | None = None,
         ordered: bool | None = None,
+        clusters: Any = None,
+        weights: ArrayLike | None = None,
         missing: Literal["raise", "drop"] = "raise",
+        n_draws: int = 50,
+        level: float = 0.95,
         n_words: int = 3,
         random_state: Seed = None,
         ax: Any = None,
@@ -384,9 +389,8 @@ class TopicEffectsDisplay(PanelsDisplay):
         ordered : bool, default=None
             Whether the groups have an order, such as the volumes of a book, and are joined by a line. None: if all
             labels are dates or more than two numbers.
-        missing : {"raise", "drop"}, default="raise"
-            What happens to documents that count and lack a value of an argument: an error that names them, or they are
-            left out and a warning says so.
+        clusters, weights, missing, n_draws, level
+            See `topics_by_group`. They belong to groups of documents.
         n_words : int, default=3
             How many of a topic's most probable words are in its label, if it has no name.
         random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
@@ -413,11 +417,15 @@ class TopicEffectsDisplay(PanelsDisplay):
         >>> TopicEffectsDisplay.from_groups(lda).legend_.get_texts()[0].get_text()
         '95 % intervals within one chain'
         """
-        found = view(estimator, X, groups=groups, missing=missing)
-        shares = group_shares(found, random_state)
+        n_draws, level = check_int(n_draws, "n_draws", 1), check_level(level)
+        if groups is None and not (clusters is None and weights is None):
+            raise ValueError("clusters and weights belong to groups of documents: give groups.")
+        found = view(estimator, X, groups=groups, clusters=clusters, weights=weights, missing=missing)
+        shares = group_shares(found, random_state, level, n_draws, shrinks=True)
         if shares is None:
             raise lacks(found.model, "collection_topic_", "give X and groups, or a fitted CompoundLDA")
-        if shares.kind == "sample":
+        is_mixture = shares.kind == "mixture"
+        if not is_mixture:
             found.say_what_is_left_out()
         shown = found.chosen(topics, 6)
         values = _of_labels(shares.labels, ordered)
@@ -430,8 +438,9 @@ class TopicEffectsDisplay(PanelsDisplay):
             low=shares.low[order][:, shown],
             high=shares.high[order][:, shown],
             topics=plain_texts(found.labels(shown, n_words)),
+            attenuation=shares.attenuation[shown],
             joined=bool(joined),
-            note="95 % intervals" + (" within one chain" if shares.kind == "mixture" and found.n_chains == 1 else ""),
+            note=f"{100 * level:g} % intervals" + (" within one chain" if is_mixture and found.n_chains == 1 else ""),
         )
         if topics is None:
             display._selection = largest_of(len(shown), found.n_topics)

@@ -10,11 +10,10 @@ from pandas import DataFrame
 
 from sklda._core import random
 from sklda._core.arguments import check_int, check_level
-from sklda._core.document_values import DocumentValues
 from sklda._core.names import grouped
 from sklda._core.types import Data, Model, Seed, Values
-from sklda._description.models import Description
-from sklda.inspection._effects import GroupMeans, proportion_draws
+from sklda._description.view import view
+from sklda.inspection._effects import GroupMeans, used_documents
 
 
 def topics_by_group(
@@ -92,7 +91,7 @@ def topics_by_group(
 
     See Also
     --------
-    TopicEffectsDisplay.from_groups : The same as a plot, without weights.
+    TopicEffectsDisplay.from_groups : The same as a plot.
     topic_effects : Differences of groups.
     topics_over_time : Periods in place of groups.
 
@@ -115,20 +114,18 @@ def topics_by_group(
     n_draws, level = check_int(n_draws, "n_draws", 1), check_level(level)
     if groups is None:
         raise ValueError("groups is None: give the group of every document.")
-    X_given = Description.of(estimator, X).X
-    values = DocumentValues.read(X_given, missing=missing, groups=groups, clusters=clusters, weights=weights)
-    draws = proportion_draws(X, estimator, n_draws, random.seed_sequence(random_state), values)
-    found, used = draws.view, draws.used
+    seed = random.seed_sequence(random_state)
+    found = view(estimator, X, needs="prior", missing=missing, groups=groups, clusters=clusters, weights=weights)
+    used = used_documents(found)
     found.say_what_is_left_out()
-    distinct, index = grouped(values["groups"].take(used))
-    means = GroupMeans.of(draws, index, values, level)
+    distinct, index = grouped(found.groups.take(used))
+    means = GroupMeans.of(found, used, index, len(distinct), n_draws=n_draws, level=level, seed=seed)
     shown, n = found.chosen(topics), len(distinct)
     return DataFrame(
         {
             "topic": np.repeat(shown, n),
             "name": np.repeat(found.labels(shown, n_words), n),
             "group": distinct * len(shown),
-            "documents": np.tile(np.bincount(index), len(shown)),
             **means.columns(shown),
         }
     )

@@ -11,11 +11,9 @@ from pandas import DataFrame
 
 from sklda._core import random
 from sklda._core.arguments import check_int, check_level
-from sklda._core.document_values import DocumentValues
 from sklda._core.types import Data, Model, Seed, Values
-from sklda._description.models import Description
-from sklda._description.view import View
-from sklda.inspection._effects import GroupMeans, proportion_draws
+from sklda._description.view import View, view
+from sklda.inspection._effects import GroupMeans, used_documents
 from sklda.inspection._periods import read_dates, read_period
 
 
@@ -135,7 +133,6 @@ def topics_over_time(
             # pandas has no unit of days.
             "start": np.tile(found.starts.astype("datetime64[s]"), len(shown)),
             "end": np.tile(found.ends.astype("datetime64[s]"), len(shown)),
-            "documents": np.tile(found.documents, len(shown)),
             **found.means.columns(shown),
         }
     )
@@ -149,7 +146,6 @@ class ByPeriod:
     days: np.ndarray  # of the documents that take part
     starts: np.ndarray  # first and last days of the periods, (n_periods,)
     ends: np.ndarray
-    documents: np.ndarray  # their numbers, (n_periods,)
     means: GroupMeans
 
 
@@ -158,23 +154,19 @@ def by_period(estimator, X, dates, period, clusters, weights, missing, n_draws, 
     seed = random.seed_sequence(random_state)
     if dates is None:
         raise ValueError("dates is None: give the year or the day of every document.")
-    X_given = Description.of(estimator, X).X
-    values = DocumentValues.read(X_given, missing=missing, dates=dates, clusters=clusters, weights=weights)
-    days, unit = read_dates(values["dates"])
-    draws = proportion_draws(X, estimator, n_draws, seed, values)
-    found = draws.view
+    found = view(estimator, X, needs="prior", missing=missing, dates=dates, clusters=clusters, weights=weights)
+    days, unit = read_dates(found.values["dates"])
+    used = used_documents(found)
     found.say_what_is_left_out()
-    days = days[draws.used]
+    days = days[used]
     periods = read_period(period, days, unit)
-    distinct, index = np.unique(periods.number(days), return_inverse=True)
-    numbers = np.arange(distinct[0], distinct[-1] + 1)
-    documents = np.zeros(len(numbers), np.int64)
-    documents[distinct - distinct[0]] = np.bincount(index)
+    own = periods.number(days)
+    numbers = np.arange(own.min(), own.max() + 1)
+    means = GroupMeans.of(found, used, own - own.min(), len(numbers), n_draws=n_draws, level=level, seed=seed)
     return ByPeriod(
         view=found,
         days=days,
         starts=periods.start(numbers),
         ends=periods.end(numbers),
-        documents=documents,
-        means=GroupMeans.of(draws, index, values, level).among(distinct - distinct[0], len(numbers)),
+        means=means,
     )

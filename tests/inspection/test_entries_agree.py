@@ -1,14 +1,17 @@
 """A share and a difference have one number, whatever function or display is asked."""
 
 import json
+import pickle
 import re
 
 import numpy as np
 import pandas
 import pytest
 from sklearn.decomposition import NMF, LatentDirichletAllocation
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
-from sklda import CompoundLDA, ConsensusTopics, GibbsLDA
+from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, merge_topics
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import (
     TopicEffectsDisplay,
@@ -30,12 +33,30 @@ MODELS = {
     "fits": (ConsensusTopics(GibbsLDA(3, max_iter=30), n_fits=3, random_state=0).fit(X), X),
     "other documents": (GibbsLDA(3, max_iter=30, random_state=0).fit(X[::2]), X),
     "scikit-learn": (LatentDirichletAllocation(3, random_state=0).fit(X), X),
+    "collections of other documents": (
+        CompoundLDA(3, max_iter=30, random_state=0).fit(X[::2], collections=NAMES[::2]),
+        X,
+        {"collections": NAMES},
+    ),
+    "covariates of other documents": (
+        CovariateLDA(3, max_iter=30, random_state=0).fit(X[::2], covariates={"x": YEARS[::2]}),
+        X,
+        {"covariates": {"x": YEARS}},
+    ),
 }
+MODELS["pickled"] = pickle.loads(pickle.dumps(MODELS["chains"][0])), X
+MODELS["merged"] = merge_topics(GibbsLDA(4, max_iter=30, random_state=0).fit(X), [[0, 1]]), X
+MODELS["in a pipeline"] = make_pipeline(FunctionTransformer(), GibbsLDA(3, max_iter=30, random_state=0)).fit(X), X
 
 
 def named(name):
-    model, documents = MODELS[name]
-    return describe(model, documents, feature_names=WORDS)
+    model, documents, *of_documents = MODELS[name]
+    return describe(model, documents, feature_names=WORDS, **(of_documents[0] if of_documents else {}))
+
+
+def n_topics(name):
+    model = MODELS[name][0]
+    return len((model[-1] if name == "in a pipeline" else model).components_)
 
 
 def ends(table, columns=("estimate", "low", "high")):
@@ -50,7 +71,7 @@ def page(model, **options):
 @pytest.mark.parametrize("name", MODELS)
 def test_a_share_is_the_same_everywhere(name):
     """The share of each topic in each year, with its interval, (3, n_topics, n_years)."""
-    model, n = named(name), len(MODELS[name][0].components_)
+    model, n = named(name), n_topics(name)
     table = topics_over_time(model, dates=YEARS, period="year", random_state=0)
     expected = ends(table).reshape(3, n, 3)
     assert np.isfinite(expected).all() and (expected[1] < expected[0]).all() and (expected[0] < expected[2]).all()
@@ -83,7 +104,7 @@ def test_a_share_is_the_same_everywhere(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_difference_is_the_same_everywhere(name):
-    model, n = named(name), len(MODELS[name][0].components_)
+    model, n = named(name), n_topics(name)
     frame = pandas.DataFrame({"level": NAMES})
     rows = topic_effects(model, covariates=frame, random_state=0)
     expected = ends(rows[rows["term"] == "level[c]"])
@@ -106,6 +127,29 @@ def test_clusters_and_weights_of_one_category_are_those_of_its_shares():
     )
     found = [each.T for each in (display.estimate, display.low, display.high)]
     np.testing.assert_allclose(found, ends(table).reshape(3, 3, 3), rtol=1e-6)
+
+
+def test_pictures_have_the_clusters_weights_and_level_of_the_tables():
+    model = named("one chain")
+    options = {"clusters": np.arange(60) % 8, "weights": 1.0 + np.arange(60) % 3, "level": 0.8, "n_draws": 9}
+    expected = ends(topics_by_group(model, groups=NAMES, random_state=0, **options)).reshape(3, 3, 3)
+    plain = ends(topics_by_group(model, groups=NAMES, random_state=0)).reshape(3, 3, 3)
+    assert (np.abs(expected - plain) > 1e-4).all()
+    periods = topics_over_time(model, dates=YEARS, period="year", random_state=0, **options)
+    np.testing.assert_allclose(ends(periods).reshape(3, 3, 3), expected, rtol=1e-6)
+    for show, asked in (
+        (TopicEffectsDisplay.from_groups, {"groups": NAMES}),
+        (TopicEffectsDisplay.from_dates, {"dates": YEARS}),
+    ):
+        shown = show(model, topics=range(3), random_state=0, **asked, **options)
+        np.testing.assert_allclose([each.T for each in (shown.estimate, shown.low, shown.high)], expected, rtol=1e-6)
+
+
+def test_mixtures_of_collections_do_not_depend_on_the_documents():
+    model = MODELS["collections"][0]
+    alone, beside = (TopicEffectsDisplay.from_groups(*given) for given in ((model,), (model, X)))
+    np.testing.assert_array_equal(alone.estimate, beside.estimate)
+    np.testing.assert_array_equal(alone.low, beside.low)
 
 
 def test_a_model_without_a_prior_of_proportions_has_their_spread_only():

@@ -178,7 +178,7 @@ def check_same(found, expected, atol=1e-7):
 @pytest.fixture(autouse=True)
 def without_pictures(monkeypatch):
     """Values of displays are compared, which take less time than pictures, and few documents are simulated."""
-    monkeypatch.setattr("sklda.inspection._effects._SIMULATED", 50)
+    monkeypatch.setattr("sklda.inspection._posterior._SIMULATED", 50)
     for display in vars(inspection).values():
         if hasattr(display, "plot"):
             monkeypatch.setattr(display, "plot", lambda self, *args, **options: self)

@@ -19,7 +19,7 @@ from sklda.datasets import make_lda_corpus
 from sklda.inspection import describe, outcome_effects
 from sklda.inspection._outcome_words import words_beyond_shares
 from sklda.inspection._prior_check import unshrunk
-from sklda.inspection._share_moments import LearntPrior, ShareMoments
+from sklda.inspection._posterior import LearntPrior, ShareMoments
 
 K, V, D = 3, 30, 200
 CORPUS = make_lda_corpus(D, V, K, doc_length=25, doc_topic_prior=[0.8, 0.4, 0.3], topic_word_prior=0.2, random_state=0)
@@ -558,7 +558,7 @@ def test_a_draw_that_tells_the_outcomes_apart_does_not_end_the_call():
 
 
 def test_bad_models():
-    with pytest.raises(ValueError, match="give X"):
+    with pytest.raises(ValueError, match="X is None"):
         outcome_effects(LDA, None, Y)
     with pytest.raises(TypeError, match="exchanged"):
         outcome_effects(X, LDA, Y)

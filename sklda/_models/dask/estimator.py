@@ -286,6 +286,9 @@ class DaskGibbsLDA(ChainLDA):
         )
         set_traces(self, RunResults(chains, chain.n_burn_in))
 
+    # They are on the workers, and end with the cluster.
+    _has_posterior = False
+
     def _sample_posterior(self, n_samples, seed):
         raise ValueError(
             f"the draws of a {type(self).__name__} are on the workers of its cluster, and end with it: fit a part of "

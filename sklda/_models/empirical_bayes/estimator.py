@@ -166,6 +166,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     True
     """
 
+    _learns_alpha = True
     _parameter_constraints = {
         **shared(
             "n_components",

@@ -1,38 +1,173 @@
-"""Shares of topics in documents under a fit: posterior means and draws, and errors that documents have in common."""
+"""theta of documents under a fit: posterior draws and means, and errors that documents have in common.
+
+All that is asked of a model is asked through its `View`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from pandas import DataFrame
+from scipy.sparse import csr_array
 from scipy.special import digamma
 
 from sklda._core import random
+from sklda._core.corpus import Corpus
 from sklda._core.diagnostics import FEWEST_DRAWS
 from sklda._core.priors import SMALLEST
+from sklda._core.rounding import rounding
 from sklda._core.warn import warn
-from sklda._description.models import Description, corpus_and_model, inner_model, topics_with_words
-from sklda._description.view import View, view
+from sklda._description.models import topics_with_words
+from sklda._description.view import View, lacks
 from sklda._likelihood.held_out.proportion_draws import draw_proportions
 from sklda._likelihood.held_out.token_topics import draw_topics
-from sklda._models.base import BaseLDA
-from sklda._models.consensus.estimator import ConsensusTopics
-from sklda._models.empirical_bayes.estimator import EmpiricalBayesLDA
-from sklda._models.merging import MergedTopics
-from sklda._models.results import ChainResults
 from sklda._sampling.draws import FEWEST_EFFECTIVE, at_draws, effective_number, posterior_means
 from sklda._sampling.new_documents import draws_with_new_documents
 from sklda._sampling.prior_learning import LEAST_TOKENS
-from sklda._sampling.prior_of_documents import SharedAlpha
 
+# Draws of theta for errors.
+N_DRAWS = 50
+# Sweeps over a document for each draw of theta, for documents that the model was not fitted to.
+_FOLD_IN_SWEEPS = 30
+# Documents of each model that are simulated for the attenuation, which then has an error of about .02.
+_SIMULATED = 2000
 # Draws of the topics of a model without chains, and of theta given each.
 _TOPIC_DRAWS, _DRAWS_EACH = 8, 5
 # Sweeps given the topics, by which the tokens of documents that a chain does not have begin.
 _FIRST_SWEEPS = 30
 # The smallest number of draws of theta, of which variances and estimates are computed.
 _FEWEST_DRAWS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class ThetaDraws:
+    """Draws of theta of documents.
+
+    Attributes
+    ----------
+    view : View
+    used : ndarray of shape (n_used,)
+        Rows of the documents in X.
+    theta : iterator of (n_used, n_topics)
+        NaN in the columns of topics that a fit does not have.
+    has_topics : ndarray of shape (n_chains, n_topics), bool
+        Which topics every chain or fit has.
+    """
+
+    view: View
+    used: np.ndarray
+    theta: Iterator[np.ndarray]
+    has_topics: np.ndarray
+
+
+def theta_draws(found: View, used: np.ndarray, seed: Any, n_draws: int = N_DRAWS) -> ThetaDraws:
+    """Draws of theta of the documents `used`: at least one of each chain or fit, because a topic may be in few of them.
+
+    For the documents of a fit by this package, they are posterior draws of all chains in turn; a chain that does not
+    have a topic has none of it. For other documents and models, the topics of all tokens are drawn given phi and alpha
+    of the model, and theta given these. The draws of common topics are those of the fits in turn. A model that has no
+    prior of theta has one draw: the proportions themselves.
+    """
+    fits = found.fits() if found.has_counts else []
+    if fits:
+        n_draws, n_fits = max(n_draws, len(fits)), len(fits)
+        parts = [
+            theta_draws(own, used, random.child(seed, f), n_draws // n_fits + (f < n_draws % n_fits)).theta
+            for f, (own, _) in enumerate(fits)
+        ]
+        members = [members for _, members in fits]
+        theta = (summed(next(parts[i % n_fits]), members[i % n_fits]) for i in range(n_draws))
+        return ThetaDraws(found, used, theta, np.array([each.any(axis=0) for each in members]))
+    draws = found.of_fit("_draw_doc_topic")
+    if found.has_draws and draws is not None:
+        has_topics = found.model._has_topics()
+        theta = draws(max(n_draws, len(has_topics)), seed)
+        return ThetaDraws(found, used, (each[used] for each in theta), has_topics)
+    has_topics = np.ones((1, found.n_topics), bool)
+    if found.has_counts and found.alpha is not None:
+        theta = _folded_in(*_prior_of(found, used), n_draws, seed)
+    else:
+        theta = iter([np.asarray(found.doc_topic[used], dtype=np.float64)])
+    return ThetaDraws(found, used, theta, has_topics)
+
+
+def summed(theta: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """Proportions of common topics, from those of a fit; NaN for topics that it does not have."""
+    return np.where(members.any(axis=0), theta @ members, np.nan)
+
+
+def _prior_of(found, used):
+    """The corpus of the documents `used`, phi and their alpha."""
+    alpha = np.maximum(found.alpha, SMALLEST)
+    return found.corpus.take(used), found.topic_word, alpha[used] if len(alpha) > 1 else alpha
+
+
+def prior_knows(found: View, used: np.ndarray, matrix: np.ndarray) -> bool:
+    """Whether the prior of theta has the columns of a linear model, in all fits of common topics."""
+    return all(own.prior_knows(used, matrix) for own, _ in found.fits() or [(found, None)])
+
+
+def attenuations(found: View, used: np.ndarray, weights: np.ndarray | None, seed: Any, members: list) -> np.ndarray:
+    """The part of an effect on each sum of topics that the prior leaves, (n_rows,).
+
+    These are the slopes of the proportions of simulated documents on those that they are simulated from. They contain
+    what the prior takes from an effect, and what is lost because words do not tell topics apart. The proportions of a
+    topic that all documents have alike have no slope: it is that of documents whose topics are known.
+    """
+    products, squares = np.zeros((2, len(members)))
+    known = []
+    for f, (own, of_common) in enumerate(found.fits() or [(found, np.eye(found.n_topics))]):
+        if own.alpha is None or not own.has_counts:
+            return np.ones(len(members))
+        corpus, phi, alpha = _prior_of(own, used)
+        part = corpus.lengths / (corpus.lengths + alpha.sum(axis=1))
+        # The proportions of a document with one topic are known.
+        known.append(np.average(np.where((alpha > SMALLEST).sum(axis=1) == 1, 1, part), weights=weights))
+        seed_of = seed if own is found else random.child(seed, f)
+        before, after = (summed(each, of_common > 0) for each in _simulated(corpus, phi, alpha, seed_of, weights))
+        before, after = (np.column_stack([each[:, own].sum(axis=1) for own in members]) for each in (before, after))
+        deviation = before - before.mean(axis=0)
+        products += np.nan_to_num(deviation * after).sum(axis=0)
+        squares += np.nan_to_num(deviation**2).sum(axis=0)
+    varies = squares > rounding(1.0)
+    return np.where(varies, np.clip(products / np.where(varies, squares, 1), 0, 1), np.mean(known))
+
+
+def _folded_in(corpus, phi, alpha, n_draws, seed):
+    documents, rng = corpus.token_documents, np.random.default_rng(random.child(seed, 0))
+    # Equal documents have draws of their own: the errors of a common one would be larger in sums of them.
+    copies = corpus.copies()
+    for i in range(n_draws):
+        key = random.key(random.child(seed, 1, i))
+        topics = draw_topics(corpus, phi, alpha, n_sweeps=_FOLD_IN_SWEEPS, seed=key, copies=copies)
+        counts = np.zeros((corpus.n_documents, len(phi)))
+        known = topics >= 0
+        np.add.at(counts, (documents[known], topics[known]), 1)
+        yield np.exp(random.log_dirichlet(rng, counts + alpha))
+
+
+def _simulated(corpus, phi, alpha, seed, weights):
+    """Theta of documents chosen at random, and of documents whose words are drawn from it, less its mean."""
+    rng, n_documents = np.random.default_rng(random.child(seed, 2)), _SIMULATED
+    if weights is None or (weights == weights[0]).all():
+        rows = np.sort(rng.choice(corpus.n_documents, n_documents, replace=corpus.n_documents < n_documents))
+    else:
+        rows = np.sort(rng.choice(corpus.n_documents, n_documents, p=weights / weights.sum()))
+    alpha = np.broadcast_to(alpha, (corpus.n_documents, len(phi)))[rows]
+    theta = next(_folded_in(corpus.take(rows), phi, alpha, 1, random.child(seed, 3)))
+    theta /= theta.sum(axis=1, keepdims=True)
+    by_topic = rng.multinomial(corpus.lengths[rows], theta)
+    # Topic by topic.
+    documents = np.concatenate([np.repeat(np.arange(n_documents), each) for each in by_topic.T])
+    sizes = by_topic.sum(axis=0)
+    words = np.concatenate([rng.choice(len(row), n, p=row / row.sum()) for row, n in zip(phi, sizes, strict=True)])
+    counts = csr_array((np.ones(len(words), int), (documents, words)), (n_documents, phi.shape[1]))
+    # The means of the prior are not shrunk.
+    mean = alpha / alpha.sum(axis=1, keepdims=True)
+    return theta - mean, next(_folded_in(Corpus.from_counts(counts), phi, alpha, 1, random.child(seed, 4))) - mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +234,6 @@ class ShareMoments:
     alpha : ndarray of shape (n_own,) or None
         The prior of theta, if all documents have the same.
     prior : LearntPrior or None
-    groups_of_prior : ndarray of shape (n_documents, n_groups) or None
-        Columns of a linear model of the shares that are in their prior.
     error_is_unknown : bool
         Whether nothing tells how far the topics are from the true ones.
     """
@@ -111,7 +244,6 @@ class ShareMoments:
     columns: np.ndarray
     alpha: np.ndarray | None = None
     prior: LearntPrior | None = None
-    groups_of_prior: np.ndarray | None = None
     error_is_unknown: bool = False
 
     def known(self) -> np.ndarray:
@@ -156,51 +288,33 @@ class ShareMoments:
         return found if self.prior is None else found + self.prior.variance(forms, self.given, b), n - 1
 
 
-def share_moments(model: Any, X: Any, used_of: Any, seed: np.random.SeedSequence) -> tuple[View, list[ShareMoments]]:
-    """The view of the documents, and `ShareMoments` of each chain or fit for the documents ``used_of(view)``."""
-    described = Description.of(model, X)
-    if described.X is None:
-        raise ValueError("outcome_effects needs the documents to which the outcomes belong: give X.")
-    if isinstance(described.estimator, tuple):
-        corpus, phi, alpha = corpus_and_model(X, model)
-        found = view(replace(described, estimator=(phi, np.ones((corpus.n_documents, len(phi))))))
-        return found, [_of_topics(corpus, phi, alpha, None, np.eye(len(phi), dtype=bool), used_of(found), seed)]
-    found = view(described)
-    used = used_of(found)
-    inner, X = inner_model(described.estimator, described.X)
-    if not isinstance(inner, ConsensusTopics):
-        return found, _of_fit(inner, X, found, described, used, seed)
+def share_moments(found: View, used: np.ndarray, seed: np.random.SeedSequence) -> list[ShareMoments]:
+    """`ShareMoments` of each chain or fit for the documents `used`."""
+    fits = found.fits()
+    if not fits:
+        return _of_fit(found, used, seed)
     moments = []
-    for f, fit in enumerate(inner.estimators_):
-        members = np.zeros((len(fit.components_), inner.n_components_), bool)
-        for c, pairs in enumerate(inner.members_):
-            members[pairs[pairs[:, 0] == f, 1], c] = True
-        own_view = view(fit, X)
-        for each in _of_fit(fit, X, own_view, Description(fit), used, random.child(seed, f)):
+    for f, (own, members) in enumerate(fits):
+        for each in _of_fit(own, used, random.child(seed, f)):
             # A chain has a common topic if it has all topics of the fit that are in it.
             lacks = (members & ~each.columns.any(axis=1)[:, None]).any(axis=0)
             moments.append(replace(each, columns=members & ~lacks))
-    return found, moments
+    return moments
 
 
-def _of_fit(inner, X, found, described, used, seed):
-    has_words = topics_with_words(inner, inner.components_)
+def _of_fit(found, used, seed):
+    model = found.model
+    has_words = np.ones(found.n_topics, bool) if model is None else topics_with_words(model, model.components_)
     # Merged topics are sums of topics of the chains.
-    fitted, place = inner, np.arange(len(has_words))
-    if isinstance(inner, MergedTopics):
-        fitted, place = inner.model, inner._place
-    if isinstance(getattr(fitted, "_results_", None), ChainResults):
+    whole, place = found.unmerged()
+    if whole.chains is not None:
         new = None
-        if not found.is_training:
-            corpus, _, alpha = corpus_and_model(X, fitted, described.collections, described.covariates)
-            new = corpus.take(used), alpha[used] if len(alpha) > 1 else alpha
-        return _of_chains(fitted, place, inner._has_topics() & has_words, used, new, seed)
-    if isinstance(inner, BaseLDA) and found.is_training:
-        corpus, phi, alpha = found.corpus, found.topic_word, np.maximum(found.alpha, SMALLEST)
-    else:
-        corpus, phi, alpha = corpus_and_model(X, inner, described.collections, described.covariates)
-    topics = inner._draw_topic_word if isinstance(inner, BaseLDA) else None
-    return [_of_topics(corpus, phi, alpha, topics, np.diag(has_words), used, seed)]
+        if not whole.is_training:
+            new = whole.corpus.take(used), whole.alpha[used] if len(whole.alpha) > 1 else whole.alpha
+        return _of_chains(whole.model, place, model._has_topics() & has_words, used, new, seed)
+    if found.alpha is None:
+        raise lacks(model, "doc_topic_prior_", "the errors of shares need a prior")
+    return [_of_topics(*_prior_of(found, used), getattr(model, "_draw_topic_word", None), np.diag(has_words), seed)]
 
 
 def _of_chains(fitted, place, known, used, new, seed):
@@ -210,13 +324,7 @@ def _of_chains(fitted, place, known, used, new, seed):
     that the fit did not have, and their alpha; None: the documents are those `used` of the fit.
     """
     results, columns = fitted._results_, np.eye(known.shape[1], dtype=bool)[place]
-    # EmpiricalBayesLDA always learns its priors.
-    documents = getattr(fitted, "_prior_of_documents_", None)
-    learns_alpha = isinstance(fitted, EmpiricalBayesLDA)
-    learns_alpha |= isinstance(documents, SharedAlpha) and documents.m_step is not None
-    learns_alpha &= new is None or (len(new[1]) == 1 and new[0].n_tokens >= LEAST_TOKENS)
-    groups = fitted._known_groups()
-    groups = None if groups is None or new is not None else groups[used]
+    learns_alpha = fitted._learns_alpha and (new is None or (len(new[1]) == 1 and new[0].n_tokens >= LEAST_TOKENS))
     found = []
     for c, order in enumerate(results.orders):
         corpus, means, rows = results.corpus, results.means[c], used
@@ -244,7 +352,7 @@ def _of_chains(fitted, place, known, used, new, seed):
         unknown = len(given) < FEWEST_DRAWS
         if unknown:
             warn("Topics change their names from draw to draw, so their errors are unknown. Make max_iter larger.")
-        found.append(ShareMoments(mean, given, theta, columns & known[c], alpha, prior, groups, unknown))
+        found.append(ShareMoments(mean, given, theta, columns & known[c], alpha, prior, unknown))
     return found
 
 
@@ -262,13 +370,12 @@ def _of_draws(corpus, draws, rows, order, rng):
     return given, theta, sizes
 
 
-def _of_topics(corpus, phi, alpha, topics, columns, used, seed):
+def _of_topics(corpus, phi, alpha, topics, columns, seed):
     """`ShareMoments` of documents given topics phi. `topics` iterates over draws of phi; None: they are known.
 
     The means are those given phi, the posterior mean of the topics. The words of a document tell some draws of phi from
     others, so a mean over draws that do not know them would have too little spread.
     """
-    corpus, alpha = corpus.take(used), alpha[used] if len(alpha) > 1 else alpha
     # Equal documents with one alpha have one mean, and draws of their own: a common error would not shrink with their
     # number.
     row = np.unique(alpha, axis=0, return_inverse=True)[1].ravel()
