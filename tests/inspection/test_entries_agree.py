@@ -49,6 +49,12 @@ MODELS["merged"] = merge_topics(GibbsLDA(4, max_iter=30, random_state=0).fit(X),
 MODELS["in a pipeline"] = make_pipeline(FunctionTransformer(), GibbsLDA(3, max_iter=30, random_state=0)).fit(X), X
 
 
+@pytest.fixture(autouse=True)
+def few_simulated_documents(monkeypatch):
+    """They are most of the time, and only the attenuation depends on them."""
+    monkeypatch.setattr("sklda.inspection._posterior._SIMULATED", 50)
+
+
 def named(name):
     model, documents, *of_documents = MODELS[name]
     return describe(model, documents, feature_names=WORDS, **(of_documents[0] if of_documents else {}))
