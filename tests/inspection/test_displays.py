@@ -115,8 +115,9 @@ def test_groups_of_any_name(arrays, corpus, group, ordered):
 def collections(labels, mean=(0.1, 0.5, 0.98), std=(0.1, 0.05, 0.02), **options):
     """The Axes of one topic with these shares of groups, and the entries of the legend."""
     mean, std = np.array(mean)[:, None], np.array(std)[:, None]
-    shares = GroupShares(list(labels), mean, np.maximum(mean - 2 * std, 0), np.minimum(mean + 2 * std, 1), "sample")
-    with patch("sklda.inspection._topic_effects_display.group_shares", lambda *given: shares):
+    low, high = np.maximum(mean - 2 * std, 0), np.minimum(mean + 2 * std, 1)
+    shares = GroupShares(list(labels), mean, low, high, attenuation=np.ones(1), kind="sample")
+    with patch("sklda.inspection._topic_effects_display.group_shares", lambda *given, **options: shares):
         arrays = np.full((1, 3), 1 / 3), np.ones((3, 1))
         display = TopicEffectsDisplay.from_groups(arrays, None, list("abc"), **options)
     entries = [text.get_text() for text in display.legend_.get_texts()] if display.legend_ else []
