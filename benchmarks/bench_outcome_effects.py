@@ -198,7 +198,7 @@ def logistic(options):
             place, contrasts = places(lda, topics), others(theta)
             for size in (0.0, 1.0, 3.0):
                 y = rng.random(len(theta)) < 1 / (1 + np.exp(-(size * theta @ B - 0.3)))
-                rows = outcome_effects(lda, X, y, model="logistic", random_state=0).iloc[:K].iloc[place]
+                rows = outcome_effects(lda, X, y, family="logistic", random_state=0).iloc[:K].iloc[place]
                 key = str(length), f"{size:g}"
                 columns = (rows[c].to_numpy() for c in ("estimate", "low", "high"))
                 records.add((*key, "outcome_effects"), *columns, size * contrasts @ B)
@@ -324,7 +324,7 @@ def cost(options):
     for name, X, outcome, given in (
         ("documents of the fit", corpus.data, y, {}),
         ("with clusters", corpus.data, y, {"clusters": np.arange(5000) % 300}),
-        ("logistic", corpus.data, y > 0, {"model": "logistic"}),
+        ("logistic", corpus.data, y > 0, {"family": "logistic"}),
         ("new documents", corpus.data[::-1], y[::-1], {}),
     ):
         start = time.process_time()

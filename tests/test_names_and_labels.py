@@ -85,6 +85,8 @@ WITHOUT_TOPICS = (
 # Functions in which arguments of these names hold other things: requests of scikit-learn, groups of topics, tokens.
 OTHERS = ("set_fit_request", "set_score_request", "set_transform_request", "merge_topics", "count_tokens")
 
+TAKES = {"CompoundLDA": "collections", "HDPLDA": "collections", "CovariateLDA": "covariates"}
+
 
 def functions():
     """Every public function and method with an argument that has names or labels: its id, itself, and the argument."""
@@ -109,6 +111,8 @@ def functions():
                     own.discard("collections")
                 elif name in ("word_association", "match_topics"):
                     own.add("feature_names")
+                # Models of collections and of covariates have both arguments and refuse the other one.
+                own -= {"collections", "covariates"} - {TAKES[name]} if name in TAKES else set()
                 for argument in own:
                     yield pytest.param(public, method, argument, id=f"{name}.{method}-{argument}")
 

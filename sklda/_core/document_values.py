@@ -251,7 +251,7 @@ def _numbers_for_texts(values, order):
     numbers = ", ".join(f"{text!r}: {i if order else int(text == texts[-1])}" for i, text in enumerate(texts))
     if order:
         return f" Say which number each category has: give pandas.Series(y).map({{{numbers}}})."
-    return f" Say which of the answers is explained: give pandas.Series(y).map({{{numbers}}}), and model='logistic'."
+    return f" Say which of the answers is explained: give pandas.Series(y).map({{{numbers}}}), and family='logistic'."
 
 
 def _weights(values, name):

@@ -389,7 +389,8 @@ def _parts(text: str, beginning: re.Pattern[str]) -> tuple[list[str], list[tuple
     """The headings, which are lines that fit the expression, and the parts that have words, each with its heading."""
     found, heading, start, line = [], "", 0, 0
     while line < len(text):
-        fits = beginning.match(text, line) or beginning.match(text, _SPACE.match(text, line).end())
+        space = _SPACE.match(text, line)
+        fits = beginning.match(text, line) or (space and beginning.match(text, space.end()))
         end = text.find("\n", line if fits is None else max(fits.end() - 1, line))
         end = len(text) if end < 0 else end
         if fits is not None:

@@ -53,7 +53,7 @@ def outcome_effects(
     y: ArrayLike | None = None,
     covariates: Any = None,
     *,
-    model: Literal["linear", "logistic"] = "linear",
+    family: Literal["linear", "logistic"] = "linear",
     topics: Values | Mapping[str, Values] | None = None,
     base: Values | str | int | None = None,
     formula: str | None = None,
@@ -81,10 +81,10 @@ def outcome_effects(
         theta has the posterior given the words of both, and an alpha that the fit has learnt is learnt from the new
         ones if they have 1,000 words. If there are no chains, theta is drawn given topics and `doc_topic_prior_`.
     y : array-like of shape (n_documents,)
-        The outcome: numbers; with ``model="logistic"`` 0 and 1, or bool.
+        The outcome: numbers; with ``family="logistic"`` 0 and 1, or bool.
     covariates : array-like, sparse matrix or data frame with n_documents rows, default=None
         Further explanatory variables, as for `topic_effects`.
-    model : {"linear", "logistic"}, default="linear"
+    family : {"linear", "logistic"}, default="linear"
         ``"linear"``: least squares. ``"logistic"``: a logistic regression, whose effects are differences of log odds.
         It knows the spread of theta given the words.
     topics : sequence of int or str, or dict of {str: sequence of int or str}, default=None
@@ -193,7 +193,7 @@ def outcome_effects(
     >>> bool(table["low"].max() < 3 < table["high"].max())
     True
     """
-    check_choice(model, "model", ("linear", "logistic"))
+    check_choice(family, "family", ("linear", "logistic"))
     level = check_level(level)
     if y is None:
         raise ValueError("y is None: give the outcome of each document.")
@@ -204,7 +204,7 @@ def outcome_effects(
     found.say_what_is_left_out()
     seed = random.seed_sequence(random_state)
     moments = share_moments(found, used, random.child(seed, 0))
-    outcome = _checked_outcome(found.values["y"][used], used, model)
+    outcome = _checked_outcome(found.values["y"][used], used, family)
     clusters, weights = clusters_and_weights(found, used)
     terms, bases, matrix = [INTERCEPT], [""], np.ones((len(used), 1))
     if covariates is not None:
@@ -219,13 +219,13 @@ def outcome_effects(
         raise ValueError(f"y is {outcome[0]:g} for all documents that take part: there is nothing to explain.")
     # Squares of very large or small outcomes would leave the range of floats, and a large constant hides the rest.
     origin, unit = 0.0, 1.0
-    if model == "linear":
+    if family == "linear":
         origin = float(outcome.mean()) if (np.ptp(matrix, axis=0) == 0).any() else 0.0
         unit = max(float(np.abs(outcome - origin).max()), np.finfo(float).tiny)
     outcome, origin = (outcome - origin) / unit, origin / unit
     is_known = prior_knows(found, used, matrix)
     fits = [
-        _regression(each, matrix, terms, rows, outcome, origin, model, clusters, weights, is_known) for each in moments
+        _regression(each, matrix, terms, rows, outcome, origin, family, clusters, weights, is_known) for each in moments
     ]
     counts = found.corpus.take(used).to_counts()
     beyond = [
@@ -301,7 +301,7 @@ class _Fitted:
     residuals: np.ndarray  # derivatives of the likelihood by the linear predictor, orthogonal to the columns
 
 
-def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, weights, is_known):
+def _regression(moments, matrix, terms, rows, outcome, origin, family, clusters, weights, is_known):
     """The effects on `origin` plus the outcome. `is_known`: the prior of the shares has the columns of the matrix."""
     groups, n_terms = moments.groups(), len(terms)
     shares = moments.mean @ groups
@@ -334,7 +334,7 @@ def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, 
         b[kept] = coefficients[n_terms:]
         return groups @ b
 
-    if model == "linear":
+    if family == "linear":
         coefficients = Columns.of(columns, weights).least_squares(outcome)
         if np.abs(outcome - columns @ coefficients).max() <= rounding(outcome):
             raise ValueError(
@@ -373,7 +373,7 @@ def _regression(moments, matrix, terms, rows, outcome, origin, model, clusters, 
     found = []
     for theta in moments.theta:
         drawn = np.column_stack([matrix, (theta @ groups)[:, kept]])
-        linear = model == "linear"
+        linear = family == "linear"
         own = Columns.of(drawn, weights).least_squares(outcome) if linear else _logistic_known(drawn, outcome, weights)
         # The shares of a draw can tell outcomes apart that the means do not.
         found.append(np.full(len(combinations), np.nan) if own is None else combinations @ own)
@@ -501,23 +501,23 @@ def _no_maximum(columns, outcome, names):
     if separation is None:
         return ValueError(
             "the outcomes are more certain than the words of the documents allow, so no effects explain them: the "
-            "topics or their prior do not fit these documents. Use longer documents, or model='linear'."
+            "topics or their prior do not fit these documents. Use longer documents, or family='linear'."
         )
     coefficients, apart = separation
     ones = int(outcome[apart].sum())
     return ValueError(
         f"the logistic regression has no maximum: {combination_of(columns, coefficients, names)} without error tell "
         f"the two outcomes apart in {apart.sum()} documents ({ones} have 1, {apart.sum() - ones} have 0), so their "
-        "effects have no end. Leave these terms out, merge levels, or use fewer topics; or use model='linear'."
+        "effects have no end. Leave these terms out, merge levels, or use fewer topics; or use family='linear'."
     )
 
 
-def _checked_outcome(outcome, used, model):
+def _checked_outcome(outcome, used, family):
     """The outcomes of the documents `used`, after a check of their values."""
-    allowed = np.isin(outcome, (0, 1)) if model == "logistic" else np.isfinite(outcome)
+    allowed = np.isin(outcome, (0, 1)) if family == "logistic" else np.isfinite(outcome)
     if not allowed.all():
         d = int(np.argmin(allowed))
-        what = "outcomes of a logistic regression are 0 and 1" if model == "logistic" else "outcomes must be finite"
+        what = "outcomes of a logistic regression are 0 and 1" if family == "logistic" else "outcomes must be finite"
         raise ValueError(f"y[{used[d]}] = {outcome[d]:g}: {what}.")
     return outcome
 

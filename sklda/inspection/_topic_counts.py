@@ -490,11 +490,12 @@ def _label(ax: Any, i: int, topics: DataFrame, low: np.ndarray, high: np.ndarray
         places = isotonic_regression(middles[chosen] - steps, y_min=room / 2, y_max=1 - room / 2 - steps[-1]) + steps
     else:
         # Those behind the label before.
-        chosen, end = [], -np.inf
+        behind, end = [], -np.inf
         for k in np.argsort(middles, kind="stable"):
             if middles[k] >= end:
-                chosen.append(k)
+                behind.append(k)
                 end = middles[k] + room
+        chosen = np.array(behind)
         places = middles[chosen]
     texts = []
     for k, place in zip(chosen, places, strict=True):

@@ -174,7 +174,7 @@ def _tables(draw, session, model, X, refuse, K):
     if test is not None:
         session.require(test["p_value"].dropna().between(0.25, 1), "p-values are not zero")
     outcome, kind = draw.rng.integers(0, 2, D), draw.pick(["linear", "logistic"])
-    session.call(inspection.outcome_effects, model, X.given, outcome, refuse=refuse, model=kind)
+    session.call(inspection.outcome_effects, model, X.given, outcome, refuse=refuse, family=kind)
     if draw.chance(0.3):
         show = inspection.TopicEffectsDisplay.from_estimator
         session.call(show, model, X.given, draw.covariates(D), refuse=refuse, **effects)

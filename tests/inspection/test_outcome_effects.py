@@ -326,7 +326,7 @@ def test_logistic_effects_without_spread_are_those_of_the_maximum():
     y = rng.random(800) < expit(theta @ [0, 2, -2] - 0.3)
     phi = np.eye(3)
     model = describe((phi, np.ones(3)), feature_names=["a", "b", "c"])
-    table = outcome_effects(model, documents, y, model="logistic", base=0, random_state=0)
+    table = outcome_effects(model, documents, y, family="logistic", base=0, random_state=0)
     columns, b = np.column_stack([np.ones(800), theta[:, 1:]]), np.zeros(3)
     for _ in range(30):
         mean = expit(columns @ b)
@@ -344,7 +344,7 @@ def test_logistic_effects_know_what_short_documents_hide():
     documents = np.array([rng.multinomial(5, p) for p in theta @ phi])
     y = rng.random(6000) < expit(6 * theta[:, 1] - 2)
     model = describe((phi, alpha), feature_names=["a", "b", "c"])
-    table = outcome_effects(model, documents, y, model="logistic", topics=[1], random_state=0)
+    table = outcome_effects(model, documents, y, family="logistic", topics=[1], random_state=0)
     assert abs(table["estimate"][0] - 6) < 0.08 * 6 + 4 * table["standard_error"][0]
     assert table["low"][0] > 5
     assert table["from_draws"][0] < 0.6 * 6
@@ -367,7 +367,7 @@ def test_logistic_effects_are_at_the_maximum_of_the_exact_likelihood():
 
     exact = minimize(loss, [-2.0, 5.0]).x[1]
     model = describe((phi, alpha), feature_names=["a", "b", "c"])
-    table = outcome_effects(model, documents, y, model="logistic", topics=[1], random_state=0)
+    table = outcome_effects(model, documents, y, family="logistic", topics=[1], random_state=0)
     assert abs(table["estimate"][0] / exact - 1) < 0.05
 
 
@@ -496,11 +496,11 @@ def test_the_same_seed_gives_the_same_table():
         ({"y": Y[:5]}, ValueError, "y has 5 values; there are 200 documents"),
         ({"y": np.where(np.arange(D) == 7, np.nan, Y)}, ValueError, "y is missing in document 7"),
         ({"y": ["good"] * D}, TypeError, "y must hold real numbers"),
-        ({"model": "probit"}, ValueError, "model must be one of"),
-        ({"model": "logistic"}, ValueError, "outcomes of a logistic regression are 0 and 1"),
-        ({"model": "logistic", "y": np.ones(D)}, ValueError, "y is 1 for all documents"),
-        ({"model": "logistic", "y": Y > 1, "weights": Y > 1}, ValueError, "y is 1 for all documents that take part"),
-        ({"model": "logistic", "y": LDA.doc_topic_[:, 0] > 0.4}, ValueError, "tell the two outcomes apart"),
+        ({"family": "probit"}, ValueError, "family must be one of"),
+        ({"family": "logistic"}, ValueError, "outcomes of a logistic regression are 0 and 1"),
+        ({"family": "logistic", "y": np.ones(D)}, ValueError, "y is 1 for all documents"),
+        ({"family": "logistic", "y": Y > 1, "weights": Y > 1}, ValueError, "y is 1 for all documents that take part"),
+        ({"family": "logistic", "y": LDA.doc_topic_[:, 0] > 0.4}, ValueError, "tell the two outcomes apart"),
         ({"base": [0, 1, 2]}, ValueError, "is all topics"),
         ({"base": 0, "topics": [0, 1]}, ValueError, "base = 0 is among the topics"),
         ({"base": 5}, ValueError, "topics must be numbers from 0 to 2"),
@@ -512,7 +512,7 @@ def test_the_same_seed_gives_the_same_table():
         ({"covariates": LDA.doc_topic_[:, 0]}, ValueError, "is a combination of the terms before it"),
         ({"y": np.full(D, 0.3)}, ValueError, "y is 0.3 for all documents that take part"),
         ({"y": 1 + 2 * NUMBER, "covariates": NUMBER}, ValueError, "without any rest, 'x0'"),
-        ({"model": "logistic", "y": Y > 1, "covariates": np.where(Y > 2, "far", "near")}, ValueError, r"'x0\[near\]'"),
+        ({"family": "logistic", "y": Y > 1, "covariates": np.where(Y > 2, "far", "near")}, ValueError, r"'x0\[near\]'"),
         ({"clusters": np.zeros(D)}, ValueError, "one label for all documents"),
     ],
 )
@@ -521,14 +521,14 @@ def test_bad_arguments(options, error, message):
         effects(**options)
 
 
-@pytest.mark.parametrize("model", ["linear", "logistic"])
-def test_units_and_origins_of_a_covariate_change_its_own_effect_only(model):
-    y = Y if model == "linear" else Y > 1
+@pytest.mark.parametrize("family", ["linear", "logistic"])
+def test_units_and_origins_of_a_covariate_change_its_own_effect_only(family):
+    y = Y if family == "linear" else Y > 1
     year = np.round(2005 + 5 * NUMBER)
-    own = effects(y=y, covariates=pandas.DataFrame({"t": year - 2005, "t2": (year - 2005) ** 2}), model=model)
-    raw = effects(y=y, covariates=pandas.DataFrame({"t": year, "t2": year**2}), model=model)
+    own = effects(y=y, covariates=pandas.DataFrame({"t": year - 2005, "t2": (year - 2005) ** 2}), family=family)
+    raw = effects(y=y, covariates=pandas.DataFrame({"t": year, "t2": year**2}), family=family)
     assert_allclose(raw[COLUMNS][:K], own[COLUMNS][:K], rtol=1e-3, atol=1e-6)
-    own, seconds = (effects(y=y, covariates=each, model=model) for each in (NUMBER, 1.6e18 + 3e16 * NUMBER))
+    own, seconds = (effects(y=y, covariates=each, family=family) for each in (NUMBER, 1.6e18 + 3e16 * NUMBER))
     assert_allclose(seconds[COLUMNS][:K], own[COLUMNS][:K], rtol=1e-3, atol=1e-6)
     assert_allclose(3e16 * seconds["estimate"].iloc[-1], own["estimate"].iloc[-1], rtol=1e-4)
 
@@ -554,7 +554,7 @@ def test_a_draw_that_tells_the_outcomes_apart_does_not_end_the_call():
     chosen = np.random.default_rng(10).choice(D, 40, replace=False)
     y = CORPUS.doc_topic[chosen, 0] + 0.1 * np.random.default_rng(1).normal(size=40) > 0.4
     pair = describe((CORPUS.topic_word, np.array([0.8, 0.4, 0.3])), feature_names=[f"w{v}" for v in range(V)])
-    assert np.isfinite(outcome_effects(pair, X[chosen], y, model="logistic", random_state=0)["estimate"]).all()
+    assert np.isfinite(outcome_effects(pair, X[chosen], y, family="logistic", random_state=0)["estimate"]).all()
 
 
 def test_bad_models():

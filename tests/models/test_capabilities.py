@@ -25,6 +25,7 @@ OWN = {
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:The draws use up to:UserWarning"),
+    pytest.mark.filterwarnings("ignore:(seed_words|Most tokens of the seed words):UserWarning"),
 ]
 
 
@@ -37,8 +38,8 @@ def fit(model, own=None, **parameters):
 
 
 def has_seed_words(model):
-    eta = fit(model, seed_words={1: [3, 5]}, topic_word_prior=0.1).topic_word_prior_
-    return eta[1, 3] > 1 and eta[0, 3] < 1
+    eta = fit(model, seed_words={1: {3: 5.0, 5: 2.0}}, topic_word_prior=0.1).topic_word_prior_
+    return np.allclose(eta[1, [3, 5]], [5.1, 2.1]) and np.allclose(np.delete(eta, 1, axis=0), 0.1)
 
 
 def has_known_topics(model):

@@ -89,7 +89,7 @@ def test_labels_are_kept_as_they_are(labels):
 
 @pytest.mark.parametrize("cls", [GibbsLDA, CompoundLDA, LabeledLDA, CollapsedVariationalLDA])
 def test_a_wrong_keyword_names_the_class_that_was_called(cls):
-    with pytest.raises(TypeError, match=rf"{cls.__name__}\.fit does not take 'groups'"):
+    with pytest.raises(TypeError, match=rf"{cls.__name__} does not take 'groups'"):
         cls().fit([[1, 2], [2, 0]], y=[0, 1], groups=[0, 1])
 
 
@@ -99,13 +99,12 @@ def test_methods_name_the_metadata_that_they_take(cls, name, method):
     function = getattr(cls, method)
     added = signature(function).parameters[name]
     assert (added.kind, added.default) == (added.KEYWORD_ONLY, None)
-    assert f"\n{name} : " in getdoc(function) and not set("{}") & set(getdoc(function))
+    documented = f"\n{name} : ", "\ncollections, covariates\n"
+    assert any(each in getdoc(function) for each in documented) and not set("{}") & set(getdoc(function))
     lda, metadata = cls(2, max_iter=4), {name: [0, 1]}
     lda.fit(GOOD, **metadata)
     getattr(lda, method)(GOOD, **metadata)
-    with pytest.raises(
-        TypeError, match=rf"\.{method}(\(\) got an unexpected keyword argument| does not take) 'metadata'"
-    ):
+    with pytest.raises(TypeError, match="(got an unexpected keyword argument|does not take) 'metadata'"):
         getattr(lda, method)(GOOD, metadata=[0, 1])
     with pytest.raises(ValueError, match=rf"{name} has 3 .*(X has|there are) 2 documents"):
         getattr(lda, method)(GOOD, **{name: [0, 1, 0]})
