@@ -104,7 +104,7 @@ def test_methods_name_the_metadata_that_they_take(cls, name, method):
     lda, metadata = cls(2, max_iter=4), {name: [0, 1]}
     lda.fit(GOOD, **metadata)
     getattr(lda, method)(GOOD, **metadata)
-    with pytest.raises(TypeError, match="(got an unexpected keyword argument|does not take) 'metadata'"):
+    with pytest.raises(TypeError, match=r"(got an unexpected keyword argument|does not take) 'metadata'"):
         getattr(lda, method)(GOOD, metadata=[0, 1])
     with pytest.raises(ValueError, match=rf"{name} has 3 .*(X has|there are) 2 documents"):
         getattr(lda, method)(GOOD, **{name: [0, 1, 0]})
