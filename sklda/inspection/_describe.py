@@ -6,6 +6,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sklda._core.counts import check_no_container
+from sklda._core.covariates import covariate_frame
 from sklda._core.document_values import DocumentValues, check_documents
 from sklda._core.names import read_labels, read_once
 from sklda._core.types import Data, Model, Values
@@ -76,6 +77,9 @@ def describe(
     if covariates is not None and known.X is None:
         raise ValueError("covariates are those of the documents of X: give X, too.")
     given["covariates"] = DocumentValues.read(covariates=covariates)["covariates"]
+    if covariates is not None:
+        # What is no table is refused here, whatever the model is.
+        covariate_frame(given["covariates"])
     for name, values in (("document_names", document_names), ("collections", collections)):
         if values is None:
             continue
