@@ -43,8 +43,7 @@ class ChainLDA(BaseLDA):
     _prior_of_documents_: Any
     _prior_of_topics_: PriorOfTopics
 
-    @property
-    def _most_topics(self) -> int:
+    def _most_topics(self, corpus: Any) -> int:
         """The number of topics of a chain, or the most that it may have."""
         return self.n_components
 
@@ -76,17 +75,17 @@ class ChainLDA(BaseLDA):
     def _fit_corpus(self, corpus: Any, values: DocumentValues, X: Any, y: Any) -> Self:
         """Fit chains to a corpus, and set the fitted attributes."""
         with FitRun(self, corpus, X, y, **values.given) as run:
-            check_memory_of_topics(self._most_topics)
-            learns, default = default_prior(self.learn_priors, corpus.n_tokens, self._most_topics)
+            K = self._most_topics(corpus)
+            check_memory_of_topics(K)
+            learns, default = default_prior(self.learn_priors, corpus.n_tokens, K)
             documents = self._prior_of_documents(corpus, values, learns, default)
             known = self._read_known_topics(corpus)
             topics = self._prior_of_topics(corpus, known, learns, default)
-            priors = topics.priors(documents.alpha, self._most_topics, corpus.n_features)
+            priors = topics.priors(documents.alpha, K, corpus.n_features)
             self._check_memory(corpus, documents)
             if run.former is None:
                 burn_in_of(self.burn_in, self.max_iter)
-                K, seeds = self._most_topics, topics.seeds
-                init, annealing = start_of(self.init, X, corpus, K, self.max_iter, self.burn_in, seeds)
+                init, annealing = start_of(self.init, X, corpus, K, self.max_iter, self.burn_in, topics.seeds)
             else:
                 chains = self._continued_chains(corpus, priors, documents, topics, run.former)
                 annealing = NOT_ANNEALED
@@ -123,7 +122,7 @@ class ChainLDA(BaseLDA):
         if self.known_topics is None:
             return None
         columns = columns_of_words(self, corpus)
-        return read_known_topics(self.known_topics, self.known_weight, self._most_topics, corpus, columns)
+        return read_known_topics(self.known_topics, self.known_weight, self._most_topics(corpus), corpus, columns)
 
     def _prior_of_topics(self, corpus, known, learns, default):
         """The prior of the topics."""
@@ -140,7 +139,7 @@ class ChainLDA(BaseLDA):
 
     def _advise(self, corpus):
         # With more topics, collapsed sweeps by words are as fast on one core as partitioned ones on two.
-        large = corpus.n_tokens >= 2 * TOKENS_PER_WORKER and self._most_topics <= 500
+        large = corpus.n_tokens >= 2 * TOKENS_PER_WORKER and self._most_topics(corpus) <= 500
         if self.n_chains == 1 and effective_n_jobs(self.n_jobs) > 1 and self.sampler == "collapsed" and large:
             print(f'[{type(self).__name__}] one chain uses one core here; sampler="partitioned" uses several')
 
@@ -152,7 +151,7 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
         documents.check_memory()
         # alpha has several rows, twice while it changes.
         n_rows = (self.n_chains + 1) * documents.n_rows
-        check_memory_of_results(corpus, self._most_topics, self.n_chains, self.n_draws, n_rows)
+        check_memory_of_results(corpus, self._most_topics(corpus), self.n_chains, self.n_draws, n_rows)
 
     def _new_chains(self, corpus, priors, documents, topics, init, run):
         kind = documents.chains or chain_class(self.sampler, corpus, priors, documents.shares_alpha)

@@ -7,23 +7,25 @@ import numpy as np
 
 from sklda._core.priors import check_number_of_topics
 
-# The largest T if the range has no upper end; no larger one is considered before runs come near it.
-LARGEST = 200
+# The largest T if the range has no upper end: one topic for so many tokens, within these bounds. Chains begin with so
+# many topics. From 200 topics in 1,469 tokens without any, a chain of 800 sweeps does not come down; from 58 it does.
+_TOKENS_EACH, _SMALLEST_RANGE, LARGEST = 25, 10, 200
 
 
 class CountPrior:
     """log p(T), up to a constant, from the smallest number of topics up to a largest one, or without an upper end.
 
     `topic_count_prior` is an array with a value of each number of topics, up to a factor, or a distribution of
-    scipy.stats; None: uniform. Without `max_components`, the range is `open`, and no T above 200 is used. `last` is the
-    end of the range. A ValueError if the range or the prior is not possible.
+    scipy.stats; None: uniform. Without `max_components`, the range is `open`, and its end depends on the number of
+    tokens. `last` is the end of the range. A ValueError if the range or the prior is not possible.
     """
 
-    def __init__(self, topic_count_prior: Any, min_components: int, max_components: int | None) -> None:
+    def __init__(self, topic_count_prior: Any, min_components: int, max_components: int | None, n_tokens: int) -> None:
         self._given = topic_count_prior
         self._low = min_components
         self.open = max_components is None
-        self.last = max(min_components, LARGEST) if max_components is None else max_components
+        possible = min(max(n_tokens // _TOKENS_EACH, _SMALLEST_RANGE), LARGEST)
+        self.last = max(min_components, possible) if max_components is None else max_components
         if min_components > self.last:
             raise ValueError(f"min_components={min_components} is larger than max_components={self.last}.")
         check_number_of_topics(self.last, "min_components" if self.open else "max_components")

@@ -315,8 +315,7 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
         refuse_symmetric("HDPLDA", self.learn_priors)
         return self._fit(X, y, collections=collections)
 
-    @property
-    def _most_topics(self) -> int:
+    def _most_topics(self, corpus: Any) -> int:
         return self.max_components
 
     def _prior_of_documents(self, corpus, values, learns, default):

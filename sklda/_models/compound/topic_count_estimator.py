@@ -46,7 +46,7 @@ class TopicCountLDA(LocalChainLDA):
     min_components : int, default=1
         The smallest number of topics.
     max_components : int, default=None
-        The largest number of topics. None: 200.
+        The largest number of topics. None: one for every 25 tokens, but at least 10 and at most 200.
     topic_count_prior : array-like of shape (max_components - min_components + 1,), scipy.stats distribution or None, \
 default=None
         p(T), up to a factor. None: uniform.
@@ -276,9 +276,11 @@ default=None
         """
         return self._fit(X, y)
 
-    @property
-    def _most_topics(self) -> int:
-        return CountPrior(self.topic_count_prior, self.min_components, self.max_components).last
+    def _range_of_counts(self, corpus: Any) -> CountPrior:
+        return CountPrior(self.topic_count_prior, self.min_components, self.max_components, corpus.n_tokens)
+
+    def _most_topics(self, corpus: Any) -> int:
+        return self._range_of_counts(corpus).last
 
     @property
     def _alpha(self):
@@ -287,7 +289,7 @@ default=None
         return [at_topics(self.doc_topic_prior, "doc_topic_prior", T) for T in counts]
 
     def _prior_of_documents(self, corpus, values, learns, default):
-        prior = CountPrior(self.topic_count_prior, self.min_components, self.max_components)
+        prior = self._range_of_counts(corpus)
         log_p = prior.up_to(prior.last)
         counts = np.array(sorted(log_p))
         gammas, etas, eta = self._gammas(counts), None, self.topic_word_prior
