@@ -14,9 +14,10 @@ from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._models.compound import finite_mixtures
-from sklda._models.compound.finite_mixtures import EQUAL, ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR, FiniteMixtures
+from sklda._models.compound.count_prior import CountPrior
+from sklda._models.compound.finite_mixtures import EQUAL, ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR
 from sklda._models.compound.finite_mixtures import FinitePrior as Prior
-from sklda._models.compound.model import CompoundModel
+from sklda._models.compound.number_of_topics import NumberOfTopics
 from sklda._sampling.some_topics import SomeTopicsChain
 from sklda._sampling.steps import advance
 
@@ -25,11 +26,11 @@ ALARM = 1e-5
 
 def make_chain(corpus, prior, eta, seed):
     K = int(prior.counts[-1])
-    model = CompoundModel.of_finite_mixture(corpus.n_documents, max_iter=10, burn_in=0)
+    documents = NumberOfTopics(corpus.n_documents, CountPrior(None, 1, K, corpus.n_tokens), prior, burn_in=0)
     seed = random.child(random.seed_sequence(0), seed)
     priors = Priors.make(1.0, eta, K, corpus.n_features)
     chain = SomeTopicsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
-    chain.steps = [FiniteMixtures(model, random.child(seed, 1), K, prior)]
+    chain.steps, chain.n_burn_in = documents.steps(random.child(seed, 1)), 0
     chain.steps[0].begin(chain)
     return chain
 
