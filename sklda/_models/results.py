@@ -242,11 +242,11 @@ class ChainResults(RunResults):
     def chains(self, topic_word, doc_topic):
         """A list of Bunch. The arguments are those of the chain that is kept."""
         found = []
-        for c, (state, means) in enumerate(zip(self.states, self.means, strict=True)):
+        for c, (draws, means) in enumerate(zip(self.draws, self.means, strict=True)):
             kept = c == self.best
             found.append(
                 Bunch(
-                    topic_assignments=state.topics.copy(),
+                    topic_assignments=draws.topics[-1].copy(),
                     topic_word=(topic_word if kept else normalised(means.components)).astype(np.float32),
                     doc_topic=(doc_topic if kept else means.doc_topic).astype(np.float32),
                     **{name.removesuffix("_"): value for name, value in self.records[c].items()},
@@ -363,7 +363,7 @@ class ChainAttributes:
         self.n_draws_: int = len(means[best].topic_shares)
         self.topic_share_, self.topic_share_std_ = shares_with_std(shares[best], shares)
         vars(self).update(results.stability)
-        self.topic_assignments_: np.ndarray = results.states[best].topics.astype(np.int32)
+        self.topic_assignments_: np.ndarray = results.draws[best].topics[-1].astype(np.int32)
         self.sampler_: str = results.sampler
         self._fingerprint_ = results.corpus.fingerprint
         self._used_tokens_ = results.corpus.lengths

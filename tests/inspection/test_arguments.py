@@ -1,6 +1,7 @@
 """One order of arguments: the model, its documents, and keywords. Names are said once, by `describe`."""
 
 import inspect
+import re
 from dataclasses import fields
 from types import SimpleNamespace
 
@@ -120,8 +121,8 @@ def test_names_are_said_once_and_common_keywords_come_last(name):
 def test_every_argument_is_described_once_in_the_order_of_the_signature(name):
     function = getattr(inspection, name)
     function = getattr(function, "from_estimator", function)
-    section = inspect.getdoc(function).split("Parameters\n----------\n")[1].split("\n\n")[0]
-    titles = [line.partition(" : ")[0] for line in section.splitlines() if not line.startswith(" ")]
+    section = re.split(r"\n\n\w[\w ]*\n---", inspect.getdoc(function).split("Parameters\n----------\n")[1])[0]
+    titles = [line.partition(" : ")[0] for line in section.splitlines() if line and not line.startswith(" ")]
     assert ", ".join(titles).split(", ") == list(inspect.signature(function).parameters)
 
 

@@ -46,7 +46,9 @@ def docstrings():
 
 @pytest.fixture(scope="module")
 def fitted(docstrings):
-    return GibbsLDA(8, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=20, random_state=0).fit(docstrings.data)
+    return GibbsLDA(
+        8, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=40, n_draws=4, draw_every=2, random_state=0
+    ).fit(docstrings.data)
 
 
 @pytest.fixture(scope="module")

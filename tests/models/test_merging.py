@@ -136,7 +136,9 @@ def test_documents_without_topics_have_none():
 @pytest.mark.mutation
 def test_theta_has_the_aggregated_dirichlet_distribution():
     """False-alarm rate 1e-5. A merged topic with the alpha of one of its parts is found at the same level."""
-    lda = GibbsLDA(5, doc_topic_prior=0.5, topic_word_prior=0.1, max_iter=30, n_draws=1, random_state=0).fit(X)
+    lda = GibbsLDA(
+        5, doc_topic_prior=0.5, topic_word_prior=0.1, max_iter=300, n_draws=50, draw_every=2, random_state=0
+    ).fit(X)
     merged = merge_topics(lda, [[1, 3]])
     draws = [m.sample_posterior(8000, random_state=i).doc_topic for i, m in enumerate((lda, merged))]
     d = int(np.argmin(np.abs(merged.doc_topic_[:, 1] - 0.4)))

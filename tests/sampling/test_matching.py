@@ -81,7 +81,7 @@ def test_topics_that_do_not_count_are_not_the_nearest():
 
 
 def test_stability_of_chains():
-    """Topics that are far apart are found by both chains; those of a corpus of pure noise are not."""
+    """Topics that are far apart are found by both chains; most of those of a corpus of pure noise are not."""
     clear = make_lda_corpus(200, 100, 5, doc_length=100, topic_word_prior=0.05, random_state=0).data
     noise = np.random.default_rng(0).poisson(0.3, (200, 100))
     found = []
@@ -90,7 +90,7 @@ def test_stability_of_chains():
         a, b = (GibbsLDA(5, **options, init="sequential", random_state=s).fit(X).topic_word_ for s in (0, 1))
         found.append(1 - match_topics(a, b)[1])
     assert found[0].min() > 0.8
-    assert found[1].max() < 0.7
+    assert np.median(found[1]) < 0.5
 
 
 @pytest.fixture(scope="module")

@@ -155,18 +155,21 @@ def nested_corpus(seed):
     return X, topic_word
 
 
-def by_log_joint(corpus, labels, priors, own, splits, seed, stop):
+def by_log_joint(corpus, labels, priors, own, splits, seed, stop, seeded):
     """Moves that are chosen without the entropy of z."""
-    merges = merge_and_split._Merges(corpus, labels.copy(), priors, None, stop)
+    merges = merge_and_split._Merges(corpus, labels.copy(), priors, None, stop, seeded)
     gains = {k: split.gain for k, split in splits.items() if split.gain >= 0}
     return [(move, False) for move in merge_and_split._best_moves(own, merges, gains)]
 
 
 @pytest.mark.mutation("sklda._sampling.merge_and_split._candidates", by_log_joint)
 def test_topics_that_share_half_of_their_words_are_found():
-    for seed in range(6):
+    """All of them in seven of eight corpora; five by the log joint alone."""
+    found = []
+    for seed in range(8):
         X, topic_word = nested_corpus(seed)
-        assert worst_cosine(GibbsLDA(9, random_state=0).fit(X).topic_word_, topic_word) > 0.9, seed
+        found.append(worst_cosine(GibbsLDA(9, random_state=0).fit(X).topic_word_, topic_word) > 0.9)
+    assert sum(found) >= 7
 
 
 def test_models_with_other_alphas_find_all_topics():
@@ -203,7 +206,7 @@ def test_short_fits_make_no_moves(monkeypatch):
     monkeypatch.setattr(merge_and_split, "round_of_moves", None)
     found = skewed_corpus(3)
     GibbsLDA(8, max_iter=140, random_state=0).fit(found.data)
-    GibbsLDA(8, burn_in=0, random_state=0).fit(found.data)
+    GibbsLDA(8, burn_in=0, learn_priors=False, random_state=0).fit(found.data)
 
 
 def test_given_topics_keep_their_places(monkeypatch):

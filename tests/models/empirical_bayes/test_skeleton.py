@@ -367,7 +367,7 @@ def test_the_error_of_a_gradient_is_at_most_the_spread_of_those_of_the_draws(mon
 
 
 def test_learnt_priors_are_those_of_the_last_draws(monkeypatch):
-    """An M-step after every fifth sweep; the last one uses the draws of the last twelve together."""
+    """An M-step after every fifth sweep; the last one uses the draws of the last sixteen together."""
     pool, seen, right = make_pool(400, n_chains=1), [], MStep.maximum
 
     def maximum(self, draws, log_h):
@@ -379,8 +379,8 @@ def test_learnt_priors_are_those_of_the_last_draws(monkeypatch):
     learnt = pool.learn(200)
     *steps, (last, found) = seen
     assert [len(draws) for draws, _ in steps] == [1] * 40
-    assert len(last) == 12
-    assert all(draw is draws[0] for draw, (draws, _) in zip(last, steps[-12:], strict=True))
+    assert len(last) == 16
+    assert all(draw is draws[0] for draw, (draws, _) in zip(last, steps[-16:], strict=True))
     np.testing.assert_array_equal(learnt, found)
 
 
