@@ -170,14 +170,14 @@ def read_texts(
     beginning = None if split is None else _expression(split)
     if encoding is not None:
         _check_encoding(encoding)
-    folder = path_of(folder)
-    paths = _files(folder, pattern)
+    root = path_of(folder)
+    paths = _files(root, pattern)
     rows: list[dict] = []
     without_heading: list[str] = []
     all_headings: list[str] = []
-    for path, source in zip(paths, _sources(folder, paths), strict=True):
+    for path, source in zip(paths, _sources(root, paths), strict=True):
         text, found = _read(path, encoding)
-        inside = Path(_composed(str(path.relative_to(folder))))
+        inside = Path(_composed(str(path.relative_to(root))))
         date = _date(inside)
         headings, parts = ([], [("", text)]) if beginning is None else _parts(text, beginning)
         all_headings += headings
@@ -194,7 +194,7 @@ def read_texts(
                     "source": source,
                     "piece": i + 1,
                     "heading": heading,
-                    "folder": inside.parent.as_posix() if inside.parent.parts else _composed(folder.resolve().name),
+                    "folder": inside.parent.as_posix() if inside.parent.parts else _composed(root.resolve().name),
                     "date": date,
                     "year": None if date is None else date.year,
                     "length": len(_WORD.findall(piece)),

@@ -131,9 +131,9 @@ def export_results(
     documents.csv keys.csv model.json proportions.csv report.csv words.csv
     """
     check_int(n_words, "n_words", 1)
-    folder = path_of(folder)
-    _finish_move(folder)
-    _check_folder(folder)
+    path = path_of(folder)
+    _finish_move(path)
+    _check_folder(path)
     X = Description.of(estimator, X).X
     found = view(estimator, X, needs="counts", documents=documents)
     report = _report(found)
@@ -145,9 +145,9 @@ def export_results(
         "words.csv": _words(found),
     }
     facts = _facts(Description.of(estimator), found)
-    is_new = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    beside = folder / _BESIDE
+    is_new = not path.exists()
+    path.mkdir(parents=True, exist_ok=True)
+    beside = path / _BESIDE
     try:
         beside.mkdir()
         for name, table in tables.items():
@@ -163,11 +163,11 @@ def export_results(
             )
         text = json.dumps(facts, ensure_ascii=False, allow_nan=False, indent=2)
         (beside / _MODEL).write_text(text + "\n", encoding="utf-8", errors="replace", newline="\n")
-        _move(beside, folder)
+        _move(beside, path)
     except BaseException:
         # Also Ctrl-C.
         if is_new:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(path, ignore_errors=True)
         raise
     finally:
         shutil.rmtree(beside, ignore_errors=True)

@@ -88,10 +88,10 @@ def theta_draws(found: View, used: np.ndarray, seed: Any, n_draws: int = N_DRAWS
         return ThetaDraws(found, used, (each[used] for each in theta), has_topics)
     has_topics = np.ones((1, found.n_topics), bool)
     if found.has_counts and found.alpha is not None:
-        theta = _folded_in(*_prior_of(found, used), n_draws, seed)
-    else:
-        theta = iter([np.asarray(found.doc_topic[used], dtype=np.float64)])
-    return ThetaDraws(found, used, theta, has_topics)
+        corpus, phi, alpha = _prior_of(found, used)
+        return ThetaDraws(found, used, _folded_in(corpus, phi, alpha, n_draws, seed), has_topics)
+    proportions: Any = found.doc_topic
+    return ThetaDraws(found, used, iter([np.asarray(proportions[used], dtype=np.float64)]), has_topics)
 
 
 def summed(theta: np.ndarray, members: np.ndarray) -> np.ndarray:
