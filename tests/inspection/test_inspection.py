@@ -179,6 +179,7 @@ def test_what_only_some_calls_need_is_imported_late(tmp_path):
     code = (
         "import sys, sklda\n"
         "assert not {'matplotlib', 'formulaic'}.intersection(sys.modules)\n"
+        "sys.modules['matplotlib'] = None\n"
         "from sklda.inspection import ConvergenceDisplay as Display\n"
         "d = Display(trace=[[1.0]], n_burn_in=0, n_tokens=1, best_chain=0)\n"
         "try:\n    d.plot()\nexcept ImportError as error:\n    print(error)"

@@ -195,12 +195,6 @@ def test_texts_are_inside_and_apart_and_seen(name, page):
     assert max(figure.get_size_inches()) <= 15
 
 
-def test_error_bars_are_seen_on_their_bars(page):
-    display = counts()
-    errors = display.bars_.errorbar.lines[2][0].get_color()[0]
-    assert contrast(errors, display.bars_[0].get_facecolor()) > 3
-
-
 def test_groups_differ_in_greyscale():
     display = effects("region", by="treatment")
     markers = {line.get_marker() for line in display.axes_[0].lines}
