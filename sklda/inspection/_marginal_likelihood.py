@@ -125,7 +125,7 @@ class MarginalLikelihoodDisplay(Display):
         >>> from sklda.datasets import make_lda_corpus
         >>> from sklda.inspection import MarginalLikelihoodDisplay
         >>> X = make_lda_corpus(60, 20, 2, topic_word_prior=0.5, doc_topic_prior=0.3, random_state=0).data
-        >>> lda = EmpiricalBayesLDA(2, max_iter=500, random_state=0).fit(X)
+        >>> lda = EmpiricalBayesLDA(2, max_iter=1000, random_state=0).fit(X)
         >>> MarginalLikelihoodDisplay.from_estimator(lda).ax_.get_xscale()
         'log'
         """

@@ -290,7 +290,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         >>> from sklda import EmpiricalBayesLDA
         >>> from sklda.datasets import make_lda_corpus
         >>> X = make_lda_corpus(60, 40, 3, random_state=0).data
-        >>> lda = EmpiricalBayesLDA(3, max_iter=400, random_state=0).fit(X)
+        >>> lda = EmpiricalBayesLDA(3, max_iter=1000, random_state=0).fit(X)
         >>> lda.summary()[:16]
         'doc_topic_prior '
         """

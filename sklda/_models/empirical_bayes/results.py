@@ -63,7 +63,7 @@ class MarginalLikelihoodMixin:
         >>> from sklda import EmpiricalBayesLDA
         >>> from sklda.datasets import make_lda_corpus
         >>> X = make_lda_corpus(60, 20, 2, topic_word_prior=0.5, doc_topic_prior=0.3, random_state=0).data
-        >>> lda = EmpiricalBayesLDA(2, max_iter=500, random_state=0).fit(X)
+        >>> lda = EmpiricalBayesLDA(2, max_iter=1000, random_state=0).fit(X)
         >>> value, std = lda.log_marginal_likelihood([0.2, 0.3], 0.5, return_std=True)
         >>> value.shape, bool((value < 3 * std).all())  # the maximum has 0
         ((2,), True)
@@ -107,7 +107,7 @@ class MarginalLikelihoodMixin:
         >>> from sklda import EmpiricalBayesLDA
         >>> from sklda.datasets import make_lda_corpus
         >>> X = make_lda_corpus(60, 20, 2, topic_word_prior=0.5, doc_topic_prior=0.3, random_state=0).data
-        >>> lda = EmpiricalBayesLDA(2, max_iter=500, random_state=0).fit(X)
+        >>> lda = EmpiricalBayesLDA(2, max_iter=1000, random_state=0).fit(X)
         >>> region = lda.confidence_region(0.95, "statistical")
         >>> region.contains(lda.doc_topic_prior_, lda.topic_word_prior_), region.standard_errors.shape
         (True, (2,))
