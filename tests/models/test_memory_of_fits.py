@@ -106,7 +106,6 @@ def test_the_topics_that_chib_counts_for_each_token_are_reserved(monkeypatch):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda X: TopicCountLDA(min_components=700, max_components=700).fit(X),
         lambda X: pmmh(X, 700, 700, evidence="guided_ais"),
         lambda X: pmmh(X, 700, 700, evidence="ais"),
         lambda X: log_evidence(X, 700),
