@@ -25,6 +25,9 @@ from sklda._core.corpus import Corpus
 from sklda._models.doc_topic_posterior import doc_topic_posterior
 from sklda.datasets import make_lda_corpus
 
+# Documents are mixtures, and have the label of their largest topic only.
+pytestmark = pytest.mark.filterwarnings("ignore:\\d of 3 labels may be missing:UserWarning")
+
 CORPUS = make_lda_corpus(60, 40, 3, doc_length=30, doc_topic_prior=0.4, random_state=0)
 X = CORPUS.data.toarray()
 GROUPS = np.arange(60) % 2
