@@ -704,14 +704,23 @@ def test_bad_arguments(covariates, options, error, message):
 
 
 def test_bad_models():
-    with pytest.raises(ValueError, match="give X"):
+    with pytest.raises(ValueError, match="give the documents"):
         topic_effects(LDA, None, X_NUMBER)
     with pytest.raises(TypeError, match="exchanged"):
         topic_effects(COUNTS, LDA, X_NUMBER)
-    with pytest.raises(TypeError, match="doc_topic_prior_"):
-        topic_effects(NMF(2, max_iter=500).fit(COUNTS), COUNTS, X_NUMBER)
     with pytest.raises(ValueError, match="covariate must be one of 'x0'"):
         TopicEffectsDisplay.from_estimator(LDA, COUNTS, X_NUMBER, covariate="year")
+
+
+def test_a_model_without_a_prior_has_the_slopes_of_its_proportions():
+    nmf = NMF(2, random_state=0, max_iter=500).fit(COUNTS)
+    table = topic_effects(nmf, COUNTS, X_NUMBER, random_state=0)
+    # Proportions of words: each weight times the sum of its topic.
+    theta = nmf.transform(COUNTS) * nmf.components_.sum(axis=1)
+    shares = theta / theta.sum(axis=1, keepdims=True)
+    slopes = [found["estimate"].iloc[-1] for _, found in table.groupby("topic")]
+    assert_allclose(slopes, np.polyfit(X_NUMBER, shares, 1)[0], rtol=1e-6)
+    assert (table["attenuation"].dropna() == 1).all()
 
 
 SOURCES = np.arange(D) // 10
@@ -866,7 +875,8 @@ def test_no_variation_has_no_p_value(clusters):
     """A label that no document has, and one that the covariate gives."""
     y = np.zeros((D, 3), int)
     y[np.arange(D), np.arange(D) % 2] = 1
-    labelled = LabeledLDA(max_iter=4, n_draws=1, random_state=0).fit(COUNTS, y)
+    with pytest.warns(UserWarning, match="no document with words: '2'"):
+        labelled = LabeledLDA(max_iter=4, n_draws=1, random_state=0).fit(COUNTS, y)
     for covariate in (X_NUMBER, np.arange(D) % 2):
         table = topic_effects(labelled, COUNTS, covariate, clusters=clusters, n_draws=2, random_state=0)
         unknown = (table["topic"] == 2) | (covariate is not X_NUMBER)
