@@ -39,11 +39,10 @@ def topic_effects(
     Parameters
     ----------
     estimator : estimator, pipeline, or pair (topic_word, doc_topic_prior)
-        A fitted topic model with ``components_`` and ``doc_topic_prior_``, a pipeline or search that has one, or
-        arrays.
+        A fitted topic model with ``components_`` and ``transform``, a pipeline or search that has one, or arrays.
     X : array-like, sparse matrix, or whatever a pipeline takes
         Documents. If they are those of the fit, theta has its posterior draws. Otherwise theta is drawn given the
-        topics and `doc_topic_prior_` of the model.
+        topics and `doc_topic_prior_` of the model. The proportions of a model without a prior count as known.
     covariates : array-like, sparse matrix or data frame with n_documents rows
         Numbers, or texts and other labels for categories. A category has a column for each level but the first in
         order, its base. Columns of an array have the names x0, x1, ...
