@@ -152,11 +152,3 @@ class CountHistograms:
         alpha = np.asarray(alpha, dtype=np.float64)
         lengths = self.lengths.sum_of_log_rising(alpha * self.totals.shape[1], order)
         return self.doc.sum_of_log_rising(alpha, order) - lengths
-
-    def word_part_at(self, eta):
-        """B(eta) of the only draw at one eta, a float: for samplers, which need it many times at each draw."""
-        return self.word.sum_at(eta) - self._totals.sum_at(eta * self.n_features)
-
-    def doc_part_at(self, alpha):
-        """A(alpha) likewise."""
-        return self.doc.sum_at(alpha) - self.lengths.sum_at(alpha * self.totals.shape[1])

@@ -19,8 +19,6 @@ from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.matching import same_names
 from sklda._sampling.point_estimates import add_estimates, word_blocks
 
-# Sweeps between two draws of a chain that is continued.
-SWEEPS_BETWEEN = 5
 # The variance of a t-distribution needs more than three degrees of freedom: this many effective draws are assumed.
 FEWEST_EFFECTIVE = 5.0
 # Proportions of a block of documents whose standard deviations are computed together.

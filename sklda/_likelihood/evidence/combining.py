@@ -32,11 +32,6 @@ class CountEvidence:
     n_sweeps: int = 0  # length of the longest runs
     chains: list = field(default_factory=list)  # of `Runs`
 
-    @classmethod
-    def copy_of(cls, other):
-        """The same chains in a list of its own."""
-        return cls(other.n_sweeps, list(other.chains))
-
     def add(self, chain, n_sweeps):
         """Add a chain with runs of this length."""
         self.n_sweeps = max(self.n_sweeps, n_sweeps)

@@ -7,7 +7,7 @@ import numpy as np
 from sklda._core import random
 from sklda._core.parallel import in_parallel
 from sklda._likelihood.evidence.annealing import check_memory_of_runs
-from sklda._likelihood.evidence.bennett import run_both_ways, sweeps_both_ways
+from sklda._likelihood.evidence.bennett import run_both_ways
 from sklda._likelihood.evidence.combining import CountEvidence, EvidenceTable
 from sklda._sampling.choice import chain_class
 from sklda._sampling.initialisation import check_exchangeable, initialise_chain
@@ -31,10 +31,6 @@ class EvidenceSettings:
     def needs_chain(self):
         """Whether the runs begin at a state of z; annealing from the prior does not."""
         return self.method == "guided_ais"
-
-    def sweeps_of_runs(self, n_sweeps):
-        """Sweeps of the runs of a chain, of this length, with those of their guide."""
-        return sweeps_both_ways(n_sweeps, self.n_runs, self.method == "guided_ais")
 
 
 def log_evidence(corpus, priors, settings, *, n_chains, init, seed, n_jobs=None):

@@ -1,6 +1,7 @@
 """The prior p(T) over the number of topics, and the range of T."""
 
 from collections.abc import Mapping, Set
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,22 +46,16 @@ class CountPrior:
                     f"max_components={self.last} there are {n_counts} numbers of topics."
                 )
             self._check(self._given, self._low)
-        if not self.up_to(LARGEST):
+        if not self.log_p:
             raise ValueError(
                 f"topic_count_prior is zero everywhere from {min_components} to {self.last}: "
                 "no number of topics is possible."
             )
 
-    def up_to(self, count: int) -> dict[int, float]:
-        """log p(T) of all T up to `count` of positive probability; if there are none, further up."""
-        low = self._low
-        high = min(max(count, self._low), self.last)
-        found: dict[int, float] = {}
-        while not found and low <= self.last:
-            found = self._log_prior(low, high)
-            low = high + 1
-            high = min(2 * high, self.last)
-        return found
+    @cached_property
+    def log_p(self) -> dict[int, float]:
+        """log p(T) of all T of positive probability."""
+        return self._log_prior(self._low, self.last)
 
     def cuts_off(self, count: int) -> bool:
         """Whether only the range excludes a number of topics beside it, which has positive probability."""

@@ -290,7 +290,7 @@ default=None
 
     def _prior_of_documents(self, corpus, values, learns, default):
         prior = self._range_of_counts(corpus)
-        log_p = prior.up_to(prior.last)
+        log_p = prior.log_p
         counts = np.array(sorted(log_p))
         gammas, etas, eta = self._gammas(counts), None, self.topic_word_prior
         if np.ndim(eta) > 1:
