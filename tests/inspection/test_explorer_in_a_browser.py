@@ -692,7 +692,7 @@ def test_a_topic_over_time(fitted, docstrings, named, tmp_path):
     n = docstrings.data.shape[0]
     years = [None if d % 50 == 0 else 1990 + d % 7 if d % 7 != 3 else 1999 for d in range(n)]
     with pytest.warns(UserWarning, match="dates is missing in documents 0, 50,"):
-        page = TopicExplorer.from_estimator(named, dates=years).to_html()
+        page = TopicExplorer.from_estimator(named, dates=years, missing="drop").to_html()
     script = """
     one('#topic-list [data-topic="2"]').click();
     await settled();
