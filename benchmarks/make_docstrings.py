@@ -2,8 +2,8 @@
 
 Usage: python make_docstrings.py OUTPUT.npz
 
-It needs numpydoc, and numpy, scipy and scikit-learn in the versions that docstrings.rst names. The result depends
-only on their docstrings.
+It needs numpydoc, and numpy, scipy and scikit-learn in the versions that sklda/datasets/data/docstrings.rst names.
+The result depends only on their docstrings.
 """
 
 import argparse

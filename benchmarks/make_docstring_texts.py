@@ -2,8 +2,8 @@
 
 Usage: python make_docstring_texts.py OUTPUT.csv.xz
 
-It needs NumPy, SciPy and scikit-learn in the versions that docstrings.rst names. The result depends only on their
-docstrings. Modules that cannot be imported are left out.
+It needs NumPy, SciPy and scikit-learn in the versions that sklda/datasets/data/docstrings.rst names. The result
+depends only on their docstrings. Modules that cannot be imported are left out.
 """
 
 import argparse
