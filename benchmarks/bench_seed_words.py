@@ -15,7 +15,7 @@ from time import process_time
 import numpy as np
 from report import say
 
-import sklda._sampling.seed_words as start
+import sklda._sampling.seeded_state as start
 from sklda import GibbsLDA
 from sklda.datasets import make_lda_corpus
 

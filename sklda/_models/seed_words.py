@@ -9,7 +9,7 @@ from sklda._core.largest import largest
 from sklda._core.names import distinct, listed, listed_unknown
 from sklda._core.warn import warn
 from sklda._models.parameters import columns_of_words
-from sklda._sampling.seed_words import SeedWords, read_seed_words
+from sklda._sampling.seeded_state import SeedWords, read_seed_words
 
 # A word of more documents than this share tells no topic.
 _COMMON = 0.5

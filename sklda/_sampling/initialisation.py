@@ -13,7 +13,7 @@ from sklda._sampling.annealed_start import anneal
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
 from sklda._sampling.count_rows import CountRows
-from sklda._sampling.seed_words import SeedWords
+from sklda._sampling.seeded_state import SeedWords
 
 INITS = ("random", "sequential", "anneal", "prune")
 

@@ -15,7 +15,7 @@ from sklda._core.priors import SMALLEST, Priors
 from sklda._sampling.known_places import KnownPlaces
 from sklda._sampling.prior_learning import LEAST_TOKENS
 from sklda._sampling.seed_places import SeedPlaces
-from sklda._sampling.seed_words import SeedWords
+from sklda._sampling.seeded_state import SeedWords
 from sklda._sampling.steps import Step
 
 

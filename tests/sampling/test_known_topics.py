@@ -18,7 +18,7 @@ from sklda._sampling.known_weights import log_std, weight_interval, weight_likel
 from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._sampling.partitioned import PartitionedChain
 from sklda._sampling.prior_of_topics import PriorOfTopics
-from sklda._sampling.seed_words import read_seed_words
+from sklda._sampling.seeded_state import read_seed_words
 from sklda._sampling.word_major import WordMajorChain
 
 ALARM = 1e-5

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from sklda._core import random
 from sklda._core.arguments import real_numbers
-from sklda._core.names import listed, read_column
+from sklda._core.names import listed_unknown, read_column
 from sklda._core.priors import check_memory_of_topics
 from sklda._sampling.partially_collapsed import random_topics
 
@@ -155,6 +155,7 @@ def read_seed_words(
     names = _names_of(seed_words, n_components, n_known)
     strengths: dict[tuple[int, int], float] = {}
     missing: list[str] = []
+    without: dict[int | str, list[str]] = {}
     for key, words in seed_words.items():
         topic = names[key] if isinstance(key, str) else _number_of(key, n_components, n_known)
         own = _words_of(key, words)
@@ -168,8 +169,12 @@ def read_seed_words(
                 if strengths.setdefault((topic, column), strength) != strength:
                     raise ValueError(f"seed_words[{key!r}] has two strengths for the word {word!r}.")
         if not found and (own or isinstance(key, str)):
-            shown = f"X has none of them: {listed([word for word, _ in own])}" if own else "it has none"
-            raise ValueError(f"seed_words[{key!r}] needs a word of X, but {shown}.")
+            without[key] = [word for word, _ in own]
+    if without:
+        shown = "; ".join(
+            f"{key!r} has {listed_unknown(words, columns) if words else 'no word'}" for key, words in without.items()
+        )
+        raise ValueError(f"Each topic of seed_words needs a word that X has. Some have none: {shown}.")
     if not strengths:
         return None
     cells = sorted(strengths)
