@@ -214,8 +214,7 @@ def test_origins_and_units_of_columns_do_not_matter():
         slope = np.polyfit(x, y, 1)[0]
         np.testing.assert_allclose(columns.least_squares(y)[1] * unit, slope, rtol=1e-6)
         slopes.append(columns.coefficients(columns.logistic(yes, ones))[1] * unit)
-        assert spans(given[:, None], np.column_stack([ones, 2 * x - 1]))
-        assert not spans(given[:, None], np.column_stack([ones, x**2]))
+        assert spans(given[:, None], np.column_stack([ones, 2 * x - 1, x**2])).tolist() == [True, True, False]
     # At the maximum the residuals have no product with the columns.
     intercept = columns.coefficients(columns.logistic(yes, ones))[0]
     rest = yes - expit(intercept + slopes[0] * x)

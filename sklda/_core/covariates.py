@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from sklda._core.arguments import check_no_mask, real_numbers
 from sklda._core.names import (
     grouped,
-    in_memory,
     index_of,
     is_missing,
     label_array,
@@ -35,8 +34,7 @@ _ON_A_SCALE = date, time, timedelta, np.datetime64, np.timedelta64, complex
 
 
 def read_covariates(covariates):
-    """Covariates that are in memory and can be read several times, of which the rows can be taken."""
-    covariates = in_memory(covariates)
+    """Covariates that can be read several times, of which the rows can be taken."""
     if isinstance(covariates, Set):
         raise TypeError(
             f"covariates must be an array or a data frame with a row for each document, got a "

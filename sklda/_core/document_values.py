@@ -11,7 +11,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import combinations
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,16 @@ import pandas as pd
 
 from sklda._core.arguments import check_choice
 from sklda._core.covariates import covariate_frame, has_names, read_covariates
-from sklda._core.names import index_of, is_missing, listed, order_of, python_value, read_column, read_labels
+from sklda._core.names import (
+    in_memory,
+    index_of,
+    is_missing,
+    listed,
+    order_of,
+    python_value,
+    read_column,
+    read_labels,
+)
 from sklda._core.warn import warn
 
 MISSING = "raise", "drop"
@@ -82,8 +91,8 @@ def number_of_documents(values: Any) -> int | None:
     """The number of rows; None if it is not known, as that of an iterator, or they have no order."""
     shape = getattr(values, "shape", None)
     if isinstance(shape, tuple) and shape:
-        # That of a Dask array may be NaN.
-        return int(shape[0]) if shape[0] == shape[0] else None
+        # That of Dask may be NaN, or not computed.
+        return int(shape[0]) if isinstance(shape[0], Integral) else None
     return len(values) if hasattr(values, "__len__") and not isinstance(values, (str, bytes, Set)) else None
 
 
@@ -95,6 +104,7 @@ class DocumentValues:
     missing: str = "raise"
     needed: Any = None  # names of the covariates that must not be missing; None: all
     index: Any = None  # what the documents are called; None: by their places
+    tables: set[str] = field(default_factory=set)  # values that are tables of pyarrow
     said: set[str] = field(default_factory=set, init=False)  # warnings
 
     @classmethod
@@ -103,12 +113,12 @@ class DocumentValues:
         for name, each in values.items():
             if each is not None and each is X and name != "documents":
                 raise TypeError(f"{name} is X itself: it has a value for each document of X, which comes first.")
+        tables = {name for name, each in values.items() if hasattr(each, "column_names")}
+        values = {name: _in_memory(each, missing) for name, each in values.items()}
         check_documents(X, **values)
-        if missing == "drop":
-            values = {name: _without_mask(each) for name, each in values.items()}
         found = {name: _READERS[name](each, name) for name, each in values.items() if each is not None}
         index = next((index for each in (X, *values.values()) if (index := index_of(each)) is not None), None)
-        read = cls(found, missing, needed, index)
+        read = cls(found, missing, needed, index, tables)
         # Iterators have a length now.
         check_documents(X, **found)
         return read
@@ -157,7 +167,8 @@ class DocumentValues:
                     continue
                 # For all kinds of values: only those of pandas have these methods themselves.
                 kind, every = ("DataFrame", ".all(axis=1)") if name == "covariates" else ("Series", "")
-                known = f"pandas.{kind}({name}).notna(){every}.to_numpy()"
+                of_pandas = f"{name}.to_pandas()" if name in self.tables else f"pandas.{kind}({name})"
+                known = f"{of_pandas}.notna(){every}.to_numpy()"
                 raise ValueError(
                     f"{self._said(what, np.flatnonzero(own), len(own))} Each document needs one: leave these out of X "
                     f"and {name}, as in X[{known}]."
@@ -194,11 +205,12 @@ class DocumentValues:
         return frame.iloc[:, 0] if frame.shape[1] == 1 else frame.to_numpy()
 
 
-def _without_mask(values):
-    """Values in which those that are masked are None, that is missing."""
+def _in_memory(values, missing):
+    """Values in memory; if missing ones are left out, those that are masked are None, that is missing."""
     if isinstance(values, Mapping):
-        return {name: _without_mask(each) for name, each in values.items()}
-    if not isinstance(values, np.ma.MaskedArray):
+        return {name: _in_memory(each, missing) for name, each in values.items()}
+    values = in_memory(values)
+    if missing == "raise" or not isinstance(values, np.ma.MaskedArray):
         return values
     return np.where(np.ma.getmaskarray(values), None, values.data) if np.ma.is_masked(values) else values.data
 

@@ -156,12 +156,12 @@ def collinear(matrix: np.ndarray, nearest: np.ndarray | float = NEAREST) -> int 
     return int(np.argmax(bad)) if bad.any() else None
 
 
-def spans(base: np.ndarray, matrix: np.ndarray) -> bool:
-    """Whether every column of `matrix` is a combination of the columns `base` and ones."""
+def spans(base: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Which columns of `matrix` are combinations of the columns `base` and ones, (n_columns,)."""
     base, rest = (_of_unit_length(_centred(each.astype(np.float64))) for each in (base, matrix))
     basis, values, _ = np.linalg.svd(base, full_matrices=False)
     basis = basis[:, values > NEAREST * values.max(initial=1)]
-    return bool((np.abs(rest - basis @ (basis.T @ rest)) < 1e-8).all())
+    return np.asarray((np.abs(rest - basis @ (basis.T @ rest)) < 1e-8).all(axis=0))
 
 
 def sum_to_one(matrix: np.ndarray) -> np.ndarray | None:

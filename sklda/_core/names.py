@@ -26,10 +26,14 @@ _MOST_UNKNOWN, _MOST_ALIKE = 20, 3
 # --- Columns of any kind -------------------------------------------------------------------------------------------
 
 
+def computed(values):
+    """Values of Dask in memory; others as they are."""
+    return values.compute() if hasattr(values, "__dask_graph__") else values
+
+
 def in_memory(values):
     """Values of Dask computed, and tables of pyarrow, xarray and NumPy (with fields) as data frames of pandas."""
-    if hasattr(values, "__dask_graph__"):
-        values = values.compute()
+    values = computed(values)
     if getattr(getattr(values, "dtype", None), "names", None):
         return pd.DataFrame(values)
     is_table = hasattr(values, "column_names") or len(getattr(values, "dims", ())) == 2
@@ -47,8 +51,7 @@ def read_column(values, name, holds):
     holds : str
         What it must hold, such as "one label for each document".
     """
-    if hasattr(values, "__dask_graph__"):
-        values = values.compute()
+    values = computed(values)
     if isinstance(values, (Mapping, Set)):
         why = "whose keys are in no order of these" if isinstance(values, Mapping) else "which has no order"
         raise TypeError(f"{name} must hold {holds}, got a {type(values).__name__}, {why}: give a list in their order.")
@@ -130,7 +133,7 @@ def is_missing(value):
 
 def index_of(values):
     """The index of a series or frame of pandas; None for others. Lists have a method of this name."""
-    index = getattr(values, "index", None)
+    index = None if hasattr(values, "__dask_graph__") else getattr(values, "index", None)
     return index if hasattr(index, "equals") else None
 
 

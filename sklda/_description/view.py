@@ -315,17 +315,17 @@ class View:
         return models.check_arrays(self.topic_word, self.model.doc_topic_prior_, self.corpus)[1]
 
     def prior_knows(self, used, matrix):
-        """Whether the prior of theta has the columns of a linear model of the documents `used`."""
+        """Which columns of a linear model of the documents `used` the prior of theta has, (n_columns,)."""
         if self.is_training:
             groups = self.model._known_groups() if hasattr(self.model, "_known_groups") else None
-            return groups is not None and spans(groups[used], matrix)
+            return np.zeros(matrix.shape[1], bool) if groups is None else spans(groups[used], matrix)
         if self.alpha is None or len(self.alpha) == 1:
-            return False
+            return np.zeros(matrix.shape[1], bool)
         alpha = self.alpha[used]
         first, index = np.unique(alpha, axis=0, return_index=True, return_inverse=True)[1:]
         # Documents with one alpha are a group, unless most have their own.
-        in_groups = 2 * len(first) <= len(alpha) and (matrix == matrix[first][index.ravel()]).all()
-        return bool(in_groups) or spans(np.log(alpha), matrix)
+        in_groups = (2 * len(first) <= len(alpha)) & (matrix == matrix[first][index.ravel()]).all(axis=0)
+        return in_groups | spans(np.log(alpha), matrix)
 
     @property
     def chains(self):

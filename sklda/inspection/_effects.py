@@ -148,7 +148,7 @@ class Effects:
         }
         found["p_value"] = np.maximum(found["p_value"], SMALLEST_P_VALUE)
         shrunk = np.ones(1)
-        if not prior_knows(self.view, self.draws.used, self.matrix):
+        if not prior_knows(self.view, self.draws.used, self.matrix).all():
             shrunk = attenuations(self.view, self.draws.used, self.weights, self.seed, topics.members)
         found["attenuation"] = np.broadcast_to(shrunk, found["estimate"].shape)
         return found
@@ -196,7 +196,7 @@ class GroupMeans:
         for name, values in zip(_OF_GROUPS, (estimate, error, low, high, freedom), strict=True):
             every[name][place] = values
         shrunk = np.ones(view.n_topics)
-        if shrinks and not prior_knows(view, used, (index[:, None] == np.arange(len(place))).astype(float)):
+        if shrinks and not prior_knows(view, used, (index[:, None] == np.arange(len(place))).astype(float)).all():
             shrunk = attenuations(view, used, weights, seed, [[k] for k in range(view.n_topics)])
         documents = np.bincount(group, minlength=n_groups)
         return cls(**every, documents=documents, found_in=draws.has_topics.sum(axis=0), attenuation=shrunk)

@@ -223,7 +223,7 @@ def outcome_effects(
         origin = float(outcome.mean()) if (np.ptp(matrix, axis=0) == 0).any() else 0.0
         unit = max(float(np.abs(outcome - origin).max()), np.finfo(float).tiny)
     outcome, origin = (outcome - origin) / unit, origin / unit
-    is_known = prior_knows(found, used, matrix)
+    is_known = bool(prior_knows(found, used, matrix).all())
     fits = [
         _regression(each, matrix, terms, rows, outcome, origin, family, clusters, weights, is_known) for each in moments
     ]

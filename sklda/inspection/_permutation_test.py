@@ -94,7 +94,7 @@ def permutation_test(
     Raises
     ------
     ValueError
-        If the prior of the model has the permuted covariates, nothing can be exchanged, or as for `topic_effects`.
+        If the prior of the model has a permuted covariate, nothing can be exchanged, or as for `topic_effects`.
     TypeError
         If the model is not a topic model.
 
@@ -165,11 +165,13 @@ def permutation_test(
         are_rows &= (matrix == effects.matrix[order]).all(axis=0)
     if not moved.any():
         raise ValueError(f"no exchange of {listed(names)} changes a term of the linear model: give other covariates.")
-    if prior_knows(effects.view, effects.draws.used, effects.matrix[:, moved]):
-        kind = type(effects.view.model).__name__
+    # Beside the terms, numbers as they are: the prior may have them, and the terms be their powers.
+    numbers = effects.frame[names].select_dtypes(["number", "bool"]).to_numpy(dtype=np.float64)
+    if prior_knows(effects.view, effects.draws.used, np.hstack([effects.matrix[:, moved], numbers])).any():
+        has = listed(names) + (", or one of them," if len(names) > 1 else ",")
         raise ValueError(
-            f"the prior of the {kind} has {listed(names)}, so its fit would be another one after an exchange. Fit a "
-            "GibbsLDA, or another model without these covariates."
+            f"the prior of the {type(effects.view.model).__name__} has {has} so its fit would be another one after an "
+            "exchange. Fit a GibbsLDA, or another model without these covariates."
         )
     larger = np.zeros(estimate.shape, dtype=int)
     for _ in range(n_permutations):

@@ -105,9 +105,9 @@ def _prior_of(found, used):
     return found.corpus.take(used), found.topic_word, alpha[used] if len(alpha) > 1 else alpha
 
 
-def prior_knows(found: View, used: np.ndarray, matrix: np.ndarray) -> bool:
-    """Whether the prior of theta has the columns of a linear model, in all fits of common topics."""
-    return all(own.prior_knows(used, matrix) for own, _ in found.fits() or [(found, None)])
+def prior_knows(found: View, used: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Which columns of a linear model the prior of theta has, in all fits of common topics, (n_columns,)."""
+    return np.all([own.prior_knows(used, matrix) for own, _ in found.fits() or [(found, None)]], axis=0)
 
 
 def attenuations(found: View, used: np.ndarray, weights: np.ndarray | None, seed: Any, members: list) -> np.ndarray:

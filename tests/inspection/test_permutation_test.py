@@ -107,6 +107,13 @@ def test_what_is_refused():
         ValueError, match="the prior of the CovariateLDA has 'treated', so its fit would be another one"
     ):
         permutation_test(knows, X, FRAME[["treated"]])
+    # Beside one that the fit did not know, in a product with it, and where the words are those of other documents.
+    new = describe(knows, X[::-1], covariates=FRAME[::-1])
+    for given, formula in ((knows, None), (knows, "treated:age"), (new, None)):
+        with pytest.raises(ValueError, match="the prior of the CovariateLDA has 'treated', 'age', or one of them"):
+            documents, frame = (None, FRAME[::-1]) if given is new else (X, FRAME)
+            permutation_test(given, documents, frame[["treated", "age"]], formula=formula)
+    assert len(permutation_test(knows, X, FRAME, formula="treated + age", permuted="age", n_permutations=3)) == 3
     compound = CompoundLDA(3, max_iter=20, random_state=0).fit(X, collections=FRAME["site"])
     named = describe(compound, X, topic_names=["a", "b", "c"])
     with pytest.raises(ValueError, match="the prior of the CompoundLDA has 'site'"):

@@ -127,6 +127,55 @@ def test_masked_values_are_missing():
             pd.testing.assert_frame_equal(found, call(known))
 
 
+class Lazy:
+    """A series of Dask, whose length and index are not computed."""
+
+    __dask_graph__ = None
+
+    def __init__(self, values):
+        self.values, self.shape, self.index = values, (object(),), self
+
+    def equals(self, other):
+        raise AssertionError("the index has not been computed")
+
+    def compute(self):
+        return self.values
+
+
+def test_values_of_dask_are_computed_before_they_are_compared(lda):
+    groups = pd.Series(list("ab") * 20)
+    calls = [
+        (lambda values: outcome_effects(lda, X, values, random_state=0), pd.Series(NUMBERS)),
+        (lambda values: topics_by_group(lda, X, values, clusters=values, random_state=0), groups),
+        (lambda values: topic_effects(lda, X, {"g": values}, random_state=0), groups),
+        (
+            lambda values: topics_by_group(describe(lda, X, document_names=values), None, groups, random_state=0),
+            pd.Series(range(40)),
+        ),
+    ]
+    for call, values in calls:
+        pd.testing.assert_frame_equal(call(Lazy(values)), call(values))
+    with pytest.raises(ValueError, match="row 0 is 39 in y and 0 in X"):
+        outcome_effects(lda, X, Lazy(pd.Series(NUMBERS)[::-1]))
+
+
+class Table:
+    """A table of pyarrow, of which pandas makes no data frame by itself."""
+
+    column_names = ("x",)
+
+    def to_pandas(self):
+        return pd.DataFrame({"x": [np.nan, *NUMBERS[1:]]})
+
+
+@pytest.mark.parametrize("covariates", [Table(), Table().to_pandas(), {"x": [None, *NUMBERS[1:]]}])
+def test_the_advice_on_missing_covariates_of_a_fit_can_be_followed(covariates):
+    with pytest.raises(ValueError, match="'x' is missing in document 0") as raised:
+        CovariateLDA(2, max_iter=2).fit(X, covariates=covariates)
+    advised = str(raised.value).partition("X[")[2].removesuffix("].")
+    assert eval(advised, {"pandas": pd, "covariates": covariates}).tolist() == [False] + [True] * 39
+
+
 def test_x_in_place_of_values_is_said():
     X = np.random.default_rng(0).poisson(2, (20, 5)) + 1
     lda = GibbsLDA(2, max_iter=10, random_state=0).fit(X)
