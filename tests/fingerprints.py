@@ -181,7 +181,7 @@ def empirical_bayes():
         yield f"papers.empirical_bayes.{function.__name__}", arrays(found) | curve(found) | expectation
     few = {"max_iter": 6, "n_chains": 2, **SEED}
     for prior in (None, [0.3] * 3):
-        found = empirical_bayes_paper.gibbs_em(SIMULATED, 3, doc_topic_prior=prior, **few)
+        found = empirical_bayes_paper.gibbs_em(SIMULATED, 3, start=(prior, None), **few)
         yield f"papers.empirical_bayes.gibbs_em, doc_topic_prior={prior}", arrays(found)
     found = empirical_bayes_paper.variational_em(SIMULATED, 3, n_tuning=6, **few)
     yield "papers.empirical_bayes.variational_em", arrays(found)

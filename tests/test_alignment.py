@@ -168,7 +168,7 @@ CALLS = {
     "components_ in single precision": of_replaced("components_", PHI.astype(np.float32)),
     "doc_topic_prior_": of_replaced("doc_topic_prior_", ALPHA),
     "CVB0": lambda: CollapsedVariationalLDA(K, **PRIORS, random_state=0).fit(X).partial_fit(unaligned(X)).transform(X),
-    "Gibbs-EM": lambda: gibbs_em(X, K, doc_topic_prior=unaligned(ALPHA), max_iter=2),
+    "Gibbs-EM": lambda: gibbs_em(X, K, start=(unaligned(ALPHA), None), max_iter=2),
     "CompoundLDA": lambda: CompoundLDA(K, topic_word_prior=unaligned(ETAS), max_iter=2).fit(
         X, collections=unaligned(np.arange(25) % 2)
     ),

@@ -184,8 +184,6 @@ def empirical_bayes(draw, session):
     options = {
         "n_components": draw.option(K),
         "max_iter": draw.option(1, 2, 5, 20),
-        "doc_topic_prior": draw.prior([]),
-        "topic_word_prior": draw.prior([]),
         "n_chains": draw.option(1, 2, 4),
         "point_estimate": draw.option("cgs_p", "cgs"),
     }

@@ -2,20 +2,21 @@
 
 import pickle
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from old_versions import FAILED_CHECKS
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from sklda import EmpiricalBayesLDA
+from sklda._core.priors import Priors
 from sklda._models.empirical_bayes.settings import run_lengths
 from sklda.datasets import make_lda_corpus
 
-QUICK = {"max_iter": 120, "random_state": 0}
 SHORT = {"max_iter": 8, "n_chains": 2}
 TRUTH = {"doc_topic_prior": 0.3, "topic_word_prior": 0.5}
 
@@ -102,9 +103,12 @@ def test_same_seed_same_answer_for_any_n_jobs(X, same):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("factor", [(0.01, 100), (100, 0.01)])
-def test_bad_starts(X, fitted, factor):
-    start = dict(zip(TRUTH, np.array(list(TRUTH.values())) * factor, strict=True))
-    lda = EmpiricalBayesLDA(2, max_iter=400, random_state=0, **start).fit(X)
+def test_bad_starts(X, fitted, factor, monkeypatch):
+    far = np.multiply(list(TRUTH.values()), factor)
+    first = SimpleNamespace(make=lambda alpha, eta, *shape: Priors.make(*far, *shape))
+    monkeypatch.setattr("sklda._models.empirical_bayes.estimator.Priors", first)
+    lda = EmpiricalBayesLDA(2, max_iter=400, random_state=0).fit(X)
+    assert (lda.prior_trace_[:, 0] != fitted.prior_trace_[:, 0]).all()
     assert fitted.confidence_region(0.999, "statistical").contains(lda.doc_topic_prior_, lda.topic_word_prior_)
 
 
@@ -140,19 +144,10 @@ def test_tiny_corpora_have_a_result(X, n_components):
     assert np.isfinite(lda.score(X))
 
 
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"topic_word_prior": [0.1] * 20}, ValueError, "topic_word_prior must be one number"),
-        ({"doc_topic_prior": [0.1, 0.2]}, ValueError, "doc_topic_prior must be one number"),
-    ],
-)
-def test_bad_parameters(X, parameters, error, message):
-    lda = EmpiricalBayesLDA(2, **QUICK).set_params(**parameters)
-    with pytest.raises(error, match=message):
-        lda.fit(X)
-    with pytest.raises(NotFittedError):
-        lda.transform(X)
+def test_no_prior_is_given(X):
+    """Where all other models fix a prior that is given."""
+    with pytest.raises(TypeError, match="doc_topic_prior"):
+        EmpiricalBayesLDA(2, doc_topic_prior=0.5)
 
 
 def test_bad_questions(fitted):

@@ -6,12 +6,11 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
 from sklda._core.priors import Priors
-from sklda._core.types import Counts, Seed, TopicPrior
+from sklda._core.types import Counts, Seed
 from sklda._models.base import BaseLDA
 from sklda._models.empirical_bayes.chain_pool import ChainPool, with_a_record
 from sklda._models.empirical_bayes.estimate import estimate
@@ -64,9 +63,6 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         below 0.01, which is one percent of a prior. It also ends if more sweeps cannot help, because the chains are in
         different modes of the topic assignments, or the corpus has no topics to find. 0: it ends after `max_iter`
         sweeps; those that no longer help to find the maximum are made there.
-    doc_topic_prior, topic_word_prior : float, default=None
-        The first alpha and eta of the search. None: ``1 / n_components``. `doc_topic_prior` may be a text such as
-        ``"5/K"`` or a function of the number of topics.
     n_chains : int, default=None
         Independent chains. None: 4, or 2 with more than 120,000 tokens, where a few long chains get farther than many
         short ones.
@@ -170,8 +166,6 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
     _parameter_constraints = {
         **shared(
             "n_components",
-            "doc_topic_prior",
-            "topic_word_prior",
             "n_draws",
             "point_estimate",
             "fold_in_iter",
@@ -190,8 +184,6 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         *,
         max_iter: int | None = None,
         error_ratio: float = 0.25,
-        doc_topic_prior: TopicPrior | None = None,
-        topic_word_prior: ArrayLike | None = None,
         n_chains: int | None = None,
         n_draws: int = 15,
         point_estimate: Literal["cgs_p", "cgs"] = "cgs_p",
@@ -203,8 +195,6 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         self.n_components = n_components
         self.max_iter = max_iter
         self.error_ratio = error_ratio
-        self.doc_topic_prior = doc_topic_prior
-        self.topic_word_prior = topic_word_prior
         self.n_chains = n_chains
         self.n_draws = n_draws
         self.point_estimate = point_estimate
@@ -241,8 +231,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         self._validate_params()
         corpus = self._training_corpus(X)
         with FitRun(self, corpus, X, y) as run:
-            self._check_symmetric()
-            priors = Priors.make(self._alpha, self.topic_word_prior, self.n_components, corpus.n_features)
+            priors = Priors.make(None, None, self.n_components, corpus.n_features)
             n_last, max_iter, n_chains = run_lengths(corpus.n_tokens, self.max_iter, self.n_chains)
             settings = Settings(n_last, max_iter, self.n_draws, self.error_ratio)
             check_memory_of_results(corpus, self.n_components, n_chains, self.n_draws)
@@ -265,12 +254,6 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
             record["prior_trace_"] = np.reshape(trace_of(chain).path, (-1, 2))
         results.estimate(self.point_estimate, self.n_jobs)
         self._set_chain_results(results)
-
-    def _check_symmetric(self):
-        """Refuse priors that are arrays."""
-        for name, given in (("doc_topic_prior", self._alpha), ("topic_word_prior", self.topic_word_prior)):
-            if np.ndim(given) > 0:
-                raise ValueError(f"{name} must be one number: the search is over symmetric priors.")
 
     def summary(self) -> str:
         """The priors that were found, with their intervals, in a sentence.

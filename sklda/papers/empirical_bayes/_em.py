@@ -23,8 +23,7 @@ def gibbs_em(
     *,
     max_iter: int | None = None,
     region: ArrayLike | None = None,
-    doc_topic_prior: ArrayLike | None = None,
-    topic_word_prior: float | None = None,
+    start: tuple[ArrayLike | None, float | None] = (None, None),
     n_chains: int | None = None,
     random_state: Seed = None,
     n_jobs: int | None = None,
@@ -44,11 +43,9 @@ def gibbs_em(
         Number of sweeps. None: 2e8 divided by the number of tokens, between 30 and 1000.
     region : ((float, float), (float, float)), default=None
         ((alpha_low, alpha_high), (eta_low, eta_high)): the bounds of the priors. None: between 1e-5 and 1e4.
-    doc_topic_prior : float or array-like of shape (n_components,), default=None
-        The first alpha; None: ``1 / n_components``. With an array, an alpha is learnt for every topic. The paper warns
-        that a corpus contains too little information about so many priors.
-    topic_word_prior : float, default=None
-        The first eta; None: ``1 / n_components``.
+    start : (float or array-like of shape (n_components,), float), default=(None, None)
+        The first alpha and eta. None: ``1 / n_components``. With an array, an alpha is learnt for every topic. The
+        paper warns that a corpus contains too little information about so many priors.
     n_chains : int, default=None
         Independent chains; the priors are geometric means over chains. None: 4.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
@@ -59,7 +56,7 @@ def gibbs_em(
     Returns
     -------
     sklearn.utils.Bunch
-        - ``doc_topic_prior``: alpha, with a value for every topic if `doc_topic_prior` has one.
+        - ``doc_topic_prior``: alpha, with a value for every topic if `start` has one.
         - ``topic_word_prior``: eta.
         - ``prior_trace`` (n_chains, n_sweeps, 2): alpha, or its mean over topics, and eta in every sweep.
         - ``model``: a `sklda.GibbsLDA` at these priors, by the last draw of one chain.
@@ -82,8 +79,10 @@ def gibbs_em(
     >>> bool(0 < found.doc_topic_prior < 10), found.prior_trace.shape
     (True, (4, 40, 2))
     """
-    per_topic = doc_topic_prior is not None and np.ndim(doc_topic_prior) > 0
-    corpus, priors = read_problem(X, n_components, doc_topic_prior, topic_word_prior, per_topic=per_topic)
+    alpha, eta = start
+    per_topic = alpha is not None and np.ndim(alpha) > 0
+    _check_numbers(None if per_topic else alpha, eta)
+    corpus, priors = read_problem(X, n_components, alpha, eta)
     pool = _first_chains(corpus, priors, None, max_iter, region, n_chains, random_state, n_jobs)
     n_sweeps = pool.settings.max_iter
     m_step = MStep(pool.settings.region, per_topic)
@@ -102,8 +101,7 @@ def variational_em(
     n_tuning: int | None = None,
     max_iter: int | None = None,
     region: ArrayLike | None = None,
-    doc_topic_prior: float | None = None,
-    topic_word_prior: float | None = None,
+    start: tuple[float | None, float | None] = (None, None),
     n_chains: int | None = None,
     random_state: Seed = None,
     n_jobs: int | None = None,
@@ -114,15 +112,15 @@ def variational_em(
 
     Parameters
     ----------
-    X, n_components, region, topic_word_prior, random_state, n_jobs
+    X, n_components, region, random_state, n_jobs
         Those of `gibbs_em`.
     n_tuning : int, default=None
         Sweeps of each chain before the ascent. None: 67,000 divided by the square root of the number of tokens, between
         40 and 200.
     max_iter : int, default=None
         Largest number of M-steps. None: 2e8 divided by the number of tokens, between 30 and 1000.
-    doc_topic_prior : float, default=None
-        The first alpha; None: ``1 / n_components``.
+    start : (float, float), default=(None, None)
+        The first alpha and eta. None: ``1 / n_components``.
     n_chains : int, default=None
         Independent ascents; the priors are those of the highest bound. None: 4.
 
@@ -151,7 +149,8 @@ def variational_em(
     >>> bool(0 < found.doc_topic_prior < 10), found.bound.shape
     (True, (4,))
     """
-    corpus, priors = read_problem(X, n_components, doc_topic_prior, topic_word_prior)
+    _check_numbers(*start)
+    corpus, priors = read_problem(X, n_components, *start)
     pool = _first_chains(corpus, priors, n_tuning, max_iter, region, n_chains, random_state, n_jobs)
     pool.chains = [with_step(chain) for chain in pool.chains]
     pool.sweep(pool.settings.n_last)
@@ -159,6 +158,11 @@ def variational_em(
     fits = pool.run.parallel(_ascend, tasks, n_jobs)
     _, log_h = max(fits, key=lambda fit: fit[0])
     return Bunch(**topics_at(X, pool, [log_h] * len(fits)), bound=np.array([bound for bound, _ in fits]))
+
+
+def _check_numbers(*priors):
+    if any(np.ndim(prior) > 0 for prior in priors):
+        raise ValueError("start must have one alpha and one eta: the search is over symmetric priors.")
 
 
 def _first_chains(corpus, priors, n_tuning, max_iter, region, n_chains, random_state, n_jobs):

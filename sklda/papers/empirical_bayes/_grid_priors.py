@@ -43,8 +43,6 @@ def serial_tempering(
     region: ArrayLike | None = None,
     functionals: dict[str, Callable[..., float]] | None = None,
     tempering: dict[str, Any] | Literal["paper"] | None = None,
-    doc_topic_prior: float | None = None,
-    topic_word_prior: float | None = None,
     n_chains: int | None = None,
     random_state: Seed = None,
     n_jobs: int | None = None,
@@ -80,8 +78,6 @@ def serial_tempering(
         - ``"tuning"``: "stochastic_approximation" or "restarts" (equation 2.16)
         - ``"estimator"``: "mixture" (equation 2.10), "component" (2.17) or "simple" (2.1, from one h)
         - ``"grid_shape"``: the numbers of values of alpha and of eta on the grid, (11, 11)
-    doc_topic_prior, topic_word_prior : float, default=None
-        The first alpha and eta. None: ``1 / n_components``.
     n_chains : int, default=None
         Independent chains. None: 4.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
@@ -142,8 +138,6 @@ def full_bayes(
     region: ArrayLike | None = None,
     functionals: dict[str, Callable[..., float]] | None = None,
     tempering: dict[str, Any] | None = None,
-    doc_topic_prior: float | None = None,
-    topic_word_prior: float | None = None,
     n_chains: int | None = None,
     random_state: Seed = None,
     n_jobs: int | None = None,
@@ -156,7 +150,7 @@ def full_bayes(
 
     Parameters
     ----------
-    X, n_components, max_iter, region, functionals, doc_topic_prior, topic_word_prior, n_chains, random_state, n_jobs
+    X, n_components, max_iter, region, functionals, n_chains, random_state, n_jobs
         Those of `serial_tempering`.
     n_tuning : int, default=None
         Sweeps of each chain on the grid before the draws. The chains make as many sweeps at the maximum, but at most a
@@ -202,13 +196,11 @@ def _on_grid(
     region,
     functionals,
     tempering,
-    doc_topic_prior,
-    topic_word_prior,
     n_chains,
     random_state,
     n_jobs,
 ):
-    corpus, priors = read_problem(X, n_components, doc_topic_prior, topic_word_prior)
+    corpus, priors = read_problem(X, n_components)
     named, region = checked_functionals(functionals), checked_region(region)
     n_tuning, max_iter, n_chains = run_lengths(SWEEPS_ON_A_GRID, corpus.n_tokens, n_tuning, max_iter, n_chains)
     settings = GridSettings(

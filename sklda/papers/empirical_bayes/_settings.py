@@ -10,7 +10,7 @@ from sklda._core.arguments import check_int, real_numbers
 from sklda._core.corpus import Corpus
 from sklda._core.gibbs_em import MStep
 from sklda._core.priors import LARGEST, SMALLEST, Priors
-from sklda._models.empirical_bayes.settings import NAMES, Settings, last_sweeps
+from sklda._models.empirical_bayes.settings import Settings, last_sweeps
 from sklda._models.gibbs import GibbsLDA
 
 # Default of `max_iter`: the tokens that all sweeps of a chain draw are the third number, but the sweeps lie between the
@@ -140,19 +140,13 @@ def wider(region: tuple, within: tuple) -> tuple:
     return tuple(result)
 
 
-def read_problem(
-    X: Any, n_components: int, doc_topic_prior: Any, topic_word_prior: Any, *, per_topic: bool = False
-) -> tuple[Corpus, Priors]:
-    """The corpus and the first priors, which are numbers; alpha has one for each topic if `per_topic`."""
+def read_problem(X: Any, n_components: int, alpha: Any = None, eta: Any = None) -> tuple[Corpus, Priors]:
+    """The corpus and the first priors."""
     check_int(n_components, "n_components", 1)
-    given = topic_word_prior if per_topic else doc_topic_prior, topic_word_prior
-    for name, prior in zip(NAMES, given, strict=True):
-        if np.ndim(prior) > 0:
-            raise ValueError(f"{name} must be one number: the search is over symmetric priors.")
     corpus = Corpus.from_counts(X)
     if corpus.n_tokens == 0:
         raise ValueError(f"X has {corpus.n_documents} documents and no token at all.")
-    return corpus, Priors.make(doc_topic_prior, topic_word_prior, n_components, corpus.n_features)
+    return corpus, Priors.make(alpha, eta, n_components, corpus.n_features)
 
 
 def topics_at(X: Any, pool: Any, log_h: Any) -> dict[str, Any]:

@@ -158,8 +158,6 @@ def test_tiny_corpora_have_a_result(X, kind, n_components):
         ({"tempering": {"ratio": "none"}}, ValueError, "must be one of"),
         ({"tempering": {"speed": 3}}, ValueError, "no option 'speed'"),
         ({"max_iter": 0}, ValueError, "max_iter must be at least 1"),
-        ({"topic_word_prior": [0.1] * 20}, ValueError, "topic_word_prior must be one number"),
-        ({"doc_topic_prior": [0.1, 0.2]}, ValueError, "doc_topic_prior must be one number"),
     ],
 )
 def test_bad_parameters(X, parameters, error, message):
@@ -217,14 +215,20 @@ def test_expectations_have_the_estimator_that_is_asked_for(X):
 
 
 def test_gibbs_em_has_a_trace_of_its_priors(X):
-    found = gibbs_em(X[:20], 2, doc_topic_prior=3.0, topic_word_prior=2.0, n_chains=2, max_iter=120, random_state=0)
+    found = gibbs_em(X[:20], 2, start=(3.0, 2.0), n_chains=2, max_iter=120, random_state=0)
     assert found.prior_trace.shape == (2, 120, 2)
     np.testing.assert_allclose(found.prior_trace[:, 0], [[3.0, 2.0]] * 2)
 
 
+@pytest.mark.parametrize(("function", "start"), [(gibbs_em, (None, [0.1] * 20)), (variational_em, ([0.1, 0.2], None))])
+def test_first_priors_are_numbers(X, function, start):
+    with pytest.raises(ValueError, match="one alpha and one eta"):
+        function(X, 2, start=start)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_an_alpha_for_every_topic(X):
-    found = gibbs_em(X, 2, doc_topic_prior=[0.3, 0.3], max_iter=120, random_state=0)
+    found = gibbs_em(X, 2, start=([0.3, 0.3], None), max_iter=120, random_state=0)
     assert found.doc_topic_prior.shape == (2,)
     np.testing.assert_array_equal(found.model.doc_topic_prior_, found.doc_topic_prior)
 
