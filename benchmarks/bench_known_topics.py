@@ -211,7 +211,7 @@ def intervals(options):
                                  draw_topic(kind, rng)])  # fmt: skip
                 lda, _ = fitted(GibbsLDA(5, known_topics=known, max_iter=400, random_state=seed),
                                 draw_documents(kind, true, rng))  # fmt: skip
-                drifted = drift_of(lda, n_samples=2, random_state=seed)
+                drifted = drift_of(lda, n_draws=2, random_state=seed)
                 inside += ((drifted["weight_low"] <= weight) & (weight <= drifted["weight_high"])).tolist()
                 ratios += np.log(drifted["weight"] / weight).tolist()
                 errors += lda.known_weight_log_std_.tolist()

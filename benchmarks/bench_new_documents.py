@@ -88,7 +88,7 @@ def coverage(options):
                 theta = mixes(rng, kind, options.documents)
                 X = words(rng, theta, phi, length)
                 for name, (model, place, given) in models.items():
-                    posterior = model.doc_topic_posterior(X, n_samples=options.samples, **given)
+                    posterior = model.doc_topic_posterior(X, n_draws=options.samples, **given)
                     low, high = (each[:, place] for each in posterior.interval(0.95))
                     # A proportion of exactly zero is below every draw, however near to zero these are.
                     inside = (low <= np.maximum(theta, 1e-3 * (theta == 0))) & (theta <= high)
@@ -113,7 +113,7 @@ def cost(options):
         lda.transform(X)
         plain = min(timed(lda.transform, X)[1] for _ in range(3))
         for uncertain in (False, True):
-            own = timed(lda.doc_topic_posterior, X, n_samples=100, topic_uncertainty=uncertain)[1]
+            own = timed(lda.doc_topic_posterior, X, n_draws=100, topic_uncertainty=uncertain)[1]
             rows.append(
                 [str(n_topics), str(length), str(uncertain), f"{plain:.2f}", f"{own:.2f}", f"{own / (10 * plain):.1f}"]
             )
@@ -137,7 +137,7 @@ def figure(options):
     lengths = np.round(np.exp(rng.uniform(np.log(3), np.log(300), 400))).astype(int)
     theta = mixes(rng, "of the prior", len(lengths))
     X = csr_matrix([rng.multinomial(n, p / p.sum()) for n, p in zip(lengths, theta @ phi, strict=True)])
-    posterior = lda.doc_topic_posterior(X, n_samples=200, topic_uncertainty=True)
+    posterior = lda.doc_topic_posterior(X, n_draws=200, topic_uncertainty=True)
     error = (posterior.mean[:, order] - theta)[:, 0]
     std = posterior.std[:, order][:, 0]
     fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")

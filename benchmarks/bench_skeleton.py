@@ -199,7 +199,7 @@ def large(options):
     rows, inside, away, taken = [], [], [], []
     for seed in range(options.corpora):
         kind, X, K, truth = large_corpus(seed)
-        _, max_iter, _ = settings.run_lengths("skeleton", int(X.sum()))
+        _, max_iter, _ = settings.run_lengths(int(X.sum()))
         found = fit_of(X, K, random_state=seed)
         longer = fit_of(X, K, max_iter=options.longer * max_iter, random_state=options.corpora + seed)
         away.append((found.log_h - longer.log_h) / np.hypot(found.errors, longer.errors))

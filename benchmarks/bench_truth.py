@@ -128,10 +128,10 @@ def learnt_priors(seed, options):
     K, h = 15, 0.3
     X = make_lda_corpus(200, 300, K, doc_length=20, doc_topic_prior=h, topic_word_prior=h, random_state=seed).data
     found = {}
-    for kind in ("asymmetric", "symmetric"):
+    for kind, learn in (("asymmetric", True), ("symmetric", "symmetric")):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            lda = GibbsLDA(K, learn_priors=kind, random_state=seed).set_params(**options.parameters).fit(X)
+            lda = GibbsLDA(K, learn_priors=learn, random_state=seed).set_params(**options.parameters).fit(X)
         alpha = float(np.sum(np.broadcast_to(lda.doc_topic_prior_, K)))
         found[kind] = alpha / (K * h), float(lda.topic_word_prior_) / h, len(caught)
     return found

@@ -114,7 +114,7 @@ def applied(lda, **options):
 def compound():
     """CompoundLDA, with fixed and with learnt priors, and the fits of its paper."""
     X, labels, new = COLLECTIONS.data, COLLECTIONS.collections, COLLECTIONS.data[::4]
-    for learn in (False, "asymmetric"):
+    for learn in (False, True):
         start = {} if learn else {"doc_concentration": 1.0}
         options = {"learn_priors": learn, "max_iter": 20, "n_chains": 2, **start}
         chains = {"burn_in": 4, "draw_every": 4}
@@ -151,7 +151,7 @@ def labels():
 def collapsed_variational():
     """CollapsedVariationalLDA by each method, and as a stream."""
     for method in ("batch", "online"):
-        for learn in (False, "asymmetric"):
+        for learn in (False, True):
             options = {"learning_method": method, "learn_priors": learn, "max_iter": 6, "evaluate_every": 3, **SEED}
             lda = CollapsedVariationalLDA(4, **options).fit(SIMULATED)
             yield f"CollapsedVariationalLDA, {method}, learn_priors={learn}", attributes(lda) | applied(lda)

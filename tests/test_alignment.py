@@ -25,7 +25,7 @@ from sklda._core.priors import Priors
 from sklda._kernels import _tokens
 from sklda._models.compound.model import CompoundModel
 from sklda._models.dask.shard import Shard
-from sklda._models.dask.shard_chain import Cells
+from sklda._models.dask.shard_chain import NonzeroCounts
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda.datasets import make_lda_corpus
 from sklda.papers.empirical_bayes import gibbs_em
@@ -55,7 +55,7 @@ def test_such_messages_exist():
 
 def test_attributes_are_aligned(corpus):
     priors = Priors.make([0.1, 0.2, 0.3], np.ones((3, 30)), 3, 30)
-    for value in (corpus, priors, CompoundModel(np.arange(20), 20), Cells.of(np.arange(9))):
+    for value in (corpus, priors, CompoundModel(np.arange(20), 20), NonzeroCounts.of(np.arange(9))):
         assert arrays_of(value)
         assert all(each.flags.aligned for each in arrays_of(sent(value)))
 

@@ -222,7 +222,7 @@ ESTIMATORS = {
 @pytest.fixture(autouse=True)
 def without_pictures(monkeypatch):
     """Displays have their values before they are drawn, which takes most of the time. Few documents are simulated."""
-    monkeypatch.setattr("sklda.inspection._posterior._SIMULATED", 50)
+    monkeypatch.setattr("sklda.inspection._theta._SIMULATED", 50)
     for each in (Display, PanelsDisplay):
         monkeypatch.setattr(each, "_plot_on", lambda self, *args, **options: self)
 

@@ -1,5 +1,6 @@
-"""The error of an import from sources whose kernels are not compiled."""
+"""The sources: the error of an import without compiled kernels, and names that say one thing."""
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -26,3 +27,14 @@ def test_the_source_tree(tmp_path, module):
     )
     assert f"ImportError: {tmp_path.resolve()} {message} {tmp_path.resolve()}`" in done.stderr
     assert "start Python in another folder" in done.stderr
+
+
+def test_a_class_or_function_has_a_name_of_its_own():
+    """Two things of one name are taken for each other. What begins with an underscore and is no class is read in its
+    own module only. Two papers have a variational EM."""
+    found = {}
+    for path in (ROOT / "sklda").rglob("*.py"):
+        for each in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(each, ast.ClassDef) or (isinstance(each, ast.FunctionDef) and each.name[0] != "_"):
+                found.setdefault(each.name, set()).add(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in found.items() if len(paths) > 1}.keys() == {"variational_em"}

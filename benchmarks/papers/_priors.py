@@ -15,7 +15,7 @@ from sklda._models.empirical_bayes.chain_pool import learning
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.run_chains import Run
 from sklda.datasets import make_lda_corpus
-from sklda.papers.empirical_bayes._variational_em import variational_em
+from sklda.papers.empirical_bayes._variational_em import ascend
 from sklda.papers.held_out import leave_one_out_score
 
 SECTION_3 = [(0.25, 0.25), (4.0, 0.25), (0.25, 4.0), (4.0, 4.0)]
@@ -72,7 +72,7 @@ def gibbs_em(chains, options, paper=False):
 
 def variational_estimates(chains):
     """Estimates by variational EM from all initial states, and the lower bounds of log m(h) that they reach."""
-    fits = [variational_em(chain, EM_BOUNDS) for chain in chains]
+    fits = [ascend(chain, EM_BOUNDS) for chain in chains]
     return [np.exp(fit.log_h()).tolist() for fit in fits], [fit.bound[-1] for fit in fits]
 
 

@@ -128,7 +128,7 @@ def perturbed_values(found):
 def measure_asymmetric(options):
     train, test = documents(options)
     pair = []
-    for learn in ("asymmetric", "symmetric"):
+    for learn in (True, "symmetric"):
         lda = GibbsLDA(50, learn_priors=learn, max_iter=300, random_state=options.seed).fit(train)
         pair.append((lda.topic_word_, np.broadcast_to(lda.doc_topic_prior_, 50).copy()))
     found = both(test, pair, (1000, 10_000), options)

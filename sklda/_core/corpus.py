@@ -131,13 +131,13 @@ class Corpus(Aligned):
 
     @cached_property
     def distinct_lengths(self):
-        """See `distinct`."""
-        return distinct(self.length_histogram)
+        """See `distinct_lengths_of`."""
+        return distinct_lengths_of(self.length_histogram)
 
     @cached_property
     def word_frequencies(self):
         """Number of tokens of every word, int64 (n_features,)."""
-        return count_tokens(self.words, self.n_features)
+        return tally(self.words, self.n_features)
 
     @property
     def token_documents(self):
@@ -217,13 +217,13 @@ def check_largest(kind, n_tokens, first=0):
         )
 
 
-def distinct(length_histogram):
+def distinct_lengths_of(length_histogram):
     """The different lengths of documents that are not empty, and how many documents have each, int64."""
     lengths = np.flatnonzero(length_histogram)
     return lengths, length_histogram[lengths]
 
 
-def count_tokens(values, n_values):
+def tally(values, n_values):
     """Number of tokens of every word, or of every topic, int64 (n_values,)."""
     # In parts, because `bincount` makes a copy in 64 bits.
     return sum(np.bincount(part, minlength=n_values) for part in small_parts(values))

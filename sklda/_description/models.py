@@ -60,12 +60,12 @@ class Description:
         """That of any model, with the X that is given, if there is one. Names of documents belong to their X."""
         if not isinstance(model, cls):
             return cls(model, X)
-        if X is None or X is model.X or (model.X is not None and fingerprint(X) == fingerprint(model.X)):
+        if X is None or X is model.X or (model.X is not None and hash_of_documents(X) == hash_of_documents(model.X)):
             return model
         return cls(model.estimator, X, model.feature_names, model.topic_names)
 
 
-def fingerprint(X):
+def hash_of_documents(X):
     """A hash of documents, which is the same for equal ones in whatever form; NaN if they cannot be compared."""
     if hasattr(X, "__iter__") and not hasattr(X, "__len__") and not hasattr(X, "shape"):
         # An iterator, which can be read once.

@@ -259,7 +259,7 @@ class BaseLDA(
             n_jobs=self.n_jobs,
         )
 
-    def sample_posterior(self, n_samples: int = 1, random_state: Seed = None) -> Bunch:
+    def sample_posterior(self, n_draws: int = 1, random_state: Seed = None) -> Bunch:
         """Draws of the topic proportions of the training documents and of the topics, given the words.
 
         theta and phi are drawn from their Dirichlet distributions given draws of the topics of all tokens. All draws
@@ -268,14 +268,14 @@ class BaseLDA(
 
         Parameters
         ----------
-        n_samples : int, default=1
+        n_draws : int, default=1
             Intervals of 95 % need 500 or more; see Notes.
         random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
 
         Returns
         -------
         sklearn.utils.Bunch
-            ``doc_topic`` (n_samples, n_documents, n_components) and ``topic_word`` (n_samples, n_components,
+            ``doc_topic`` (n_draws, n_documents, n_components) and ``topic_word`` (n_draws, n_components,
             n_features), both in single precision.
 
         Raises
@@ -283,7 +283,7 @@ class BaseLDA(
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError, TypeError
-            If `n_samples` is not a positive int.
+            If `n_draws` is not a positive int.
 
         Notes
         -----
@@ -305,12 +305,12 @@ class BaseLDA(
         ((40, 2), True)
         """
         check_is_fitted(self)
-        n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        theta, phi = self._sample_posterior(n_samples, random.seed_sequence(random_state))
+        n_draws = check_scalar(n_draws, "n_draws", Integral, min_val=1)
+        theta, phi = self._sample_posterior(n_draws, random.seed_sequence(random_state))
         return Bunch(doc_topic=theta, topic_word=phi)
 
     def doc_topic_posterior(
-        self, X: Counts, *, n_samples: int = 100, topic_uncertainty: bool = False
+        self, X: Counts, *, n_draws: int = 100, topic_uncertainty: bool = False
     ) -> DocTopicPosterior:
         """Posterior of the topic proportions of documents: means, standard deviations and draws.
 
@@ -321,7 +321,7 @@ class BaseLDA(
         ----------
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
-        n_samples : int, default=100
+        n_draws : int, default=100
             Number of draws of the proportions of each document. Intervals of 95 % need 39 or more.
         topic_uncertainty : bool, default=False
             Whether the topics have a new draw from their posterior every ten draws. Those are draws of the chain that
@@ -332,7 +332,7 @@ class BaseLDA(
         Returns
         -------
         DocTopicPosterior
-            ``mean`` and ``std`` (n_documents, n_components), ``draws`` (n_samples, n_documents, n_components), and
+            ``mean`` and ``std`` (n_documents, n_components), ``draws`` (n_draws, n_documents, n_components), and
             ``interval(level=0.95)``, the two ends of the intervals.
 
         Raises
@@ -364,14 +364,14 @@ class BaseLDA(
         >>> posterior.mean.shape, posterior.draws.shape, bool((low < posterior.mean).all())
         ((3, 2), (100, 3, 2), True)
         """
-        return self._doc_topic_posterior(X, n_samples, topic_uncertainty)
+        return self._doc_topic_posterior(X, n_draws, topic_uncertainty)
 
-    def _doc_topic_posterior(self, X, n_samples, topic_uncertainty, **values):
+    def _doc_topic_posterior(self, X, n_draws, topic_uncertainty, **values):
         """`doc_topic_posterior` with values of the documents."""
         corpus, _, alpha = self._documents(X, **values)
-        return self._posterior_of(corpus, alpha, n_samples, topic_uncertainty)
+        return self._posterior_of(corpus, alpha, n_draws, topic_uncertainty)
 
-    def _posterior_of(self, corpus, alpha, n_samples, topic_uncertainty):
+    def _posterior_of(self, corpus, alpha, n_draws, topic_uncertainty):
         seed = random.child(np.random.SeedSequence(self._fold_in_seed_), 3)
         # Their number does not depend on the documents, so that these may be given in parts.
         topics = self._draw_topic_word if check_bool(topic_uncertainty, "topic_uncertainty") else None
@@ -379,7 +379,7 @@ class BaseLDA(
             corpus,
             self._known_topics(),
             alpha,
-            check_int(n_samples, "n_samples", 1),
+            check_int(n_draws, "n_draws", 1),
             topics,
             seed,
             self.n_jobs,
@@ -396,8 +396,8 @@ class BaseLDA(
             yield self._sample_posterior(1, random.child(seed, i))[1][0]
 
     @abstractmethod
-    def _sample_posterior(self, n_samples, seed):
-        """theta and phi of `n_samples` draws."""
+    def _sample_posterior(self, n_draws, seed):
+        """theta and phi of `n_draws` draws."""
 
     def _draw_doc_topic(self, n_draws, seed):
         """Iterate over draws of theta of the training documents."""

@@ -67,6 +67,4 @@ REFUSED = {
 def refuse_symmetric(model: str, learn_priors: str | bool) -> None:
     """Raise a ValueError if `learn_priors` is "symmetric", and a model cannot have one alpha."""
     if learn_priors == "symmetric" and (reason := REFUSED.get((model, "learn_priors='symmetric'"))):
-        raise ValueError(
-            f"learn_priors='symmetric' is not possible: {reason}. Give learn_priors='asymmetric' or False."
-        )
+        raise ValueError(f"learn_priors='symmetric' is not possible: {reason}. Give learn_priors=True or False.")

@@ -28,7 +28,7 @@ class DocTopicPosterior:
         Posterior means; rows sum to one.
     std : ndarray of shape (n_documents, n_components)
         Posterior standard deviations.
-    draws : ndarray of shape (n_samples, n_documents, n_components), float32
+    draws : ndarray of shape (n_draws, n_documents, n_components), float32
         Draws; rows sum to one.
     """
 
@@ -60,13 +60,13 @@ class DocTopicPosterior:
         n_needed = int(np.ceil(2 / (1 - level) - 1 - 1e-6))
         if len(self.draws) < n_needed:
             raise ValueError(
-                f"{len(self.draws)} draws have no interval of {level:.4g}: give n_samples={n_needed} or more."
+                f"{len(self.draws)} draws have no interval of {level:.4g}: give n_draws={n_needed} or more."
             )
         low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2], axis=0, method="weibull")
         return low, high
 
 
-def doc_topic_posterior(corpus, topic_word, alpha, n_samples, topics, seed, n_jobs, parameters=None, is_new=None):
+def doc_topic_posterior(corpus, topic_word, alpha, n_draws, topics, seed, n_jobs, parameters=None, is_new=None):
     """`DocTopicPosterior` of a corpus.
 
     Parameters
@@ -84,18 +84,18 @@ def doc_topic_posterior(corpus, topic_word, alpha, n_samples, topics, seed, n_jo
     K = alpha.shape[1]
     # Blocks have their draws, too, until they are joined.
     check_memory(
-        8 * n_samples * corpus.n_documents * K,
-        f"{n_samples} draws of {corpus.n_documents} documents need",
-        "Give a smaller n_samples, or fewer documents at a time.",
+        8 * n_draws * corpus.n_documents * K,
+        f"{n_draws} draws of {corpus.n_documents} documents need",
+        "Give a smaller n_draws, or fewer documents at a time.",
     )
-    draws = np.empty((n_samples, corpus.n_documents, K), np.float32)
+    draws = np.empty((n_draws, corpus.n_documents, K), np.float32)
     if topics is None:
         moments = draw_proportions(
             corpus, topic_word, alpha, draws, seed=random.key(random.child(seed, 0)), n_jobs=n_jobs
         )
         return DocTopicPosterior(moments.mean(), moments.std(), draws)
     moments = None
-    starts = range(0, n_samples, _DRAWS_EACH)
+    starts = range(0, n_draws, _DRAWS_EACH)
     n_topics, seed_of_topics = len(starts), random.child(seed, 1)
     known = None if parameters is None or not is_new.any() else parameters(n_topics, seed_of_topics)
     for i, (start, phi) in enumerate(zip(starts, topics(n_topics, seed_of_topics), strict=True)):

@@ -32,8 +32,8 @@ class GibbsLDA(LocalChainLDA):
     ----------
     n_components : int, default=10
         Number of topics, K.
-    learn_priors : {"asymmetric", "symmetric"} or False, default="asymmetric"
-        Which priors are learnt if they are None. ``"asymmetric"``: one alpha for each topic, and one eta.
+    learn_priors : bool or "symmetric", default=True
+        Which priors are learnt if they are None. True: one alpha for each topic, and one eta.
         ``"symmetric"``: one alpha and one eta. The method is Gibbs-EM (Wallach 2006) in the burn-in of each chain,
         after its annealed sweeps, with about thirty M-steps. Fewer than 15 sweeps learn nothing. If X has fewer than
         1,000 tokens, priors that are None are 0.1, because so few tokens do not determine them. False: priors that
@@ -272,7 +272,7 @@ class GibbsLDA(LocalChainLDA):
         self,
         n_components: int = 10,
         *,
-        learn_priors: Literal["asymmetric", "symmetric", False] = "asymmetric",
+        learn_priors: bool | Literal["symmetric"] = True,
         doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
         seed_words: TopicWords | None = None,

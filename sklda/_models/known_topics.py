@@ -47,7 +47,7 @@ class Given:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _GivenRows:
     """Distributions of known topics over their own words."""
 
     topic_word: np.ndarray
@@ -152,7 +152,7 @@ def _rows_of(known_topics):
     else:
         values, words, names = known_topics, None, None
     values = _checked(values)
-    return _Rows(values, np.zeros_like(values) if std is None else std, words, names)
+    return _GivenRows(values, np.zeros_like(values) if std is None else std, words, names)
 
 
 def _std_of(model):

@@ -228,8 +228,8 @@ class MergedTopics(BaseLDA):
         for phi in self.model._draw_topic_word(n_draws, seed):
             yield self._mixtures(phi, weights)
 
-    def _sample_posterior(self, n_samples, seed):
-        theta, phi = self.model._sample_posterior(n_samples, seed)
+    def _sample_posterior(self, n_draws, seed):
+        theta, phi = self.model._sample_posterior(n_draws, seed)
         # Shares of the topics in the tokens, by each draw. Those of a tiny prior may all be zero, and count equally.
         shares = np.einsum("d,sdk->sk", self.model._used_tokens_, theta, dtype=np.float64)
         shares = np.maximum(shares, 1e-100)

@@ -17,11 +17,10 @@ from sklda._mode_search.initialisation import INITS
 from sklda._models.known_topics import LEARN
 from sklda._sampling.choice import SAMPLERS
 from sklda._sampling.point_estimates import METHODS
-from sklda._sampling.prior_learning import KINDS
 
 # The only import of a private module of scikit-learn: all estimators take their constraints from here.
 try:
-    from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+    from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 except ImportError as error:
     raise ImportError(
         f"this version of sklda cannot check parameters with scikit-learn {sklearn_version}: install an earlier "
@@ -32,7 +31,6 @@ __all__ = [
     "POSITIVE",
     "HasMethods",
     "Interval",
-    "Options",
     "ParametersMixin",
     "StrOptions",
     "columns_of_words",
@@ -43,7 +41,7 @@ POSITIVE = Interval(Integral, 1, None, closed="left")
 _PRIOR = [None, Interval(Real, 0, None, closed="neither"), "array-like"]
 _SHARED = {
     "n_components": [POSITIVE],
-    "learn_priors": [StrOptions(set(KINDS)), Options(bool, {False})],
+    "learn_priors": ["boolean", StrOptions({"symmetric"})],
     "doc_topic_prior": [*_PRIOR, str, callable],
     "topic_word_prior": _PRIOR,
     "max_iter": [POSITIVE],

@@ -120,7 +120,7 @@ class PriorByDocument(BaseLDA):
         self,
         X: Counts,
         *,
-        n_samples: int = 100,
+        n_draws: int = 100,
         topic_uncertainty: bool = False,
         collections: ArrayLike | None = None,
         covariates: Any = None,
@@ -131,7 +131,7 @@ class PriorByDocument(BaseLDA):
         ----------
         X : array-like or sparse matrix of shape (n_documents, n_features)
             Word counts.
-        n_samples : int, default=100
+        n_draws : int, default=100
             Number of draws. Intervals of 95 % need 39 or more.
         topic_uncertainty : bool, default=False
             Whether the topics have a new draw from their posterior every ten draws. The priors of documents are those
@@ -156,9 +156,7 @@ class PriorByDocument(BaseLDA):
         >>> posterior.mean.shape, bool((low < high).all())
         ((5, 3), True)
         """
-        return self._doc_topic_posterior(
-            X, n_samples, topic_uncertainty, collections=collections, covariates=covariates
-        )
+        return self._doc_topic_posterior(X, n_draws, topic_uncertainty, collections=collections, covariates=covariates)
 
     def score_samples(self, X: Counts, *, collections: ArrayLike | None = None, covariates: Any = None) -> np.ndarray:
         """Held-out log-likelihood of documents, log p(w_d | phi, alpha_d), by guided annealed importance sampling.

@@ -256,11 +256,11 @@ class ChainResults(RunResults):
             )
         return found
 
-    def sample(self, n_samples, seed):
-        """theta and phi of `n_samples` draws."""
+    def sample(self, n_draws, seed):
+        """theta and phi of `n_draws` draws."""
         draws, _ = self.several_draws(self.best, random.child(seed, 0))
-        chains = at_draws(self.corpus, draws, n_samples)
-        return sample_parameters(chains, n_samples, np.random.default_rng(seed))
+        chains = at_draws(self.corpus, draws, n_draws)
+        return sample_parameters(chains, n_draws, np.random.default_rng(seed))
 
     def draw_topic_word(self, n_draws, seed):
         """Iterate over draws of phi of the kept chain, (n_components, n_features)."""
@@ -384,8 +384,8 @@ class ChainAttributes:
     def _chains(self):
         return self._results_
 
-    def _sample_posterior(self, n_samples, seed):
-        return self._results_.sample(n_samples, seed)
+    def _sample_posterior(self, n_draws, seed):
+        return self._results_.sample(n_draws, seed)
 
     def _draw_topic_word(self, n_draws, seed):
         return self._results_.draw_topic_word(n_draws, seed)
@@ -449,13 +449,13 @@ def normalised(components):
     return components / components.sum(axis=1, keepdims=True, dtype=np.float64)
 
 
-def prior_attributes(estimator, priors, learnt="symmetric"):
+def prior_attributes(estimator, priors, learnt=False):
     """The attributes of priors that all documents and topics share, with alpha and eta as given or learnt.
 
     `learnt` is the kind of priors that the estimator has learnt, its `learn_priors`.
     """
     alpha = at_topics(estimator.doc_topic_prior, "doc_topic_prior", priors.n_components)
-    per_topic = bool(np.ndim(alpha)) if alpha is not None else learnt == "asymmetric"
+    per_topic = bool(np.ndim(alpha)) if alpha is not None else bool(learnt) and learnt != "symmetric"
     eta = eta_attribute(estimator.topic_word_prior, priors)
     return {"doc_topic_prior_": alpha_attribute(priors, per_topic), "topic_word_prior_": eta}
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, vstack
 
 from sklda._core import random
 from sklda._core.arguments import check_memory
-from sklda._core.corpus import count_tokens
+from sklda._core.corpus import tally
 from sklda._core.diagnostics import FEWEST_DRAWS, effective_draws, std_of_proportions
 from sklda._core.parallel import NEVER_STOP
 from sklda._kernels import _tokens
@@ -95,7 +95,7 @@ def posterior_means(corpus, draws, method, stop=NEVER_STOP):
             if later is not None and not same_names(counts, later, stop):
                 break
             later = counts
-        shares.append(count_tokens(topics, K) / corpus.n_tokens)
+        shares.append(tally(topics, K) / corpus.n_tokens)
         add_estimates(corpus, draws.priors_at(i), topics, doc_topic, topic_word, method, stop)
     doc_topic /= len(shares)
     draws.last(len(shares)).mean_priors().add_doc(doc_topic)
@@ -277,35 +277,35 @@ def std_of_theta(offsets, draws, alphas):
     return std_of_proportions(between + within).astype(np.float32)
 
 
-def sample_parameters(chains, n_samples, rng):
+def sample_parameters(chains, n_draws, rng):
     """Draws of theta and phi from their Dirichlet distributions, one for each chain given its z.
 
     Parameters
     ----------
     chains : iterator of GibbsChain
-        With at least `n_samples` states.
-    n_samples : int
+        With at least `n_draws` states.
+    n_draws : int
     rng : numpy.random.Generator
 
     Returns
     -------
-    theta : ndarray of shape (n_samples, n_documents, n_components), float32
-    phi : ndarray of shape (n_samples, n_components, n_features), float32
+    theta : ndarray of shape (n_draws, n_documents, n_components), float32
+    phi : ndarray of shape (n_draws, n_components, n_features), float32
     """
     first = next(chains)
     K, V = first.priors.shape
     # Before the draws, so that too many samples fail at once.
-    theta, phi = empty_draws(n_samples, (first.corpus.n_documents, K), (K, V))
-    for i, chain in enumerate(chain_of([first], islice(chains, n_samples - 1))):
+    theta, phi = empty_draws(n_draws, (first.corpus.n_documents, K), (K, V))
+    for i, chain in enumerate(chain_of([first], islice(chains, n_draws - 1))):
         theta[i], phi[i] = draw_parameters(chain, rng)
     return theta, phi
 
 
-def empty_draws(n_samples, *shapes):
+def empty_draws(n_draws, *shapes):
     """Arrays for draws of quantities with these shapes, float32; a MemoryError if they are too many."""
-    n_bytes = 4 * n_samples * sum(math.prod(shape) for shape in shapes)
-    check_memory(n_bytes, f"{n_samples} draws need at least", "Give a smaller n_samples.")
-    return [np.empty((n_samples, *shape), np.float32) for shape in shapes]
+    n_bytes = 4 * n_draws * sum(math.prod(shape) for shape in shapes)
+    check_memory(n_bytes, f"{n_draws} draws need at least", "Give a smaller n_draws.")
+    return [np.empty((n_draws, *shape), np.float32) for shape in shapes]
 
 
 def draw_parameters(chain, rng):
@@ -336,22 +336,22 @@ def draw_doc_topic(chain, rng, rows=slice(None)):
     return np.exp(random.log_dirichlet(rng, chain.priors.add_doc(chain.doc_topic_counts())[rows]))
 
 
-def draw_dirichlets(parameters, n_samples, rng):
+def draw_dirichlets(parameters, n_draws, rng):
     """Draws from Dirichlet distributions, one for each row of each array of parameters.
 
     Returns
     -------
-    tuple of ndarray of shape (n_samples, *shape of the parameters), float32
+    tuple of ndarray of shape (n_draws, *shape of the parameters), float32
     """
-    samples = empty_draws(n_samples, *(each.shape for each in parameters))
+    samples = empty_draws(n_draws, *(each.shape for each in parameters))
     for each, parameter in zip(samples, parameters, strict=True):
         for sample in each:
             sample[:] = np.exp(random.log_dirichlet(rng, parameter))
     return samples
 
 
-def at_draws(corpus, draws, n_samples):
+def at_draws(corpus, draws, n_draws):
     """Chains at draws of z: at equal distances if there are more draws than samples, else at each several times."""
-    for i in range(n_samples):
-        at = i * len(draws) // n_samples if n_samples < len(draws) else i % len(draws)
+    for i in range(n_draws):
+        at = i * len(draws) // n_draws if n_draws < len(draws) else i % len(draws)
         yield GibbsChain(corpus, draws.priors_at(at), ChainState(draws.topics[at], np.zeros(4, np.uint64)))

@@ -53,11 +53,11 @@ class GroupDraws:
     of_parts: list
 
     def of(self, topic):
-        """The draws of a topic: a `TopicGroups`."""
+        """The draws of a topic: a `TopicByGroup`."""
         K = self.strengths.shape[1]
         counts = np.stack([each[topic::K].toarray() for each in self.counts])
         priors = np.stack([each[[topic]].toarray()[0] for each in self.priors])
-        return TopicGroups(counts, priors, self.strengths[:, topic])
+        return TopicByGroup(counts, priors, self.strengths[:, topic])
 
     def parts(self, topic):
         """The counts of words of a topic by part of groups, csr_array (n_parts, n_features), of every draw."""
@@ -65,7 +65,7 @@ class GroupDraws:
 
 
 @dataclass(frozen=True, eq=False)
-class TopicGroups:
+class TopicByGroup:
     """Posterior draws of the counts of words of one topic by group (n_draws, n_groups, n_features).
 
     `priors`, (n_draws, n_features), and `strengths`, (n_draws,), are those of `GroupDraws`.

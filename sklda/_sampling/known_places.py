@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from sklda._core.corpus import count_tokens
+from sklda._core.corpus import tally
 from sklda._core.rising import log_gamma_ratio
 from sklda._sampling.known_weights import counts_of_known
 from sklda._sampling.prior_learning import EVERY
@@ -103,7 +103,7 @@ def best_exchange(corpus, priors, topics, known, learns_alpha, apart=()):
         None: all topics are in the right places, or there are none that may change it.
     """
     K = priors.n_components
-    has_tokens = count_tokens(topics, K)[: len(known)] >= _LEAST_SIZE * corpus.n_tokens / K
+    has_tokens = tally(topics, K)[: len(known)] >= _LEAST_SIZE * corpus.n_tokens / K
     free = np.flatnonzero(np.isfinite(priors.weights) & has_tokens)
     new = _new_topics(priors, len(known), learns_alpha, apart)
     if len(new) and not learns_alpha:

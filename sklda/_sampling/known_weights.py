@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import coo_array
 
-from sklda._core.corpus import count_tokens
+from sklda._core.corpus import tally
 from sklda._core.known_topic_priors import WEIGHT_BOUNDS, Cells, WeightLikelihood
 
 
@@ -23,7 +23,7 @@ def weight_likelihood(corpus, draws, prior):
         found = counts_of_known(topics, corpus, len(known))
         found.resize((K, V))
         counts.append(found)
-        totals.append(count_tokens(topics, K))
+        totals.append(tally(topics, K))
     eta = priors.base_eta if prior.learns_eta else prior.eta
     return WeightLikelihood(known, Cells.of(counts), np.array(totals), eta, prior.pseudo_counts)
 

@@ -13,7 +13,7 @@ _SWITCHED = 0.1
 _PRODUCTS, MOST_DOUBTFUL = 2**18, 4096
 
 
-def match_topics(a, b):
+def match_distributions(a, b):
     """The order of the topics `b` with the smallest sum of distances from the topics `a` (Hungarian algorithm).
 
     Parameters
@@ -33,7 +33,7 @@ def match_topics(a, b):
 
 
 def match_and_nearest(a, b, kept, n_known=0):
-    """As `match_topics`, but with the distances of `nearest_distances`. The first `n_known` topics keep their names."""
+    """As `match_distributions`, but the first `n_known` topics keep their names, and with `nearest_distances`."""
     found = jensen_shannon(a, b, dtype=np.float32)
     order = np.arange(len(found))
     order[n_known:] = n_known + linear_sum_assignment(found[n_known:, n_known:])[1]

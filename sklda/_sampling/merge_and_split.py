@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from scipy.special import xlogy
 
 from sklda._core import random
-from sklda._core.corpus import Corpus, count_tokens
+from sklda._core.corpus import Corpus, tally
 from sklda._core.priors import Priors, padded
 from sklda._kernels import _tokens
 from sklda._sampling.chain import ChainState
@@ -207,7 +207,7 @@ def round_of_moves(corpus, priors, topics, own, seed, stop, seed_words=None):
     if len(own) < 3:
         return topics, []
     if len(own) > _MOST_TOPICS:
-        n_tokens = count_tokens(topics, priors.n_components)[own]
+        n_tokens = tally(topics, priors.n_components)[own]
         own = np.sort(own[np.argsort(-n_tokens, kind="stable")[:_MOST_TOPICS]])
     alpha = float(priors.doc[:, own].mean())
     eta = priors.word if len(priors.word) else priors.topic[:, own[0]].astype(np.float64)
@@ -381,7 +381,7 @@ def _pair_entropies(corpus, topics, priors, rng):
 
     The sums are estimated from some tokens of each topic.
     """
-    K, totals = priors.n_components, count_tokens(topics, priors.n_components)
+    K, totals = priors.n_components, tally(topics, priors.n_components)
     most = max(min(_SAMPLED, _SAMPLED_WEIGHTS // K**2), 8)
     order = rng.permutation(corpus.n_tokens)
     order = order[np.argsort(topics[order], kind="stable")]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from sklda._core.arguments import check_choice, check_int, check_no_mask
-from sklda._core.corpus import Corpus, count_tokens, small_parts
+from sklda._core.corpus import Corpus, small_parts, tally
 from sklda._core.counts import LARGEST_COUNT
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors, check_memory_of_topics, padded
@@ -66,7 +66,7 @@ def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p",
         The topic counts of the words, if `corpus` is a part of the documents.
     """
     K = priors.n_components
-    totals = count_tokens(topics, K) if all_counts is None else all_counts.sum(axis=0, dtype=np.int64)[:K]
+    totals = tally(topics, K) if all_counts is None else all_counts.sum(axis=0, dtype=np.int64)[:K]
     scratch = np.empty((7, K)), np.empty((2, K), np.int32)
     parts = corpus.blocks(n_tokens=_BLOCK_WEIGHTS // K)
     if method == "cgs":

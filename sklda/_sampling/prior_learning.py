@@ -8,8 +8,6 @@ from scipy.special import digamma, polygamma
 from sklda._kernels import _tokens
 from sklda._sampling.steps import Step
 
-KINDS = ("asymmetric", "symmetric")
-
 # M-steps of a burn-in, about, and the most sweeps between two of them.
 _STEPS, EVERY = 30, 10
 # The longest extrapolation, in mean changes from one M-step to the next, and the fewest M-steps for it.

@@ -91,20 +91,21 @@ class SharedAlpha(PriorOfDocuments):
     given : float, array-like of shape (n_components,) or None
     default : float
         alpha if it is not given: the first value if it is learnt.
-    kind : {"asymmetric", "symmetric", False}
-        Whether topics have an alpha each.
+    learn_priors : bool or "symmetric"
+        True: topics have an alpha each.
     learns : bool
         Whether an alpha that is not given is learnt.
     """
 
     shares_alpha = True
 
-    def __init__(self, given, default, kind, learns):
+    def __init__(self, given, default, learn_priors, learns):
         # A copy, because the caller may change an array.
         self.alpha = default if given is None else copy.deepcopy(given)
         # Whether the fitted attribute is an array.
-        self.per_topic = bool(np.ndim(given)) if given is not None else kind == "asymmetric"
-        self.m_step = MStep((BOUNDS, None), kind == "asymmetric") if learns and given is None else None
+        one_each = learn_priors != "symmetric"
+        self.per_topic = bool(np.ndim(given)) if given is not None else bool(learn_priors) and one_each
+        self.m_step = MStep((BOUNDS, None), one_each) if learns and given is None else None
 
     @property
     def alpha_moves(self):

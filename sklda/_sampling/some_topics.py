@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklda._core.corpus import Corpus, count_tokens
+from sklda._core.corpus import Corpus, tally
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors, padded
 from sklda._sampling.chain import ChainState
@@ -29,7 +29,7 @@ class SomeTopicsChain(GibbsChain):
     def recount(self):
         """Compute m_k from z. m_kv is computed when it is needed."""
         self._n_larger, self._rows = None, None
-        self.topic_totals = count_tokens(self.topics, self.priors.n_components)
+        self.topic_totals = tally(self.topics, self.priors.n_components)
 
     @property
     def rows(self):

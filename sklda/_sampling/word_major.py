@@ -85,14 +85,14 @@ class WordMajorChain(GibbsChain):
         self._lay_out(topics, None if priors.shared else (priors.doc - self._alpha, priors.row_of))
 
     def _set_excess(self, added):
-        """Set the excess of the priors of documents over `_alpha`, as `lay_out` takes it; None: no excess."""
+        """Set the excess of the priors of documents over `_alpha`, as `lists_and_rows` takes it; None: no excess."""
         if added is not None or len(self._excess):
             self._lay_out(self.topics, added)
 
     def _lay_out(self, topics, added):
         """Count the topics of the documents in lists and rows."""
         K, width = self.priors.n_components, padded(self.priors.n_components)
-        self._begins, self._entries, self._excess, self._sizes, longest = lay_out(
+        self._begins, self._entries, self._excess, self._sizes, longest = lists_and_rows(
             self.corpus, K, topics, self.least_for_row, added
         )
         n_spans = -(-width // LANES**2)
@@ -212,13 +212,13 @@ class WordMajorChain(GibbsChain):
 
 
 def log_topics(corpus, priors, begins, entries, sizes):
-    """log p(z | alpha), from the arrays of `lay_out`."""
+    """log p(z | alpha), from the arrays of `lists_and_rows`."""
     cells = log_joint.cell_priors(priors.doc, corpus.n_tokens, priors.row_of)
     cells = _log_joint.lists(begins, entries, sizes, priors.n_components, *cells)
     return log_joint.of_topics(corpus, priors, cells)
 
 
-def lay_out(corpus, n_components, topics, least_for_row, added=None):
+def lists_and_rows(corpus, n_components, topics, least_for_row, added=None):
     """The topic counts of documents as lists and rows.
 
     Parameters

@@ -17,7 +17,7 @@ def topic_correlation(
     estimator: Model,
     X: Data | None = None,
     *,
-    n_samples: int | None = None,
+    n_draws: int | None = None,
     random_state: Seed = None,
 ) -> Bunch:
     """Correlations between the proportions of topics over documents: which topics occur together.
@@ -30,10 +30,10 @@ def topic_correlation(
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents. None: those of the fit, or the rows of ``doc_topic``. Those without words, and those that the fit
         left out, do not count, and there is a warning.
-    n_samples : int, default=None
+    n_draws : int, default=None
         Draws from the posterior for documents of the fit, at least 20. None: 400 for a model fitted by a chain, which
         makes a further sweep for each of them; 20 for other models with ``sample_posterior``, whose draws take
-        ``4 * n_samples * n_components * (n_documents + n_features)`` bytes.
+        ``4 * n_draws * n_components * (n_documents + n_features)`` bytes.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
         Of the draws.
 
@@ -50,7 +50,7 @@ def topic_correlation(
           to 1. The rest comes from the prior. NaN without a correction
         - ``neutral`` (n_components, n_components): the correlations of topics that do not depend on each other, see
           Notes
-        - ``n_samples``: number of draws, 0 if there were none
+        - ``n_draws``: number of draws, 0 if there were none
 
     Raises
     ------
@@ -108,7 +108,7 @@ def topic_correlation(
            [ 0.98,  1.  , -0.99],
            [-1.  , -0.99,  1.  ]])
     """
-    return _correlation(view(estimator, X, needs="proportions"), n_samples, random_state)
+    return _correlation(view(estimator, X, needs="proportions"), n_draws, random_state)
 
 
 # Draws by default: of a chain that goes on, and of other models.
@@ -122,18 +122,18 @@ _LEAST_INFORMATION = 0.05
 _ERROR_OF_STEP = 0.5
 
 
-def _correlation(found, n_samples, random_state):
-    if n_samples is not None:
-        check_int(n_samples, "n_samples", _FEWEST_DRAWS)
+def _correlation(found, n_draws, random_state):
+    if n_draws is not None:
+        check_int(n_draws, "n_draws", _FEWEST_DRAWS)
     seed, used = random.seed_sequence(random_state), found.used
     if len(used) < 3:
         raise ValueError(f"a correlation needs at least three documents with words; there are {len(used)}.")
     found.say_what_is_left_out()
     chains = found.chains
     if found.is_of_fit and chains is not None and chains.continues:
-        return _of_chain(chains.continued_chain(random.child(seed, 0)), used, n_samples or _CHAIN_DRAWS, seed)
+        return _of_chain(chains.continued_chain(random.child(seed, 0)), used, n_draws or _CHAIN_DRAWS, seed)
     has_draws = found.is_of_fit and found.has_draws
-    thetas = found.model._sample_posterior(n_samples or _DRAWS, seed)[0] if has_draws else [found.doc_topic]
+    thetas = found.model._sample_posterior(n_draws or _DRAWS, seed)[0] if has_draws else [found.doc_topic]
     values, variances = zip(*(_pearson(theta[used]) for theta in thetas), strict=True)
     variance_of_draws = np.var(values, axis=0, ddof=1) if len(values) > 1 else 0.0
     total = np.mean(variances, axis=0) + (1 + 1 / len(values)) * variance_of_draws
@@ -144,19 +144,19 @@ def _correlation(found, n_samples, random_state):
         uncorrected=mean,
         information=np.full(mean.shape, np.nan),
         neutral=_neutral(np.mean([theta[used].mean(axis=0, dtype=np.float64) for theta in thetas], axis=0)),
-        n_samples=len(values) if has_draws else 0,
+        n_draws=len(values) if has_draws else 0,
     )
 
 
-def _of_chain(chain, used, n_samples, seed):
+def _of_chain(chain, used, n_draws, seed):
     """Corrected correlations, from a draw of theta of the documents `used` after each further sweep of a chain."""
     rng, K = np.random.default_rng(random.child(seed, 1)), chain.priors.n_components
     sums, squares = np.zeros((2, _BLOCKS, K, K))
     sizes, means, variances = np.zeros((_BLOCKS, 1, 1)), np.zeros(K), []
-    for i in range(n_samples):
+    for i in range(n_draws):
         chain.sweep()
         theta = draw_doc_topic(chain, rng, used)
-        block = i * _BLOCKS // n_samples
+        block = i * _BLOCKS // n_draws
         if i % _VARIANCE_EVERY == 0:
             r, variance = _pearson(theta)
             variances.append(variance)
@@ -165,13 +165,13 @@ def _of_chain(chain, used, n_samples, seed):
         sums[block] += r
         squares[block] += r**2
         sizes[block] += 1
-        means += theta.mean(axis=0) / n_samples
+        means += theta.mean(axis=0) / n_draws
     neutral, priors = _neutral(means), chain.priors
     # The means of a given alpha need not be those of the documents. One that differs between documents is learnt.
     stated = _prior_correlation(priors.doc_of(used))
     prior = neutral if priors.shared else stated
     corrected = _corrected(sums, squares, sizes, np.mean(variances, axis=0), prior, stated)
-    return Bunch(**corrected, neutral=neutral, n_samples=n_samples)
+    return Bunch(**corrected, neutral=neutral, n_draws=n_draws)
 
 
 def _corrected(sums, squares, sizes, variance, prior, stated):

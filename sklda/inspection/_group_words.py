@@ -12,8 +12,8 @@ from scipy.special import stdtrit
 
 from sklda._core import random
 from sklda._core.arguments import check_int, check_level, check_memory
-from sklda._core.composition import LinearModels
 from sklda._core.largest import largest
+from sklda._core.linear_models import LinearModels
 from sklda._core.names import listed
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn

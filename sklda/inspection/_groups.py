@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._core import random
-from sklda._core.composition import share_interval
+from sklda._core.linear_models import share_interval
 from sklda._core.names import grouped
 from sklda.inspection._effects import GroupMeans, cluster_numbers
-from sklda.inspection._posterior import N_DRAWS
+from sklda.inspection._theta import N_DRAWS
 
 
 @dataclass

@@ -13,7 +13,6 @@ from scipy.special import expit
 
 from sklda._core import random
 from sklda._core.arguments import check_choice, check_level
-from sklda._core.composition import SMALLEST_P_VALUE, Basis, LinearModels, mean_of_known
 from sklda._core.design import INTERCEPT, design_of, needed_covariates
 from sklda._core.least_squares import (
     NEAREST,
@@ -23,14 +22,15 @@ from sklda._core.least_squares import (
     is_constant,
     sum_to_one,
 )
+from sklda._core.linear_models import SMALLEST_P_VALUE, Basis, LinearModels, mean_of_known
 from sklda._core.rounding import rounding
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn
 from sklda._description.view import view
 from sklda.inspection._effects import ADVICE, TopicSums, clusters_and_weights, used_documents, warn_of_undetermined
 from sklda.inspection._outcome_words import words_beyond_shares
-from sklda.inspection._posterior import prior_knows, share_moments
 from sklda.inspection._prior_check import unshrunk
+from sklda.inspection._theta import prior_knows, share_moments
 
 # Steps of a logistic regression with unknown shares, the change of the log odds at which they end, and log odds that no
 # outcomes have.
@@ -214,7 +214,7 @@ def outcome_effects(
         matrix = checked_columns(design.matrix(covariates, len(used)), terms, ADVICE)
     elif formula is not None or transformer is not None:
         raise ValueError("formula and transformer belong to covariates: give these, too.")
-    rows = _Rows.of(found, topics, base, n_words)
+    rows = _TopicRows.of(found, topics, base, n_words)
     if is_constant(outcome):
         raise ValueError(f"y is {outcome[0]:g} for all documents that take part: there is nothing to explain.")
     # Squares of very large or small outcomes would leave the range of floats, and a large constant hides the rest.
@@ -237,7 +237,7 @@ def outcome_effects(
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _TopicRows:
     """The rows of the table that are topics, and what these are compared with: None for all others."""
 
     shown: TopicSums

@@ -15,7 +15,7 @@ from sklda._core.least_squares import Columns
 from sklda._core.names import listed
 from sklda._core.types import Data, Model, Seed, Values
 from sklda.inspection._effects import Effects, TopicSums
-from sklda.inspection._posterior import prior_knows
+from sklda.inspection._theta import prior_knows
 
 # The key of the stream of permutations, which no draw of theta has.
 _STREAM = 2**20

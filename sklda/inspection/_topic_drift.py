@@ -21,7 +21,7 @@ def topic_drift(
     *,
     level: float = 0.95,
     n_words: int = 3,
-    n_samples: int = 200,
+    n_draws: int = 200,
     random_state: Seed = None,
 ) -> DataFrame:
     """How far each known topic has moved in the documents of the fit, with intervals.
@@ -34,7 +34,7 @@ def topic_drift(
         Probability of the intervals.
     n_words : int, default=3
         Number of words that a topic has gained, and lost, the most.
-    n_samples : int, default=200
+    n_draws : int, default=200
         Posterior draws of the topics, for ``moved``; at least ``2 / (1 - level) - 1``. Each takes three sweeps, after
         100 sweeps before the first.
     random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
@@ -116,10 +116,10 @@ def topic_drift(
     2  0.010      0.000       0.026
     """
     level = check_level(level)
-    n_words, n_samples = check_int(n_words, "n_words", 1), check_int(n_samples, "n_samples", 1)
+    n_words, n_draws = check_int(n_words, "n_words", 1), check_int(n_draws, "n_draws", 1)
     n_needed = ceil(2 / (1 - level) - 1 - 1e-6)
-    if n_samples < n_needed:
-        raise ValueError(f"{n_samples} draws have no interval of {level:.4g}: give n_samples={n_needed} or more.")
+    if n_draws < n_needed:
+        raise ValueError(f"{n_draws} draws have no interval of {level:.4g}: give n_draws={n_needed} or more.")
     found = view(estimator, None)
     model = found.model
     if not hasattr(model, "known_weight_"):
@@ -143,7 +143,7 @@ def topic_drift(
         chain = results.continued_chain(random.child(seed, 0))
         # One number that all topics have, or the array that was given.
         eta = model._prior_of_topics_.eta if np.isnan(chain.priors.base_eta) else chain.priors.base_eta
-        draws = draw_drift(chain, known, eta, n_samples, rng)
+        draws = draw_drift(chain, known, eta, n_draws, rng)
         for k in free.tolist():
             ends = distance_from_known(draws.of(k), known[k], model.known_topic_word_std_[k], level, rng)
             moved[k], moved_low[k], moved_high[k] = ends

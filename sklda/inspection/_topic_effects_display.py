@@ -19,7 +19,7 @@ from sklda._description.view import lacks, view
 from sklda.inspection._axes import PanelsDisplay, colours_of, largest_of, series_styles, size_in_points
 from sklda.inspection._effects import Effects, TopicSums
 from sklda.inspection._groups import group_shares
-from sklda.inspection._intervals import (
+from sklda.inspection._panels import (
     DIFFERENCES,
     SHARES,
     add_key,

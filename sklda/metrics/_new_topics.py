@@ -109,7 +109,7 @@ def compare_new_topics(
     for n in numbers:
         fitted = _fit(model, X, n_known + n, random.child(seed, n, 0))
         results = fitted._results_
-        value, std = estimates.log_evidence(
+        value, std = estimates.annealed_evidence(
             results.corpus,
             results.priors[results.best],
             settings,

@@ -20,7 +20,7 @@ from sklda._core.priors import Priors
 from sklda._models.dask.cluster_chain import ClusterChain
 from sklda._models.dask.cluster_corpus import ClusterCorpus, _result_of
 from sklda._models.dask.shard import Shard
-from sklda._models.dask.shard_chain import Cells, ShardChain
+from sklda._models.dask.shard_chain import NonzeroCounts, ShardChain
 from sklda._sampling.draws import doc_topic_std, posterior_means
 from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 
@@ -167,7 +167,7 @@ def test_a_lost_change_is_noticed(X, processes, blocks, patched):
     def add_all_but_one(self, dense):
         dense.reshape(-1)[self.places[1:]] += self.values[1:]
 
-    patched(Cells, "add_to", add_all_but_one)
+    patched(NonzeroCounts, "add_to", add_all_but_one)
     chain = run(started(X, priors_of("shared"), processes, blocks))
     assert not (topics_of(chain) == local.topics).all()
 
@@ -175,7 +175,7 @@ def test_a_lost_change_is_noticed(X, processes, blocks, patched):
 def test_cells():
     dense = np.zeros((3, 200), np.int32)
     dense[0, 3], dense[2, 199], dense[1, 0] = 5, -70_000, 1
-    cells = Cells.of(dense)
+    cells = NonzeroCounts.of(dense)
     assert cells.values.tolist() == [5, 1, -70_000]
     cells.add_to(dense)
     assert dense[2, 199] == -140_000

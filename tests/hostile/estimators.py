@@ -22,7 +22,7 @@ def gibbs(draw, session):
         "doc_topic_prior": draw.prior([(K,)]),
         "topic_word_prior": draw.prior([(V,), (K, V)]),
         "sampler": draw.option(*SAMPLERS),
-        "learn_priors": draw.option("asymmetric", "asymmetric", "symmetric", False),
+        "learn_priors": draw.option(True, True, "symmetric", False),
         "seed_words": None,
         "vocabulary": draw.mostly(
             [None, [f"w{v}" for v in range(V)], {"w0": 0}], [{"w0": V}, ["w0"], {"w0": "x"}, "w0", 3], 0.1
@@ -88,7 +88,7 @@ def compound(draw, session):
         "n_components": draw.option(K),
         "doc_concentration": draw.mostly([None, 1.0, draw.power(-6, 12), draw.power(-2, 2)], _NO_CONCENTRATIONS),
         "topic_word_prior": draw.prior([(V,), (K, V)] if draw.chance(0.3) else []),
-        "learn_priors": draw.mostly(["asymmetric", False], ["symmetric"]),
+        "learn_priors": draw.mostly([True, False], ["symmetric"]),
         "max_iter": draw.option(1, 2, 3, 8),
         "point_estimate": draw.option("cgs_p", "cgs"),
         "n_chains": draw.option(1, 1, 2),
@@ -139,7 +139,7 @@ def covariate(draw, session):
         "coef_scale": draw.mostly([None, 1.0, draw.power(-3, 2), draw.power(-6, 3)], [1e-7, 1e4]),
         "doc_topic_prior": draw.pick([draw.prior([(K,)]), None]),
         "topic_word_prior": draw.prior([(V,), (K, V)] if draw.chance(0.3) else []),
-        "learn_priors": draw.mostly(["asymmetric", False], ["symmetric"]),
+        "learn_priors": draw.mostly([True, False], ["symmetric"]),
         "max_iter": draw.option(1, 2, 3, 8),
         "point_estimate": draw.option("cgs_p", "cgs"),
         "n_chains": draw.option(1, 1, 2),
@@ -155,7 +155,7 @@ def collapsed_variational(draw, session):
     V, K = _features(X), min(draw.n_components(), 272)
     options = {
         "n_components": draw.option(K),
-        "learn_priors": draw.option("asymmetric", "symmetric", False),
+        "learn_priors": draw.option(True, "symmetric", False),
         "doc_topic_prior": draw.pick([draw.prior([(K,)]), None]),
         "topic_word_prior": draw.pick([draw.prior([(V,), (K, V)] if draw.chance(0.3) else []), None]),
         "learning_method": draw.option("batch", "online"),

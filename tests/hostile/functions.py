@@ -467,7 +467,7 @@ def known_topics(draw, session):
     if fitted is None:
         return
     session.distribution(fitted.topic_word_, (len(fitted.components_), V), "topic_word_")
-    table = session.call(inspection.topic_drift, fitted, n_samples=draw.mostly([39, 50], [0, 38]), random_state=0)
+    table = session.call(inspection.topic_drift, fitted, n_draws=draw.mostly([39, 50], [0, 38]), random_state=0)
     if table is not None:
         session.require(table["moved"].dropna().between(0, 1), "a distance")
         session.require(table["moved_low"].between(0, table["moved_high"]), "an interval")

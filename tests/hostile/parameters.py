@@ -54,7 +54,7 @@ def _counts(draw):
 def _gibbs(draw, K, V):
     seeds = [None, {}, {0: [0]}, {"a": {V - 1: 2.5, 0: 0}}, {k: list(range(V)) for k in range(K)}]
     legal = _priors(draw, K, V) | {
-        "learn_priors": lambda: draw.pick(["asymmetric", "asymmetric", "symmetric", False]),
+        "learn_priors": lambda: draw.pick([True, True, "symmetric", False]),
         "seed_words": lambda: draw.pick(seeds),
         "sampler": lambda: draw.pick(["collapsed", "partitioned", "grouped", "partially_collapsed"]),
         "max_iter": lambda: draw.pick([1, 3, 45]),
@@ -74,7 +74,7 @@ def _compound(draw, K, V):
         "n_components": lambda: draw.pick([K, K, K + 1]),
         "collection_topic_prior": lambda: draw.pick([1.0, 0.5, (1.0, 1.0), [1.0, 1.0]]),
         "doc_concentration": lambda: draw.pick([None, 1.0, 5.0]),
-        "learn_priors": lambda: draw.pick([False, "asymmetric"]),
+        "learn_priors": lambda: draw.pick([False, True]),
         "max_iter": lambda: draw.pick([1, 3, 8]),
         "burn_in": lambda: draw.pick([None, 0, 2]),
         "draw_every": lambda: draw.pick([None, 1, 2]),
@@ -86,7 +86,7 @@ def _compound(draw, K, V):
 
 def _stream(draw, K, V):
     legal = _priors(draw, K, V) | {
-        "learn_priors": lambda: draw.pick(["asymmetric", "asymmetric", "symmetric", False]),
+        "learn_priors": lambda: draw.pick([True, True, "symmetric", False]),
         "learning_method": lambda: draw.pick(["batch", "online"]),
         "learning_decay": lambda: draw.pick([0.0, 0.7, 1.0]),
         "learning_offset": lambda: draw.pick([1.0, 10.0]),

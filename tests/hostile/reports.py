@@ -32,7 +32,7 @@ def reports(draw, session):
             or (report["effective_documents"] <= len(other.clean) * (1 + 1e-6)).all(),
             "not more documents than there are",
         )
-    found = session.call(inspection.topic_correlation, model, given, n_samples=draw.mostly([None, 20], [0]))
+    found = session.call(inspection.topic_correlation, model, given, n_draws=draw.mostly([None, 20], [0]))
     if found is not None:
         values = found.correlation[~np.isnan(found.correlation)]
         session.require(np.abs(values) <= 1 + 1e-9, "correlations lie between -1 and 1")

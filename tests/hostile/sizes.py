@@ -39,7 +39,7 @@ def many_topics(draw, session):
 def _gibbs(draw):
     return {
         "sampler": draw.pick(SAMPLERS),
-        "learn_priors": draw.pick(["asymmetric", "asymmetric", "symmetric", False]),
+        "learn_priors": draw.pick([True, True, "symmetric", False]),
         "doc_topic_prior": draw.pick([None, None, draw.power(-6, 2)]),
         "topic_word_prior": draw.pick([None, None, draw.power(-6, 2)]),
         "init": draw.pick(["random", "random", "sequential"]),

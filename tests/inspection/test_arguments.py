@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sklda import CompoundLDA, GibbsLDA, inspection, metrics
-from sklda._description.models import fingerprint
+from sklda._description.models import hash_of_documents
 from sklda.inspection import (
     ConvergenceDisplay,
     TopicCountDisplay,
@@ -301,7 +301,7 @@ FOUND = {
     "document_table": lambda model, X: document_table(model, X),
     "token_topics": lambda model, X: token_topics(model, X, document=2),
     "topic_effects": lambda model, X: topic_effects(model, X, Y, n_draws=2, random_state=0),
-    "topic_correlation": lambda model, X: topic_correlation(model, X, n_samples=20, random_state=0),
+    "topic_correlation": lambda model, X: topic_correlation(model, X, n_draws=20, random_state=0),
     "TopicWordsDisplay": lambda model, X: TopicWordsDisplay.from_estimator(model, X),
     "TopicEffectsDisplay": lambda model, X: TopicEffectsDisplay.from_groups(model, X, Y, random_state=0),
     "ConvergenceDisplay": lambda model, X: ConvergenceDisplay.from_estimator(model),
@@ -366,6 +366,6 @@ def test_a_copy_of_the_documents_has_their_names_and_collections():
         assert document_table(named, copy).equals(expected)
     assert "d0" not in document_table(named, other[::-1]).astype(str).to_numpy()
     texts = ["one two", "three"]
-    assert fingerprint(texts) == fingerprint(np.array(texts)) != fingerprint(texts[::-1])
+    assert hash_of_documents(texts) == hash_of_documents(np.array(texts)) != hash_of_documents(texts[::-1])
     # What can be read once is not compared.
-    assert fingerprint(iter(texts)) != fingerprint(iter(texts))
+    assert hash_of_documents(iter(texts)) != hash_of_documents(iter(texts))

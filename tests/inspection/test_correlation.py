@@ -32,7 +32,7 @@ def test_without_draws_it_is_the_correlation_of_proportions():
     theta = np.random.default_rng(0).dirichlet([0.3, 1, 2], 200)
     found = topic_correlation(arrays(theta))
     np.testing.assert_allclose(found.correlation, np.corrcoef(theta.T))
-    assert found.n_samples == 0 and (np.diag(found.std) == 0).all()
+    assert found.n_draws == 0 and (np.diag(found.std) == 0).all()
 
 
 @pytest.mark.mutation
@@ -77,7 +77,7 @@ def test_errors_are_those_of_samples_of_documents(kind):
 def test_draws_without_a_chain_are_combined_by_the_rules_of_rubin():
     X = make_lda_corpus(50, 30, 3, doc_length=20, random_state=0).data
     lda = CollapsedVariationalLDA(3, random_state=0).fit(X)
-    found = topic_correlation(lda, n_samples=20, random_state=0)
+    found = topic_correlation(lda, n_draws=20, random_state=0)
     thetas = lda.sample_posterior(20, random_state=0).doc_topic
     each = [topic_correlation((lda.topic_word_, theta)) for theta in thetas]
     values = np.array([one.correlation for one in each])
@@ -85,30 +85,30 @@ def test_draws_without_a_chain_are_combined_by_the_rules_of_rubin():
     np.testing.assert_array_equal(found.uncorrected, found.correlation)
     within = np.mean([one.std**2 for one in each], axis=0)
     np.testing.assert_allclose(found.std**2, within + 1.05 * values.var(axis=0, ddof=1))
-    assert found.n_samples == 20 and np.isnan(found.information).all()
+    assert found.n_draws == 20 and np.isnan(found.information).all()
 
 
 def test_draws_of_a_chain():
     X = make_lda_corpus(50, 30, 3, doc_length=20, random_state=0).data
     lda = GibbsLDA(3, max_iter=60, random_state=0).fit(X)
     before = lda.topic_assignments_.copy()
-    found = topic_correlation(lda, n_samples=20, random_state=0)
-    again = topic_correlation(lda, X=X, n_samples=20, random_state=0)
-    other = topic_correlation(lda, n_samples=20, random_state=1)
+    found = topic_correlation(lda, n_draws=20, random_state=0)
+    again = topic_correlation(lda, X=X, n_draws=20, random_state=0)
+    other = topic_correlation(lda, n_draws=20, random_state=1)
     np.testing.assert_array_equal(found.correlation, again.correlation)
-    assert found.n_samples == 20 and (other.uncorrected != found.uncorrected)[0, 1:].all()
+    assert found.n_draws == 20 and (other.uncorrected != found.uncorrected)[0, 1:].all()
     # Seen from the prior, the estimate lies at the posterior mean or beyond it.
     step, beyond = found.uncorrected - found.neutral, found.correlation - found.uncorrected
     assert (step * beyond >= -1e-12).all()
     assert (found.information >= 0.05).all() and (found.information <= 1).all()
     np.testing.assert_array_equal(lda.topic_assignments_, before)
-    assert topic_correlation(lda).n_samples == 400
+    assert topic_correlation(lda).n_draws == 400
     # Documents that were not in the fit have no draws.
     new = topic_correlation(lda, X=X[:20])
     np.testing.assert_allclose(new.correlation, np.corrcoef(lda.transform(X[:20]).T), atol=1e-6)
-    assert new.n_samples == 0 and (new.std[0, 1:] > 0).all()
-    with pytest.raises(ValueError, match="n_samples must be at least 20, got 19"):
-        topic_correlation(lda, n_samples=19)
+    assert new.n_draws == 0 and (new.std[0, 1:] > 0).all()
+    with pytest.raises(ValueError, match="n_draws must be at least 20, got 19"):
+        topic_correlation(lda, n_draws=19)
 
 
 @pytest.mark.mutation
@@ -155,7 +155,7 @@ def test_one_and_two_topics_and_documents_without_words():
             warnings.simplefilter("ignore")
             lda = GibbsLDA(K, max_iter=20, random_state=0).fit(X)
         with pytest.warns(UserWarning, match="20 of 53 documents have no words, and take no part"):
-            found = topic_correlation(lda, n_samples=20, random_state=0)
+            found = topic_correlation(lda, n_draws=20, random_state=0)
         assert found.correlation.shape == (K, K)
         if K == 1:
             assert np.isnan(found.correlation).all()
@@ -203,17 +203,17 @@ def test_other_models():
     X = np.random.default_rng(0).poisson(1, (20, 12))
     counted = TopicCountLDA(min_components=2, max_components=3, max_iter=40, random_state=0).fit(X)
     K = counted.n_components_
-    assert topic_correlation(counted, n_samples=20).correlation.shape == (K, K)
+    assert topic_correlation(counted, n_draws=20).correlation.shape == (K, K)
     labels = ["a"] * 10 + ["b"] * 10
     compound = CompoundLDA(2, max_iter=10, random_state=0).fit(X, collections=labels)
-    found = topic_correlation(compound, n_samples=20)
-    assert found.n_samples == 20 and np.isfinite(found.information).all()
+    found = topic_correlation(compound, n_draws=20)
+    assert found.n_draws == 20 and np.isfinite(found.information).all()
     merged = topic_correlation(merge_topics(counted, {"all": [0, 1]}))
     assert np.isnan(merged.information).all()
     labelled = topic_correlation(LabeledLDA(max_iter=20, random_state=0).fit(X, [[label] for label in labels]))
-    assert labelled.n_samples == 20 and labelled.correlation[0, 1] == pytest.approx(-1)
+    assert labelled.n_draws == 20 and labelled.correlation[0, 1] == pytest.approx(-1)
     covariate = CovariateLDA(3, max_iter=20, random_state=0).fit(X, covariates=np.arange(20.0)[:, None])
-    found = topic_correlation(covariate, n_samples=20)
+    found = topic_correlation(covariate, n_draws=20)
     assert np.isfinite(found.correlation).all() and (np.abs(found.correlation) <= 1).all()
     known = topic_correlation(describe(compound, X[5:15], collections=labels[5:15]))
     theta = compound.transform(X[5:15], collections=labels[5:15])

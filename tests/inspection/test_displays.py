@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, GibbsLDA
-from sklda._core.composition import share_interval
+from sklda._core.linear_models import share_interval
 from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import (
     TopicEffectsDisplay,

@@ -52,7 +52,7 @@ MODELS["in a pipeline"] = make_pipeline(FunctionTransformer(), GibbsLDA(3, max_i
 @pytest.fixture(autouse=True)
 def few_simulated_documents(monkeypatch):
     """They are most of the time, and only the attenuation depends on them."""
-    monkeypatch.setattr("sklda.inspection._posterior._SIMULATED", 50)
+    monkeypatch.setattr("sklda.inspection._theta._SIMULATED", 50)
 
 
 def named(name):

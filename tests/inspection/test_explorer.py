@@ -16,8 +16,8 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sklda import CompoundLDA, GibbsLDA
-from sklda._core.composition import share_interval
 from sklda._core.distances import jensen_shannon
+from sklda._core.linear_models import share_interval
 from sklda._description.view import view
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import TopicExplorer, _explorer_data, _texts, describe, topic_table

@@ -9,7 +9,7 @@ from sklda import GibbsLDA, LabeledLDA
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._sampling import group_words as inner
-from sklda._sampling.group_words import GroupPriors, TopicGroups, sample_group_counts
+from sklda._sampling.group_words import GroupPriors, TopicByGroup, sample_group_counts
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import describe, group_words
 from sklda.inspection._group_words import TopicRatios, _Parts
@@ -148,14 +148,14 @@ def test_sweeps_with_a_flat_prior_change_the_prior(monkeypatch):
 def test_log_ratios_are_those_of_dirichlet_distributions():
     counts, rng = np.array([[[40, 3, 0, 200], [10, 8, 7, 500], [5, 0, 9, 30]]], np.int32), np.random.default_rng(0)
     priors, strengths = np.array([[10.0, 4.0, 1.0, 15.0]]), np.array([30.0])
-    found = TopicGroups(counts, priors, strengths).log_ratios(np.arange(4), (0.025, 0.5, 0.975), 50_000, rng)
+    found = TopicByGroup(counts, priors, strengths).log_ratios(np.arange(4), (0.025, 0.5, 0.975), 50_000, rng)
     p, sizes = [rng.dirichlet(own + priors[0], 50_000) for own in counts[0]], counts[0].sum(axis=1)
     for g in range(3):
         others = [h for h in range(3) if h != g]
         rest = np.average([p[h] for h in others], axis=0, weights=sizes[others])
         true = np.quantile(np.log(p[g]) - np.log(rest), (0.025, 0.5, 0.975), axis=0)
         np.testing.assert_allclose(found[g], true, atol=0.05, rtol=0.02)
-    two = TopicGroups(counts[:, :2], priors, strengths).log_ratios(np.arange(4), (0.5,), 50_000, rng)
+    two = TopicByGroup(counts[:, :2], priors, strengths).log_ratios(np.arange(4), (0.5,), 50_000, rng)
     np.testing.assert_allclose(two[0], -two[1])
     np.testing.assert_allclose(two[0, 0], np.median(np.log(p[0]) - np.log(p[1]), axis=0), atol=0.05, rtol=0.02)
 

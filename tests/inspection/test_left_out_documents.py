@@ -117,8 +117,7 @@ def arguments(call, model, counts, with_documents):
         "documents": [" ".join(f"{v} " * c for v, c in enumerate(row)) for row in counts],
         "topic": 0,
         "of": "documents",
-        "n_samples": 20,
-        "n_draws": 4,
+        "n_draws": 20,
         "n_sweeps": 6,
         "least_tokens": 1,
         "random_state": 0,
@@ -178,7 +177,7 @@ def check_same(found, expected, atol=1e-7):
 @pytest.fixture(autouse=True)
 def without_pictures(monkeypatch):
     """Values of displays are compared, which take less time than pictures, and few documents are simulated."""
-    monkeypatch.setattr("sklda.inspection._posterior._SIMULATED", 50)
+    monkeypatch.setattr("sklda.inspection._theta._SIMULATED", 50)
     for display in vars(inspection).values():
         if hasattr(display, "plot"):
             monkeypatch.setattr(display, "plot", lambda self, *args, **options: self)
@@ -268,7 +267,7 @@ def test_a_description_warns_once():
         lambda model, X: inspection.topics_by_group(model, X, groups, random_state=0),
         lambda model, X: topic_effects(model, X, groups, random_state=0),
         lambda model, X: inspection.outcome_effects(model, X, groups, random_state=0),
-        lambda model, X: topic_correlation(model, X, n_samples=20, random_state=0),
+        lambda model, X: topic_correlation(model, X, n_draws=20, random_state=0),
         lambda model, X: inspection.topics_over_time(model, X, groups + 2000, random_state=0),
     ]
     message = "100 of 160 documents have no words, and take no part."

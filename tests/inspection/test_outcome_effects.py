@@ -12,14 +12,14 @@ from scipy.stats import binomtest
 from sklearn.linear_model import LinearRegression
 
 from sklda import HDPLDA, CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, merge_topics
-from sklda._core.composition import LinearModels
 from sklda._core.corpus import Corpus
+from sklda._core.linear_models import LinearModels
 from sklda._sampling.new_documents import draws_with_new_documents
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import describe, outcome_effects
 from sklda.inspection._outcome_words import words_beyond_shares
-from sklda.inspection._posterior import LearntPrior, ShareMoments
 from sklda.inspection._prior_check import unshrunk
+from sklda.inspection._theta import LearntPrior, ShareMoments
 
 K, V, D = 3, 30, 200
 CORPUS = make_lda_corpus(D, V, K, doc_length=25, doc_topic_prior=[0.8, 0.4, 0.3], topic_word_prior=0.2, random_state=0)

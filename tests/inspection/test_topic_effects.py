@@ -39,7 +39,7 @@ TOPIC = int(LDA.topic_word_[:, 0].argmax())
 def few_simulated_documents(request, monkeypatch):
     """They are most of the time, and only the attenuation depends on them."""
     if "attenuat" not in request.node.name:
-        monkeypatch.setattr("sklda.inspection._posterior._SIMULATED", 200)
+        monkeypatch.setattr("sklda.inspection._theta._SIMULATED", 200)
 
 
 def column(table, name):

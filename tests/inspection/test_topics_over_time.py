@@ -79,8 +79,8 @@ def symmetric(share, error, freedom, level):
     return share - reach, share + reach
 
 
-@pytest.mark.mutation("sklda._core.composition.share_interval", symmetric)
-@pytest.mark.mutation("sklda._core.composition._DOCUMENTS_OF_ALL", 0)
+@pytest.mark.mutation("sklda._core.linear_models.share_interval", symmetric)
+@pytest.mark.mutation("sklda._core.linear_models._DOCUMENTS_OF_ALL", 0)
 def test_intervals_contain_the_true_mean_of_a_topic_of_which_few_documents_have_much():
     """Of 600 intervals of 95 %, fewer than 575 contain it with a probability of 1e-4 if they do with 0.98."""
     rng, n_periods, n = np.random.default_rng(1), 600, 10

@@ -18,7 +18,7 @@ def X():
     return make_lda_corpus(40, 30, 3, doc_length=20, random_state=0).data
 
 
-@pytest.mark.parametrize("sampler, learn_priors", [("collapsed", "asymmetric"), ("partitioned", False)])
+@pytest.mark.parametrize("sampler, learn_priors", [("collapsed", True), ("partitioned", False)])
 def test_fits_do_not_depend_on_n_jobs(X, sampler, learn_priors):
     options = {"learn_priors": learn_priors, "sampler": sampler, "n_chains": 2, "max_iter": 3, "random_state": 0}
     one, two = (GibbsLDA(3, init="search", n_jobs=n_jobs, **options).fit(X) for n_jobs in (1, 2))

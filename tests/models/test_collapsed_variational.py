@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklda import CollapsedVariationalLDA, GibbsLDA
 from sklda._models.variational import batch
-from sklda._sampling.matching import match_topics
+from sklda._sampling.matching import match_distributions
 from sklda.datasets import load_docstrings, make_lda_corpus
 
 SEED = {"random_state": 0}
@@ -30,7 +30,7 @@ def large():
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("learn", ["asymmetric", False])
+@pytest.mark.parametrize("learn", [True, False])
 def test_results_do_not_depend_on_n_jobs(large, same_fit, method, learn, monkeypatch):
     monkeypatch.setattr(batch, "BLOCK_ENTRIES", 1000)
     fits = [
@@ -74,13 +74,13 @@ def test_topics_are_recovered(large, method):
 
 def distances(topics, others):
     """Jensen-Shannon distances of matched topics."""
-    return match_topics(topics, others / others.sum(axis=1, keepdims=True))[1]
+    return match_distributions(topics, others / others.sum(axis=1, keepdims=True))[1]
 
 
 def same_numbers(topics, others):
     """The same, if every topic is matched with the one of its number."""
     topics = topics / topics.sum(axis=1, keepdims=True)
-    order, found = match_topics(topics, others / others.sum(axis=1, keepdims=True))
+    order, found = match_distributions(topics, others / others.sum(axis=1, keepdims=True))
     assert order.tolist() == list(range(len(topics)))
     return found
 
@@ -221,7 +221,7 @@ def test_the_first_chunk_fixes_the_vocabulary(counts):
     [
         ({"doc_topic_prior": [0.1, 1, 5, 2]}, {"doc_topic_prior": 0.5}),
         ({"doc_topic_prior": None}, {"doc_topic_prior": 0.5}),
-        ({"learn_priors": "asymmetric"}, {"learn_priors": False}),
+        ({"learn_priors": True}, {"learn_priors": False}),
         ({"learn_priors": False}, {"learn_priors": "symmetric"}),
         ({"topic_word_prior": [0.1] * 60}, {"topic_word_prior": 0.1}),
         ({"topic_word_prior": np.full((4, 60), 0.1)}, {"topic_word_prior": 0.1}),
@@ -241,9 +241,7 @@ def test_a_stream_keeps_its_priors(counts, same, first, then, begin):
 
 def test_a_stream_notices_an_array_that_has_changed(counts):
     alpha = np.array([0.1, 1, 5, 2])
-    lda = make(doc_topic_prior=alpha, learn_priors="asymmetric").partial_fit(counts)
-    # True is the same as "asymmetric".
-    lda.set_params(learn_priors="asymmetric").partial_fit(counts)
+    lda = make(doc_topic_prior=alpha, learn_priors=True).partial_fit(counts)
     alpha[0] = 3
     with pytest.raises(ValueError, match="partial_fit continues a fit with doc_topic_prior"):
         lda.partial_fit(counts)

@@ -53,7 +53,7 @@ def test_collections_are_told_apart(corpus, labels):
 
 @pytest.mark.parametrize("learn", [pytest.param(False, marks=pytest.mark.exhaustive), True])
 def test_the_same_every_time(corpus, labels, learn, same_fit):
-    options = {"learn_priors": "asymmetric" if learn else False, "n_chains": 2, "max_iter": 10}
+    options = {"learn_priors": learn, "n_chains": 2, "max_iter": 10}
     options["topic_word_prior"] = None if learn else 0.1
     fits = [make(n_jobs=n, **options).fit(corpus.data, collections=labels) for n in (None, 2)]
     assert same_fit(*fits)
@@ -72,10 +72,10 @@ def test_the_same_every_time(corpus, labels, learn, same_fit):
             "burn_in": 10,
             "n_chains": 2,
             "draw_every": 3,
-            "learn_priors": "asymmetric",
+            "learn_priors": True,
             "collection_topic_prior": (2.0, 2.0),
         },
-        {"burn_in": 10, "learn_priors": "asymmetric", "topic_word_prior": None},
+        {"burn_in": 10, "learn_priors": True, "topic_word_prior": None},
     ],
 )
 def test_two_fits_are_one_longer_fit(corpus, labels, same_fit, options):
@@ -136,8 +136,8 @@ def test_what_a_warm_start_may_not_change(corpus, labels, same):
 
 
 def test_a_warm_start_may_spell_how_priors_are_learnt_in_another_way(corpus, labels):
-    lda = make(max_iter=6, warm_start=True, learn_priors="asymmetric").fit(corpus.data, collections=labels)
-    assert lda.set_params(learn_priors="asymmetric").fit(corpus.data, collections=labels).n_iter_ == 12
+    lda = make(max_iter=6, warm_start=True, learn_priors=True).fit(corpus.data, collections=labels)
+    assert lda.set_params(learn_priors=True).fit(corpus.data, collections=labels).n_iter_ == 12
 
 
 def test_draws_of_the_mixtures(monkeypatch, corpus, labels):
@@ -294,7 +294,7 @@ def test_gibbs_em_finds_the_priors():
     """gamma and eta of the corpus, from (1, 1 / 3); the spread over corpora is in the benchmark."""
     corpus = make_compound_lda_corpus([60, 60], 40, 3, doc_concentration=0.8, topic_word_prior=0.5, random_state=1)
     truth = [0.8, 0.5]
-    lda = CompoundLDA(3, learn_priors="asymmetric", max_iter=1000, random_state=0)
+    lda = CompoundLDA(3, learn_priors=True, max_iter=1000, random_state=0)
     lda.fit(corpus.data, collections=corpus.collections)
     np.testing.assert_allclose([lda.doc_concentration_, lda.topic_word_prior_], truth, rtol=0.35)
     assert lda.prior_trace_.shape == (1, 1000, 2)
@@ -309,7 +309,7 @@ def test_gibbs_em_finds_the_priors():
 
 def test_a_prior_that_is_given_stays_fixed(corpus, labels):
     options = {
-        "learn_priors": "asymmetric",
+        "learn_priors": True,
         "max_iter": 30,
         "n_chains": 2,
     }

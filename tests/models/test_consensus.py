@@ -472,7 +472,7 @@ def test_a_topic_that_a_fit_does_not_have(corpus):
 
 
 def test_draws_that_are_refused(corpus, found):
-    with pytest.raises(ValueError, match="n_samples == 0"):
+    with pytest.raises(ValueError, match="n_draws == 0"):
         found.sample_posterior(0)
     # One iteration: converged fits can be the same fit.
     fits = NMF(3, init="random", max_iter=1, tol=0)
@@ -483,7 +483,7 @@ def test_draws_that_are_refused(corpus, found):
     half = ConsensusTopics(GibbsLDA(4, max_iter=30), n_fits=2, resample=0.5, random_state=0).fit(corpus.data)
     with pytest.raises(ValueError, match="draws of all documents need resample=None"):
         half.sample_posterior()
-    assert topic_correlation(half).n_samples == 0 and topic_correlation(found).n_samples == 20
+    assert topic_correlation(half).n_draws == 0 and topic_correlation(found).n_draws == 20
     with pytest.raises(NotFittedError):
         ConsensusTopics().sample_posterior()
 

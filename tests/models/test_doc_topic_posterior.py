@@ -68,7 +68,7 @@ def rows_of(known, rows):
 @pytest.mark.parametrize("uncertain", [False, True])
 def test_rows_depend_on_their_document_only(name, uncertain):
     model, known = fitted(name)
-    given = {"n_samples": 12, "topic_uncertainty": uncertain}
+    given = {"n_draws": 12, "topic_uncertainty": uncertain}
     whole = model.doc_topic_posterior(X, **given, **known)
     rows = np.array([50, 3, 17, 3])
     part = model.doc_topic_posterior(sp.csr_array(X[rows]), **given, **rows_of(known, rows))
@@ -87,7 +87,7 @@ def test_rows_depend_on_their_document_only(name, uncertain):
 @each_model
 def test_the_mean_is_near_that_of_transform(name):
     model, known = fitted(name)
-    posterior = model.doc_topic_posterior(X, n_samples=200, **known)
+    posterior = model.doc_topic_posterior(X, n_draws=200, **known)
     theta = model.transform(X, **known)
     assert posterior.mean.shape == posterior.std.shape == posterior.draws.shape[1:] == theta.shape
     assert_allclose(posterior.mean.sum(axis=1), 1)
@@ -102,14 +102,14 @@ def test_the_mean_is_near_that_of_transform(name):
 def test_documents_whose_group_is_unknown_have_the_common_prior(name):
     model, _ = fitted(name)
     empty = np.zeros((1, 40), int)
-    assert_allclose(model.doc_topic_posterior(empty, n_samples=5).mean, model.transform(empty))
+    assert_allclose(model.doc_topic_posterior(empty, n_draws=5).mean, model.transform(empty))
 
 
 def test_draws_of_topics_make_errors_larger():
-    plain, uncertain = (LDA.doc_topic_posterior(X, n_samples=300, topic_uncertainty=each) for each in (False, True))
+    plain, uncertain = (LDA.doc_topic_posterior(X, n_draws=300, topic_uncertainty=each) for each in (False, True))
     assert 1.02 < (uncertain.std**2).mean() / (plain.std**2).mean() < 2
     # They are the same for all documents.
-    half = LDA.doc_topic_posterior(X[:30], n_samples=300, topic_uncertainty=True)
+    half = LDA.doc_topic_posterior(X[:30], n_draws=300, topic_uncertainty=True)
     assert_array_equal(half.draws, uncertain.draws[:, :30])
 
 
@@ -162,18 +162,18 @@ def test_draws_of_topics_know_a_new_document():
 
 
 def test_fewer_draws_are_the_first_ones():
-    many, few = (LDA.doc_topic_posterior(X, n_samples=n) for n in (40, 10))
+    many, few = (LDA.doc_topic_posterior(X, n_draws=n) for n in (40, 10))
     assert_array_equal(many.draws[:10], few.draws)
 
 
 def test_an_interval_has_the_next_draw_with_its_probability():
-    posterior = LDA.doc_topic_posterior(np.repeat(X[:1], 2, axis=0), n_samples=39)
+    posterior = LDA.doc_topic_posterior(np.repeat(X[:1], 2, axis=0), n_draws=39)
     low, high = posterior.interval(0.95)
     assert_allclose(low[0], posterior.draws[:, 0].min(axis=0))
     assert_allclose(high[0], posterior.draws[:, 0].max(axis=0))
     inner = posterior.interval(0.5)
     assert ((low < inner[0]) & (inner[1] < high)).all()
-    with pytest.raises(ValueError, match=r"39 draws have no interval of 0\.99: give n_samples=199 or more"):
+    with pytest.raises(ValueError, match=r"39 draws have no interval of 0\.99: give n_draws=199 or more"):
         posterior.interval(0.99)
     with pytest.raises(ValueError, match="level must lie between 0 and 1"):
         posterior.interval(1.0)
@@ -187,7 +187,7 @@ def test_the_interval_contains_the_truth():
     lda.components_, lda.doc_topic_prior_ = CORPUS.topic_word, alpha
     theta = rng.dirichlet(alpha, 1000)
     documents = np.array([rng.multinomial(12, p / p.sum()) for p in theta @ CORPUS.topic_word])
-    posterior = lda.doc_topic_posterior(documents, n_samples=199)
+    posterior = lda.doc_topic_posterior(documents, n_draws=199)
     low, high = posterior.interval(0.95)
     inside = ((low <= theta) & (theta <= high)).all(axis=1), (np.abs(posterior.mean - theta) < posterior.std).mean()
     assert abs(((low <= theta) & (theta <= high)).mean() - 0.95) < 4.4 * np.sqrt(0.95 * 0.05 / 1000)
@@ -198,10 +198,10 @@ def test_the_interval_contains_the_truth():
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"n_samples": 0}, ValueError, "n_samples must be at least 1, got 0"),
-        ({"n_samples": 2.5}, TypeError, "n_samples must be an int"),
+        ({"n_draws": 0}, ValueError, "n_draws must be at least 1, got 0"),
+        ({"n_draws": 2.5}, TypeError, "n_draws must be an int"),
         ({"topic_uncertainty": "yes"}, TypeError, "topic_uncertainty must be True or False"),
-        ({"n_samples": 10**13}, MemoryError, "fewer documents at a time"),
+        ({"n_draws": 10**13}, MemoryError, "fewer documents at a time"),
     ],
 )
 def test_bad_arguments(given, error, message):

@@ -36,7 +36,7 @@ ESTIMATORS = [
 MORE = [
     GibbsLDA(2, max_iter=5, n_chains=2, n_jobs=2, point_estimate="cgs"),
     GibbsLDA(3, max_iter=5, doc_topic_prior=0.1, topic_word_prior=2),
-    CompoundLDA(2, max_iter=5, learn_priors="asymmetric", collection_topic_prior=(1, 1)),
+    CompoundLDA(2, max_iter=5, learn_priors=True, collection_topic_prior=(1, 1)),
     CovariateLDA(2, max_iter=5, n_chains=2, n_jobs=2, coef_scale=1.0, learn_priors=False),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=3, resample="bootstrap", min_prevalence=0.3),
     LabeledLDA(

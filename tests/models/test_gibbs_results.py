@@ -33,7 +33,7 @@ def numbers(lda):
     return {name: value for name, value in vars(lda).items() if name.endswith("_") and isinstance(value, kinds)}
 
 
-@pytest.mark.parametrize("learn", ["asymmetric", "symmetric", False])
+@pytest.mark.parametrize("learn", [True, "symmetric", False])
 def test_priors_that_are_none(X, learn):
     lda = fit(X, learn_priors=learn)
     alpha, eta = lda.doc_topic_prior_, lda.topic_word_prior_
@@ -296,10 +296,8 @@ def test_an_interrupt_in_the_averages_changes_nothing(X, monkeypatch):
 
 def test_a_warm_start_with_other_learning_is_refused(X):
     lda = fit(X, max_iter=2, warm_start=True)
-    with pytest.raises(ValueError, match="learn_priors='asymmetric', but learn_priors is now False"):
+    with pytest.raises(ValueError, match="learn_priors=True, but learn_priors is now False"):
         lda.set_params(learn_priors=False).fit(X)
-    # True is the same as "asymmetric".
-    lda.set_params(learn_priors="asymmetric").fit(X)
 
 
 def test_words_that_the_fit_never_saw():

@@ -330,7 +330,7 @@ def test_words_gained_and_lost():
     shares = X.sum(axis=0) / X.sum()
     assert abs(table["moved"][0] - np.sqrt(1 - cosines(known[0], shares))) < 0.005
     with pytest.raises(ValueError, match=re.escape("38 draws have no interval of 0.95")):
-        topic_drift(lda, n_samples=38)
+        topic_drift(lda, n_draws=38)
     with pytest.raises(TypeError, match="no known topics"):
         topic_drift(GibbsLDA(1, max_iter=5).fit(X))
 
@@ -346,7 +346,7 @@ def drift_from_an_earlier_fit(as_array):
         known = before.topic_word_ if as_array else before
         lda = GibbsLDA(3, known_topics=known, max_iter=100, vocabulary=WORDS, random_state=0).fit(X[60:])
         assert (lda.known_topic_word_std_.max() == 0) == as_array
-        found.append(topic_drift(lda, n_samples=100, random_state=0)["moved_low"])
+        found.append(topic_drift(lda, n_draws=100, random_state=0)["moved_low"])
     return np.array(found)
 
 
@@ -390,7 +390,7 @@ def inside_of_fits():
         true = (1 - parts[:, None]) * known + parts[:, None] * others
         X = np.array([rng.multinomial(LENGTH, rng.dirichlet(np.full(4, 0.1)) @ true) for _ in range(D)])
         lda = fit(X, known[:3], n_components=4, max_iter=100, vocabulary=WORDS)
-        table = topic_drift(lda, n_samples=100, random_state=0)
+        table = topic_drift(lda, n_draws=100, random_state=0)
         truth = np.sqrt(1 - cosines(known, true))[:3] * (parts[:3] > 0)
         found.append((table["moved_low"] <= truth) & (truth <= table["moved_high"]))
     return np.array(found)
@@ -426,7 +426,7 @@ def test_a_topic_without_tokens_can_be_anywhere(data):
     X = X.copy()
     X[:, V - 1] = 0
     lda = fit(X, np.vstack([known, nowhere]), n_components=4, known_weight=[3, 3, 1e6], max_iter=20)
-    table = topic_drift(lda, n_samples=39, random_state=0)
+    table = topic_drift(lda, n_draws=39, random_state=0)
     assert np.isnan(table["moved"][2])
     assert (table["moved_low"][2], table["moved_high"][2]) == (0, 1)
 

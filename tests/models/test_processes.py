@@ -95,7 +95,7 @@ PATHS = {
         for method in ("batch", "online")
     },
     "CompoundLDA": lambda X: (
-        CompoundLDA(3, n_chains=2, max_iter=5, learn_priors="asymmetric", random_state=0)
+        CompoundLDA(3, n_chains=2, max_iter=5, learn_priors=True, random_state=0)
         .fit(X, collections=np.arange(70) % 3)
         .components_
     ),

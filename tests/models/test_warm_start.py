@@ -83,7 +83,7 @@ WAYS = {
         COMPOUND,
         [
             {"draw_every": 1, "warm_start": True},
-            {"learn_priors": "asymmetric"},
+            {"learn_priors": True},
             {"collection_topic_prior": (1.0, 1.0)},
         ],
     ),
@@ -152,7 +152,7 @@ def test_a_learnt_prior_may_be_given_but_a_given_one_cannot_be_learnt(tokens):
         ("topic_word_prior", [0.1] * 60),
     ],
 )
-@pytest.mark.parametrize("learn_priors", ["asymmetric", "symmetric", False])
+@pytest.mark.parametrize("learn_priors", [True, "symmetric", False])
 def test_an_array_that_becomes_none(tokens, name, given, learn_priors):
     lda = GibbsLDA(4, learn_priors=learn_priors, max_iter=2, warm_start=True, random_state=0, **{name: given})
     lda.fit(tokens).set_params(**{name: None})

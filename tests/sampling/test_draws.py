@@ -210,19 +210,19 @@ def test_moments_of_samples(gibbs):
     np.testing.assert_allclose(draws.topic_word.mean(axis=0), gibbs.topic_word_, atol=0.01)
 
 
-@pytest.mark.parametrize("n_samples", [1, 3, 10, 25])
-def test_samples_use_draws_at_equal_distances(gibbs, n_samples):
+@pytest.mark.parametrize("n_draws", [1, 3, 10, 25])
+def test_samples_use_draws_at_equal_distances(gibbs, n_draws):
     """Any number of samples comes from all draws alike."""
     chains = gibbs._results_.states[0].draws
-    draws = gibbs.sample_posterior(n_samples, random_state=0)
-    assert draws.doc_topic.shape[0] == n_samples
+    draws = gibbs.sample_posterior(n_draws, random_state=0)
+    assert draws.doc_topic.shape[0] == n_draws
     assert len(chains) == gibbs.n_draws_ == 10
-    again = gibbs.sample_posterior(n_samples, random_state=0)
-    other = gibbs.sample_posterior(n_samples, random_state=1)
+    again = gibbs.sample_posterior(n_draws, random_state=0)
+    other = gibbs.sample_posterior(n_draws, random_state=1)
     for name in ("doc_topic", "topic_word"):
         np.testing.assert_array_equal(draws[name], again[name])
         assert (draws[name] != other[name]).any()
-        assert len(np.unique(draws[name], axis=0)) == n_samples
+        assert len(np.unique(draws[name], axis=0)) == n_draws
 
 
 OTHERS = {
@@ -258,10 +258,10 @@ def test_samples_of_variational_topics_have_their_moments(corpus):
     np.testing.assert_allclose(draws.topic_word.mean(axis=0), lda.topic_word_, atol=5.5 * 0.5 / np.sqrt(2000))
 
 
-@pytest.mark.parametrize("n_samples, error", [(0, ValueError), (-1, ValueError), (1.5, TypeError), ("x", TypeError)])
-def test_bad_numbers_of_samples(gibbs, n_samples, error):
-    with pytest.raises(error, match="n_samples"):
-        gibbs.sample_posterior(n_samples)
+@pytest.mark.parametrize("n_draws, error", [(0, ValueError), (-1, ValueError), (1.5, TypeError), ("x", TypeError)])
+def test_bad_numbers_of_samples(gibbs, n_draws, error):
+    with pytest.raises(error, match="n_draws"):
+        gibbs.sample_posterior(n_draws)
 
 
 @pytest.mark.parametrize("name", ["augmented", "cvb0"])

@@ -33,7 +33,7 @@ class EvidenceSettings:
         return self.method == "guided_ais"
 
 
-def log_evidence(corpus, priors, settings, *, n_chains, init, seed, n_jobs=None):
+def annealed_evidence(corpus, priors, settings, *, n_chains, init, seed, n_jobs=None):
     """log p(w | priors) and its standard error, which contains the error of the sum over topic labels.
 
     The public function describes the options. A list for `init` has initialisations that chains take in turn;

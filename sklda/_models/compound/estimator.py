@@ -44,7 +44,7 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
         eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, the first value if it is learnt.
     seed_words, known_topics, known_weight, vocabulary
         Seed words and known topics, as in `GibbsLDA`.
-    learn_priors : {"asymmetric"} or False, default="asymmetric"
+    learn_priors : bool, default=True
         Whether `doc_concentration` and `topic_word_prior` are learnt if they are None, by Gibbs-EM in the burn-in.
         gamma stays between 1e-6 and 1e6, eta between 1e-5 and 1e4. A value that is given stays fixed. The prior of
         theta, gamma pi_j, differs between topics, so there is no ``"symmetric"``. If X has fewer than 1,000 tokens,
@@ -218,7 +218,7 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
         known_topics: ArrayLike | Model | None = None,
         known_weight: Any = "learn",
         vocabulary: ArrayLike | dict[str, int] | None = None,
-        learn_priors: Literal["asymmetric", False] = "asymmetric",
+        learn_priors: bool = True,
         sampler: Literal["collapsed", "partitioned", "grouped", "partially_collapsed"] = "collapsed",
         init: Literal["anneal", "random", "sequential", "prune", "search"] | ArrayLike | Model = "anneal",
         max_iter: int = 500,

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from sklda._core import random
-from sklda._core.corpus import count_tokens
+from sklda._core.corpus import tally
 from sklda._core.count_histograms import Histograms
 from sklda._core.gibbs_em import BOUNDS
 from sklda._core.rising import log_gamma_ratio
@@ -196,7 +196,7 @@ class FiniteMixtures(HDPMixtures):
         """
         counts = np.array([draw.added["n_topics"] for draw in draws.draws])
         chosen = np.flatnonzero(np.abs(counts - n_topics) == np.abs(counts - n_topics).min())
-        tokens = {i: count_tokens(draws.topics[i], draws.priors.n_components) for i in chosen.tolist()}
+        tokens = {i: tally(draws.topics[i], draws.priors.n_components) for i in chosen.tolist()}
         kinds = {i: (each > 0).tobytes() for i, each in tokens.items()}
         # Later draws come first.
         most = max(reversed(kinds.values()), key=list(kinds.values()).count)

@@ -61,7 +61,7 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
         learnt.
     vocabulary : array-like of n_features str, or dict of {str: int}, default=None
         Words of the columns of X, for all tables and plots.
-    learn_priors : {"asymmetric"} or False, default="asymmetric"
+    learn_priors : bool, default=True
         Whether `topic_word_prior` is learnt if it is None, by Gibbs-EM in the burn-in, between 0.05 and 1e4. If X has
         fewer than 1,000 tokens, it is not. In real texts it usually ends at 0.05, and the number of topics depends on
         this bound. A smaller value can be given, but chains then agree on fewer topics.
@@ -248,7 +248,7 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
         doc_concentration: float | tuple[float, float] | None = None,
         topic_word_prior: ArrayLike | None = None,
         vocabulary: ArrayLike | dict[str, int] | None = None,
-        learn_priors: Literal["asymmetric", False] = "asymmetric",
+        learn_priors: bool = True,
         max_iter: int = 500,
         burn_in: int | None = None,
         tol: float | None = None,

@@ -341,7 +341,7 @@ default=None
         check = self.model_check_z_
         documents.warn_of(self.topic_count_posterior_, self.topic_count_interval_, check, self.n_burn_in_)
 
-    def sample_posterior(self, n_samples: int = 1, random_state: Seed = None) -> Bunch:
+    def sample_posterior(self, n_draws: int = 1, random_state: Seed = None) -> Bunch:
         """Draws of the number of topics, assignments, proportions and topics from their posterior.
 
         T and z are those of a stored draw of any chain. theta and phi are drawn from their Dirichlet distributions
@@ -349,13 +349,13 @@ default=None
 
         Parameters
         ----------
-        n_samples : int, default=1
+        n_draws : int, default=1
         random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
 
         Returns
         -------
         sklearn.utils.Bunch
-            ``n_components`` (n_samples,), and lists of `n_samples` arrays: ``topic_assignments`` (n_tokens,),
+            ``n_components`` (n_draws,), and lists of `n_draws` arrays: ``topic_assignments`` (n_tokens,),
             ``doc_topic`` (n_documents, T) and ``topic_word`` (T, n_features). Topics of different draws do not
             correspond to each other.
 
@@ -375,13 +375,13 @@ default=None
         True
         """
         check_is_fitted(self)
-        n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
+        n_draws = check_scalar(n_draws, "n_draws", Integral, min_val=1)
         corpus, rng = self._results_.corpus, np.random.default_rng(random.seed_sequence(random_state))
         draws = [draw for state in self._results_.states for draw in state.draws if draw.topics is not None]
-        chosen = [draws[i] for i in rng.integers(len(draws), size=n_samples)]
+        chosen = [draws[i] for i in rng.integers(len(draws), size=n_draws)]
         counts = np.array([draw.added["n_topics"] for draw in chosen])
         n_bytes = 4 * int(counts.sum()) * (corpus.n_documents + corpus.n_features)
-        check_memory(n_bytes, f"{n_samples} draws need at least", "Give a smaller n_samples.")
+        check_memory(n_bytes, f"{n_draws} draws need at least", "Give a smaller n_draws.")
         samples: dict[str, list] = {"topic_assignments": [], "doc_topic": [], "topic_word": []}
         for draw in chosen:
             chain = _chain_at(corpus, draw, self.topic_word_prior)

@@ -25,12 +25,12 @@ from sklda._models.checkpoints import forget
 from sklda._models.consensus.fits import (
     check_memory_of_fits,
     draws_from_fits,
-    fingerprint,
     fits_of,
+    hash_of_counts,
     mean_and_variance,
     read_metadata,
     share_std,
-    summed,
+    sums_of_members,
     tasks_of,
     tasks_of_halves,
     topic_draws,
@@ -262,7 +262,7 @@ class ConsensusTopics(
         warn_of_poor_fits(topics, found, self.min_prevalence)
 
         # Their proportions and shares, with the variance within fits and between them.
-        documents_hash = fingerprint(counts)
+        documents_hash = hash_of_counts(counts)
         draws: list[Any] = [None] * self.n_fits
         if documents_hash is not None:
             for f, each in enumerate(estimators):
@@ -270,7 +270,7 @@ class ConsensusTopics(
                 draws[f] = topic_draws(each, data, metadata, self.resample is None, seed_of_fit)
 
         def proportions(f):
-            return summed(np.asarray(theta[f], float), found.members, f)
+            return sums_of_members(np.asarray(theta[f], float), found.members, f)
 
         mean, between = mean_and_variance(proportions, self.n_fits)
         within = sum(each.variance(found.members, f) for f, each in enumerate(draws) if each is not None) / self.n_fits
@@ -363,7 +363,7 @@ class ConsensusTopics(
         counts = self._counts(X, reset=False)
         data = X if hasattr(X, "iloc") else counts
         theta = (topic_proportions(each, data, **metadata) for each in self.estimators_)
-        return sum(summed(each, self.members_, f) for f, each in enumerate(theta)) / len(self.estimators_)
+        return sum(sums_of_members(each, self.members_, f) for f, each in enumerate(theta)) / len(self.estimators_)
 
     def score(self, X: Counts, y: Any = None, sample_weight: ArrayLike | None = None, **metadata: Any) -> float:
         """The number of topics that are found again, times the part of documents that they make up.
@@ -408,7 +408,7 @@ class ConsensusTopics(
         lengths = np.asarray(self._counts(X, reset=False).sum(axis=1), dtype=np.float64).ravel()
         return self.n_components_ * mean_per_token(assigned * lengths, lengths, sample_weight)
 
-    def sample_posterior(self, n_samples: int = 1, random_state: Seed = None) -> Bunch:
+    def sample_posterior(self, n_draws: int = 1, random_state: Seed = None) -> Bunch:
         """Draws of the proportions of the consensus topics in the documents of the fit, and of the topics.
 
         Each draw comes from the posterior of one fit, and all fits have their turn, so draws contain the differences
@@ -416,21 +416,21 @@ class ConsensusTopics(
 
         Parameters
         ----------
-        n_samples : int, default=1
+        n_draws : int, default=1
         random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
 
         Returns
         -------
         sklearn.utils.Bunch
-            ``doc_topic`` (n_samples, n_documents, n_topics); ``topic_word`` (n_samples, n_topics, n_features),
-            with NaN for a topic that the fit does not have; ``fit`` (n_samples,): the fits of the draws.
+            ``doc_topic`` (n_draws, n_documents, n_topics); ``topic_word`` (n_draws, n_topics, n_features),
+            with NaN for a topic that the fit does not have; ``fit`` (n_draws,): the fits of the draws.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError, TypeError
-            If `n_samples` is not a positive int. If the fits have samples of the documents (`resample`), or the
+            If `n_draws` is not a positive int. If the fits have samples of the documents (`resample`), or the
             estimator has no posterior.
 
         Examples
@@ -444,22 +444,22 @@ class ConsensusTopics(
         ((4, 200, 4), (4, 4, 100), [0, 1, 2, 3])
         """
         check_is_fitted(self)
-        n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        theta, phi, fits = self._draws(n_samples, random.seed_sequence(random_state))
+        n_draws = check_scalar(n_draws, "n_draws", Integral, min_val=1)
+        theta, phi, fits = self._draws(n_draws, random.seed_sequence(random_state))
         return Bunch(doc_topic=theta, topic_word=phi, fit=fits)
 
-    def _sample_posterior(self, n_samples, seed):
-        return self._draws(n_samples, seed)[:2]
+    def _sample_posterior(self, n_draws, seed):
+        return self._draws(n_draws, seed)[:2]
 
     @property
     def _has_posterior(self):
         """Whether all fits have draws of the proportions of all documents."""
         return self._resampled_ is None and hasattr(self.estimators_[0], "_sample_posterior")
 
-    def _draws(self, n_samples, seed):
+    def _draws(self, n_draws, seed):
         if self._resampled_ is not None:
             raise ValueError("each fit has a sample of the documents: draws of all documents need resample=None.")
-        return draws_from_fits(self.estimators_, self.members_, self._topic_shares_, n_samples, seed)
+        return draws_from_fits(self.estimators_, self.members_, self._topic_shares_, n_draws, seed)
 
     @property
     def unassigned_(self) -> np.ndarray:

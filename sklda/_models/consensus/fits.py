@@ -195,13 +195,13 @@ def topics_of(estimator):
     return topics
 
 
-def fingerprint(counts):
+def hash_of_counts(counts):
     """The hash of the documents, by which inspection knows those of the fit; None if they are not counts."""
     values = counts.data if sp.issparse(counts) else counts
     return Corpus.from_counts(counts).fingerprint if (values == np.floor(values)).all() else None
 
 
-def summed(theta, members, fit):
+def sums_of_members(theta, members, fit):
     """Summed proportions of the members in one fit, (n_documents, n_topics)."""
     found = np.zeros((len(theta), len(members)))
     for c, pairs in enumerate(members):
@@ -298,10 +298,12 @@ def share_std(share_draws, members):
     """Standard deviations of the shares of topics, within and between fits, from draws of each fit."""
     if not members:
         return np.zeros(0)
-    return std_of_proportions(variance_around_mean([summed(each, members, f) for f, each in enumerate(share_draws)]))
+    return std_of_proportions(
+        variance_around_mean([sums_of_members(each, members, f) for f, each in enumerate(share_draws)])
+    )
 
 
-def draws_from_fits(estimators, members, shares, n_samples, seed):
+def draws_from_fits(estimators, members, shares, n_draws, seed):
     """Draws of theta and phi from the posteriors of all fits in turn, in random order.
 
     Parameters
@@ -309,31 +311,31 @@ def draws_from_fits(estimators, members, shares, n_samples, seed):
     estimators : list of n_fits estimators
     members : list of n_topics ndarray of shape (n_members, 2)
     shares : list of ndarray of shape (n_components of the fit,)
-    n_samples : int
+    n_draws : int
     seed : numpy.random.SeedSequence
 
     Returns
     -------
-    theta : ndarray of shape (n_samples, n_documents, n_topics), float32
-    phi : ndarray of shape (n_samples, n_topics, n_features), float32
+    theta : ndarray of shape (n_draws, n_documents, n_topics), float32
+    phi : ndarray of shape (n_draws, n_topics, n_features), float32
         NaN for a topic that the fit of a draw does not have.
-    fits : ndarray of shape (n_samples,)
+    fits : ndarray of shape (n_draws,)
     """
     if not hasattr(estimators[0], "_sample_posterior"):
         raise TypeError(f"{type(estimators[0]).__name__} has no posterior to draw from.")
     rng, n_fits = np.random.default_rng(seed), len(estimators)
-    rounds = [rng.permutation(n_fits) for _ in range(-(-n_samples // n_fits))]
-    fits = np.concatenate(rounds)[:n_samples]
+    rounds = [rng.permutation(n_fits) for _ in range(-(-n_draws // n_fits))]
+    fits = np.concatenate(rounds)[:n_draws]
     theta = phi = None
     for f in np.unique(fits):
         own = np.flatnonzero(fits == f)
         proportions, topics = estimators[f]._sample_posterior(len(own), random.child(seed, int(f)))
         if theta is None:
             shapes = (proportions.shape[1], len(members)), (len(members), topics.shape[2])
-            theta, phi = empty_draws(n_samples, *shapes)
+            theta, phi = empty_draws(n_draws, *shapes)
             phi[:] = np.nan
         for i, each in zip(own, proportions, strict=True):
-            theta[i] = summed(each, members, f)
+            theta[i] = sums_of_members(each, members, f)
         for c, pairs in enumerate(members):
             parts = pairs[pairs[:, 0] == f, 1]
             if len(parts):

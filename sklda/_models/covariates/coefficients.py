@@ -145,7 +145,7 @@ def prior_of(columns, intercept, coef):
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class CovariateColumns:
     """The columns of the documents and what makes them comparable.
 
     Attributes

@@ -56,7 +56,7 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
         eta, the Dirichlet parameter per word of a topic. None: ``1 / n_components``, the first value if it is learnt.
     seed_words, known_topics, known_weight, vocabulary
         Seed words and known topics, as in `GibbsLDA`.
-    learn_priors : {"asymmetric"} or False, default="asymmetric"
+    learn_priors : bool, default=True
         Whether `topic_word_prior` is learnt if it is None, by Gibbs-EM in the burn-in. If X has fewer than 1,000
         tokens, it is not learnt: eta and the median of alpha are 0.1 if they are None. The coefficients are always
         drawn.
@@ -236,7 +236,7 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
         known_topics: ArrayLike | Model | None = None,
         known_weight: Any = "learn",
         vocabulary: ArrayLike | dict[str, int] | None = None,
-        learn_priors: Literal["asymmetric", False] = "asymmetric",
+        learn_priors: bool = True,
         sampler: Literal["collapsed", "partitioned", "grouped", "partially_collapsed"] = "collapsed",
         init: Literal["anneal", "random", "sequential", "prune", "search"] | ArrayLike | Model = "anneal",
         max_iter: int = 500,

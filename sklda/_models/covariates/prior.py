@@ -8,7 +8,7 @@ from sklda._core.priors import check_prior
 from sklda._core.warn import warn
 from sklda._models.covariates.coefficients import (
     Coefficients,
-    Columns,
+    CovariateColumns,
     CovariateModel,
     alpha_at,
     check_memory_of_regressions,
@@ -49,7 +49,7 @@ class CovariateRegression(PriorOfDocuments):
         self.terms, self.groups, self.around = (
             ([], none, none) if design is None else (design.terms, design.groups, design.around)
         )
-        scaled = Columns.of(columns, self.terms, self.groups)
+        scaled = CovariateColumns.of(columns, self.terms, self.groups)
         self.mean, self.std, self.centre, self.scale = scaled.mean, scaled.std, scaled.centre, scaled.scale
         alpha = check_prior(alpha, "doc_topic_prior", {"one per topic": (n_components,)}) * np.ones(n_components)
         rows, index = scaled.distinct

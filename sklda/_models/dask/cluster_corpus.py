@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sklda._core.corpus import Corpus, check_largest, distinct
+from sklda._core.corpus import Corpus, check_largest, distinct_lengths_of
 from sklda._core.dask_arrays import blocks_of
 from sklda._core.parallel import aligned
 from sklda._models.dask.shard import Shard
@@ -69,7 +69,7 @@ class ClusterCorpus:
         self.word_frequencies = frequencies
         self.length_histogram = lengths
         self.length_histogram[0] = 0
-        self.distinct_lengths = distinct(lengths)
+        self.distinct_lengths = distinct_lengths_of(lengths)
         self.block_documents, self.block_tokens = np.array([fact[:2] for fact in self._facts]).T
         self.n_documents, self.n_tokens = int(self.block_documents.sum()), int(self.block_tokens.sum())
 

@@ -40,7 +40,7 @@ class DaskGibbsLDA(ChainLDA):
     ----------
     n_components : int, default=10
         Number of topics, K.
-    learn_priors : {"asymmetric", "symmetric"} or False, default="asymmetric"
+    learn_priors : bool or "symmetric", default=True
         Which priors are learnt if they are None, as in `GibbsLDA`.
     doc_topic_prior : float, array-like of shape (n_components,), str or callable, default=None
         alpha, the Dirichlet parameter per topic of the topic proportions, as in `GibbsLDA`.
@@ -174,7 +174,7 @@ class DaskGibbsLDA(ChainLDA):
         self,
         n_components: int = 10,
         *,
-        learn_priors: Literal["asymmetric", "symmetric", False] = "asymmetric",
+        learn_priors: bool | Literal["symmetric"] = True,
         doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
         seed_words: TopicWords | None = None,
@@ -289,7 +289,7 @@ class DaskGibbsLDA(ChainLDA):
     # They are on the workers, and end with the cluster.
     _has_posterior = False
 
-    def _sample_posterior(self, n_samples, seed):
+    def _sample_posterior(self, n_draws, seed):
         raise ValueError(
             f"the draws of a {type(self).__name__} are on the workers of its cluster, and end with it: fit a part of "
             "the documents with GibbsLDA for draws of topics and of training documents. outcome_effects also takes the "

@@ -14,7 +14,7 @@ from sklda._core.corpus import Corpus
 from sklda._core.parallel import Stop, Stopped, aligned
 from sklda._core.priors import Priors, padded
 from sklda._kernels import _tokens
-from sklda._models.dask.shard_chain import Cells, ShardChain
+from sklda._models.dask.shard_chain import NonzeroCounts, ShardChain
 from sklda._models.dask.tree import Tree
 from sklda._sampling.chain import ChainState, compact_topics
 from sklda._sampling.draws import std_of_theta
@@ -140,12 +140,12 @@ class Shard(Tree):
 
     def _own_changes(self):
         self._dense = self.chain.changed()
-        return Cells.of(self._dense)
+        return NonzeroCounts.of(self._dense)
 
     def _sum_of_changes(self, parts):
         for part in parts[1:]:
             part.add_to(self._dense)
-        return Cells.of(self._dense)
+        return NonzeroCounts.of(self._dense)
 
     async def log_joint(self):
         """log p(z | alpha) of every block of X, and a share of the terms of log p(w | z, eta); two lists."""
@@ -223,7 +223,7 @@ class Shard(Tree):
         def count():
             self._dense = np.zeros((V, padded(K)), np.int32)
             _tokens.count_topics(self.corpus.words, topics.astype(np.int32), self._dense, np.zeros(K, np.int64))
-            return Cells.of(self._dense)
+            return NonzeroCounts.of(self._dense)
 
         total = await self.sum_over_shards(await self.in_thread(count), self._sum_of_changes)
         counts = np.zeros((V, padded(K)), np.int32)

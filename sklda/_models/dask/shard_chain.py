@@ -13,7 +13,7 @@ from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 
 
 @dataclass(frozen=True, eq=False)
-class Cells(Aligned):
+class NonzeroCounts(Aligned):
     """Numbers that are not zero in a large array.
 
     Attributes
@@ -119,7 +119,7 @@ class ShardChain(PartiallyCollapsedChain):
         return changes
 
     def change(self, cells):
-        """Add `Cells` to the counts of all documents."""
+        """Add `NonzeroCounts` to the counts of all documents."""
         self.rows.change(cells.places, cells.values)
         topics = (cells.places % self._width).astype(np.int64)
         K = self.priors.n_components

@@ -44,11 +44,6 @@ def top_labels(scores, numbers):
     return chosen
 
 
-def top_documents(scores, numbers):
-    """The highest documents of every label: as `top_labels`, with documents and labels exchanged."""
-    return top_labels(np.ascontiguousarray(scores.T), numbers).T
-
-
 # --- The methods of a classifier whose topics are labels: proportions, ranking scores, sets of labels -----------------
 
 
@@ -146,13 +141,13 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         n = len(self.label_topics_)
         return counts / n, priors / n
 
-    def _posterior_of(self, corpus, alpha, n_samples, topic_uncertainty):
+    def _posterior_of(self, corpus, alpha, n_draws, topic_uncertainty):
         if self.label_prior == "dependency":
             raise ValueError(
                 "label_prior='dependency' has no fixed prior of the proportions, which doc_topic_posterior needs: fit "
                 "with another label_prior."
             )
-        return super()._posterior_of(corpus, alpha, n_samples, topic_uncertainty)
+        return super()._posterior_of(corpus, alpha, n_draws, topic_uncertainty)
 
     def _check_label_topics(self):
         if not hasattr(self, "label_topics_"):
@@ -272,7 +267,9 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         if not self.multilabel_:
             return self.classes_[scores.argmax(axis=1)]
         if isinstance(self.label_count, str) and self.label_count == "calibrated":
-            chosen = top_documents(scores, np.rint(self.label_frequency_ * len(scores)).astype(int))
+            # As `top_labels`, with documents and labels exchanged.
+            numbers = np.rint(self.label_frequency_ * len(scores)).astype(int)
+            chosen = top_labels(np.ascontiguousarray(scores.T), numbers).T
         else:
             chosen = top_labels(scores, self._label_counts(X, len(scores)))
         return sp.csr_array(chosen, dtype=np.int64) if self._sparse_labels_ else chosen.astype(np.int64)

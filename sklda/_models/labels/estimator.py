@@ -439,10 +439,10 @@ class LabeledLDA(LabelClassifier):
         alpha.data = self._results_.priors.doc[alpha.indices]
         return alpha.toarray()
 
-    def _sample_posterior(self, n_samples, seed):
-        theta, phi = self._results_.sample(self.topic_word_prior_, n_samples, seed)
+    def _sample_posterior(self, n_draws, seed):
+        theta, phi = self._results_.sample(self.topic_word_prior_, n_draws, seed)
         left_out, rng = self._left_out(), np.random.default_rng(random.child(seed, 2))
-        theta[:, left_out] = rng.dirichlet(self._doc_prior()[0], (n_samples, left_out.sum()))
+        theta[:, left_out] = rng.dirichlet(self._doc_prior()[0], (n_draws, left_out.sum()))
         return theta, phi
 
     def _left_out(self):

@@ -11,7 +11,7 @@ from sklda._models.labels.label_chain import LabelChain
 from sklda._models.labels.label_topics import LabelTopics
 from sklda._models.results import FitResults
 from sklda._sampling.draws import empty_draws
-from sklda._sampling.matching import match_topics
+from sklda._sampling.matching import match_distributions
 from sklda._sampling.steps import Step
 
 # --- Fits of labelled LDA: sums over draws, means over draws and chains, and draws of theta and phi -------------------
@@ -108,7 +108,7 @@ class LabelMeans:
             if n_shared > 1:
                 topics = _shared_topics(chain.priors, sums, n_labels)
                 reference = topics if reference is None else reference
-                order = match_topics(reference, topics)[0]
+                order = match_distributions(reference, topics)[0]
                 own = [
                     _reordered(values, of, n_labels, order)
                     for values, of in zip(own, (opened.topics, opened.pairs, opened.topics), strict=True)
@@ -151,43 +151,6 @@ def _reordered(values, topics, n_labels, order):
     return values
 
 
-def sample_parameters(chain, eta, n_samples, seed):
-    """Draws of theta and phi from their Dirichlet distributions, given draws of the chain.
-
-    Parameters
-    ----------
-    chain : LabelChain
-        It is changed.
-    eta : float or ndarray
-    n_samples : int
-    seed : numpy.random.SeedSequence
-
-    Returns
-    -------
-    theta : ndarray of shape (n_samples, n_documents, n_topics), float32
-        Zero for topics that are not open.
-    phi : ndarray of shape (n_samples, n_topics, n_features), float32
-    """
-    opened, D = chain.priors.opened, chain.corpus.n_documents
-    theta, phi = empty_draws(n_samples, (D, opened.n_topics), (opened.n_topics, chain.corpus.n_features))
-    theta[:] = 0
-    chain.restart_stream(random.child(seed, 0))
-    rng = np.random.default_rng(random.child(seed, 1))
-    documents = np.repeat(np.arange(D), opened.numbers)
-    for i in range(n_samples):
-        for _ in range(_SWEEPS_BETWEEN):
-            chain.sweep()
-        counts = LabelTopics(opened.pair_matrix(chain.pair_counts), eta).components()
-        phi[i] = np.exp(random.log_dirichlet(rng, counts))
-        logs = random.log_gamma(rng, chain.doc_counts() + chain.priors.doc[opened.topics])
-        # From the largest down, so that small variates cannot underflow together.
-        largest = np.full(D, -np.inf)
-        np.maximum.at(largest, documents, logs)
-        values = np.exp(logs - largest[documents])
-        theta[i, documents, opened.topics] = values / np.bincount(documents, values, minlength=D)[documents]
-    return theta, phi
-
-
 # --- The results of chains of labelled LDA: means over draws and chains -----------------------------------------------
 
 
@@ -208,6 +171,24 @@ class LabelResults(FitResults):
         self.corpus, self.priors, self.best, self.doc_label_std = chain.corpus, chain.priors, best, doc_label_std
         self.state = replace(chain.state(), trace=(), label_free=(), steps=())
 
-    def sample(self, eta, n_samples, seed):
-        """theta and phi of `n_samples` draws."""
-        return sample_parameters(LabelChain(self.corpus, self.priors, self.state), eta, n_samples, seed)
+    def sample(self, eta, n_draws, seed):
+        """Draws of theta, zero for topics that are not open, and of phi from their Dirichlet distributions."""
+        chain = LabelChain(self.corpus, self.priors, self.state)
+        opened, D = chain.priors.opened, chain.corpus.n_documents
+        theta, phi = empty_draws(n_draws, (D, opened.n_topics), (opened.n_topics, chain.corpus.n_features))
+        theta[:] = 0
+        chain.restart_stream(random.child(seed, 0))
+        rng = np.random.default_rng(random.child(seed, 1))
+        documents = np.repeat(np.arange(D), opened.numbers)
+        for i in range(n_draws):
+            for _ in range(_SWEEPS_BETWEEN):
+                chain.sweep()
+            counts = LabelTopics(opened.pair_matrix(chain.pair_counts), eta).components()
+            phi[i] = np.exp(random.log_dirichlet(rng, counts))
+            logs = random.log_gamma(rng, chain.doc_counts() + chain.priors.doc[opened.topics])
+            # From the largest down, so that small variates cannot underflow together.
+            largest = np.full(D, -np.inf)
+            np.maximum.at(largest, documents, logs)
+            values = np.exp(logs - largest[documents])
+            theta[i, documents, opened.topics] = values / np.bincount(documents, values, minlength=D)[documents]
+        return theta, phi

@@ -12,7 +12,7 @@ from sklda._core import random
 from sklda._core.arguments import check_memory
 from sklda._core.priors import padded
 from sklda._kernels import _collapsed_variational
-from sklda._models.variational.word_blocks import padded_alpha, word_blocks, word_prior_rows
+from sklda._models.variational.word_blocks import blocks_of_distinct_words, padded_alpha, word_prior_rows
 from sklda._sampling.merge_and_split import exchangeable_topics, round_of_moves
 
 # Entries of a block, and blocks of a group. They change results, so they are constants.
@@ -39,7 +39,7 @@ class Batch:
         self.order = np.random.default_rng(random.child(seed, 0)).permutation(corpus.n_documents)
         shuffled = corpus.take(self.order)
         self.corpus, self._lengths = corpus, shuffled.lengths
-        self.blocks = word_blocks(shuffled, n_entries=block_entries)
+        self.blocks = blocks_of_distinct_words(shuffled, n_entries=block_entries)
         K, width = priors.n_components, padded(priors.n_components)
         n_entries = sum(block.n_entries for block in self.blocks)
         self.n_bytes = 4 * n_entries * width

@@ -43,8 +43,8 @@ class CollapsedVariationalLDA(BaseLDA):
     ----------
     n_components : int, default=10
         Number of topics, K.
-    learn_priors : {"asymmetric", "symmetric"} or False, default="asymmetric"
-        Which priors are learnt if they are None. ``"asymmetric"``: one alpha for each topic, and one eta.
+    learn_priors : bool or "symmetric", default=True
+        Which priors are learnt if they are None. True: one alpha for each topic, and one eta.
         ``"symmetric"``: one alpha and one eta. There is an M-step every five passes over a corpus, from the fifth on,
         or every ten chunks of a stream, from the expected counts. If X of `fit` has fewer than 1,000 tokens, priors
         that are None are 0.1. A stream begins with ``1 / n_components`` and learns after 1,000 tokens. False: priors
@@ -180,7 +180,7 @@ class CollapsedVariationalLDA(BaseLDA):
         self,
         n_components: int = 10,
         *,
-        learn_priors: Literal["asymmetric", "symmetric", False] = "asymmetric",
+        learn_priors: bool | Literal["symmetric"] = True,
         doc_topic_prior: TopicPrior | None = None,
         topic_word_prior: ArrayLike | None = None,
         learning_method: Literal["batch", "online"] = "batch",
@@ -401,7 +401,7 @@ class CollapsedVariationalLDA(BaseLDA):
         bounds = tuple(BOUNDS if given is None else None for given in (self._alpha, self.topic_word_prior))
         if not self.learn_priors or bounds == (None, None):
             return None
-        return VariationalLearner(MStep(bounds, self.learn_priors == "asymmetric"), priors)
+        return VariationalLearner(MStep(bounds, self.learn_priors != "symmetric"), priors)
 
     def transform(self, X: Counts, *, normalize: bool = True) -> np.ndarray:
         """Topic proportions of documents, given the topics of the fit.
@@ -440,7 +440,7 @@ class CollapsedVariationalLDA(BaseLDA):
             n_jobs=self.n_jobs,
         )
 
-    def _sample_posterior(self, n_samples, seed):
+    def _sample_posterior(self, n_draws, seed):
         if not hasattr(self, "doc_topic_"):
             raise ValueError(
                 "sample_posterior draws the topic proportions of the documents of fit, and partial_fit keeps no "
@@ -448,7 +448,7 @@ class CollapsedVariationalLDA(BaseLDA):
             )
         sizes = self._used_tokens_ + self._doc_prior().sum()
         parameters = self.doc_topic_ * sizes[:, None], self._topic_parameters()
-        return draw_dirichlets(parameters, n_samples, np.random.default_rng(seed))
+        return draw_dirichlets(parameters, n_draws, np.random.default_rng(seed))
 
     def _draw_topic_word(self, n_draws, seed):
         for i in range(n_draws):

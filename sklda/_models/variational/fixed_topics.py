@@ -5,7 +5,7 @@ import numpy as np
 from sklda._core.parallel import in_parallel
 from sklda._core.priors import padded
 from sklda._kernels import _collapsed_variational
-from sklda._models.variational.word_blocks import padded_alpha, word_blocks
+from sklda._models.variational.word_blocks import blocks_of_distinct_words, padded_alpha
 
 # Documents of a block, the unit of parallel work.
 BLOCK_DOCUMENTS = 64
@@ -22,7 +22,7 @@ def infer(corpus, topic_word, alpha, *, n_updates, tolerance, n_jobs=None):
     alpha = padded_alpha(alpha)
     tasks = (
         (block, phi_rows(topic_word[:, block.words].T), alpha, K, n_updates, tolerance)
-        for block in word_blocks(corpus, n_documents=BLOCK_DOCUMENTS)
+        for block in blocks_of_distinct_words(corpus, n_documents=BLOCK_DOCUMENTS)
     )
     parts = in_parallel(infer_block, tasks, n_jobs)
     return np.concatenate(parts) if parts else np.zeros((0, K))
@@ -63,7 +63,7 @@ def phi_rows(rows):
 def perplexity(corpus, doc_topic, topic_word):
     """exp(-log p / n) with log p the sum over tokens of log(theta_d phi_w), from normalised theta and phi."""
     log_likelihood, n_tokens = 0.0, 0
-    for block in word_blocks(corpus, n_entries=2**14):
+    for block in blocks_of_distinct_words(corpus, n_entries=2**14):
         first, last = block.documents
         documents = np.repeat(np.arange(first, last), np.diff(block.offsets))
         words = np.einsum(

@@ -12,7 +12,7 @@ import numpy as np
 from sklda._core.priors import check_memory_of_topics, padded
 from sklda._kernels import _collapsed_variational
 from sklda._models.variational.fixed_topics import infer_block, phi_rows
-from sklda._models.variational.word_blocks import padded_alpha, word_blocks, word_prior_rows
+from sklda._models.variational.word_blocks import blocks_of_distinct_words, padded_alpha, word_prior_rows
 from sklda._sampling.prior_learning import LEAST_TOKENS
 
 # Documents of a block, the unit of parallel work, and number of blocks whose results are in memory together.
@@ -118,7 +118,7 @@ class Stream:
 
     def _expect(self, corpus, team):
         """The words of a chunk, their expected counts in topics, and the expected topic counts of its documents."""
-        alpha, blocks = padded_alpha(self.priors.doc[0]), word_blocks(corpus, n_documents=_BLOCK_DOCUMENTS)
+        alpha, blocks = padded_alpha(self.priors.doc[0]), blocks_of_distinct_words(corpus, n_documents=_BLOCK_DOCUMENTS)
         present = np.unique(corpus.words)
         changes, parts = np.zeros((len(present), self._word_topic.shape[1])), []
         for g in range(0, len(blocks), _GROUP_BLOCKS):

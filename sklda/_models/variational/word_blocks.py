@@ -32,7 +32,7 @@ class DistinctWords(Aligned):
         return max(int(np.diff(self.offsets).max(initial=0)), 1)
 
 
-def word_blocks(corpus, *, n_entries=None, n_documents=None):
+def blocks_of_distinct_words(corpus, *, n_entries=None, n_documents=None):
     """Blocks of about `n_entries` entries, or of exactly `n_documents` documents; a list of `DistinctWords`."""
     new = np.ones(corpus.n_tokens + 1, bool)
     new[1:-1] = corpus.words[1:] != corpus.words[:-1]

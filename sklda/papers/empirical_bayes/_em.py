@@ -13,8 +13,14 @@ from sklda._models.empirical_bayes.chain_pool import ChainPool, learning, learnt
 from sklda._models.empirical_bayes.prior_steps import trace_of, with_step
 from sklda._models.empirical_bayes.settings import WIDEST, Settings
 from sklda._sampling.run_chains import in_rows
-from sklda.papers.empirical_bayes._settings import SWEEPS_OF_EM, checked_region, read_problem, run_lengths, topics_at
-from sklda.papers.empirical_bayes._variational_em import variational_em as ascend
+from sklda.papers.empirical_bayes._settings import (
+    SWEEPS_OF_EM,
+    checked_lengths,
+    checked_region,
+    read_problem,
+    topics_at,
+)
+from sklda.papers.empirical_bayes._variational_em import ascend
 
 
 def gibbs_em(
@@ -168,7 +174,7 @@ def _check_numbers(*priors):
 def _first_chains(corpus, priors, n_tuning, max_iter, region, n_chains, random_state, n_jobs):
     """Chains with random topics."""
     region = checked_region(region)
-    n_tuning, max_iter, n_chains = run_lengths(SWEEPS_OF_EM, corpus.n_tokens, n_tuning, max_iter, n_chains)
+    n_tuning, max_iter, n_chains = checked_lengths(SWEEPS_OF_EM, corpus.n_tokens, n_tuning, max_iter, n_chains)
     settings = Settings(n_tuning, max_iter, region=WIDEST if region is None else region)
     seed = random.child(random.seed_sequence(random_state), 0)
     pool = ChainPool(corpus, priors, settings, seed, n_chains=n_chains, n_jobs=n_jobs)

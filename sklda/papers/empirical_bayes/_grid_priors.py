@@ -24,14 +24,12 @@ from sklda.papers.empirical_bayes._settings import (
     GridSettings,
     Tempering,
     checked_functionals,
+    checked_lengths,
     checked_region,
     read_problem,
-    run_lengths,
     topics_at,
 )
-from sklda.papers.empirical_bayes._stages import GridPool
-from sklda.papers.empirical_bayes._stages import full_bayes as continue_with_full_bayes
-from sklda.papers.empirical_bayes._stages import serial_tempering as continue_with_tempering
+from sklda.papers.empirical_bayes._stages import GridPool, continue_with_full_bayes, continue_with_tempering
 
 
 def serial_tempering(
@@ -202,7 +200,7 @@ def _on_grid(
 ):
     corpus, priors = read_problem(X, n_components)
     named, region = checked_functionals(functionals), checked_region(region)
-    n_tuning, max_iter, n_chains = run_lengths(SWEEPS_ON_A_GRID, corpus.n_tokens, n_tuning, max_iter, n_chains)
+    n_tuning, max_iter, n_chains = checked_lengths(SWEEPS_ON_A_GRID, corpus.n_tokens, n_tuning, max_iter, n_chains)
     settings = GridSettings(
         n_last=n_tuning,
         max_iter=max_iter,

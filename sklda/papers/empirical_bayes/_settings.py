@@ -91,7 +91,7 @@ class GridSettings(Settings):
         return self.region if whole else wider(grid_region, self.region)
 
 
-def run_lengths(
+def checked_lengths(
     sweeps: tuple, n_tokens: int, n_tuning: int | None, max_iter: int | None, n_chains: int | None
 ) -> tuple[int, int, int]:
     """`n_tuning`, `max_iter` and the number of chains; if None, from the size of the corpus."""

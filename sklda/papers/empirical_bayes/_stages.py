@@ -71,7 +71,9 @@ class GridPool(ChainPool):
         return [each for step in self.steps for each in step.observations]
 
 
-def full_bayes(pool: GridPool, region: tuple, n_burn_in: int, curve: Curve | AveragedCurve | None = None) -> None:
+def continue_with_full_bayes(
+    pool: GridPool, region: tuple, n_burn_in: int, curve: Curve | AveragedCurve | None = None
+) -> None:
     """Continue with zeta = 1, after a burn-in. A first estimate of m(h) is not needed.
 
     The grid is wider, because h is not held within the region. It has four steps for each step of `grid_shape`: given z
@@ -85,7 +87,9 @@ def full_bayes(pool: GridPool, region: tuple, n_burn_in: int, curve: Curve | Ave
     pool.continue_on_grid(grid, _DRAWS)
 
 
-def serial_tempering(pool: GridPool, region: tuple, n_tuning: int, curve: Curve | AveragedCurve | None = None) -> None:
+def continue_with_tempering(
+    pool: GridPool, region: tuple, n_tuning: int, curve: Curve | AveragedCurve | None = None
+) -> None:
     """Continue with a fixed zeta near m(h), on a grid over the region.
 
     The tuning, or each of its restarts, has `n_tuning` sweeps. `curve` is a first estimate of m(h), if there is one.

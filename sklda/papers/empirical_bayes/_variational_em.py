@@ -29,7 +29,7 @@ class VariationalPosterior:
         return self.path[-1]
 
 
-def variational_em(chain, bounds, *, n_iter=100, n_inner=100, tol=1e-7, stop=NEVER_STOP):
+def ascend(chain, bounds, *, n_iter=100, n_inner=100, tol=1e-7, stop=NEVER_STOP):
     """EM with independent posteriors of theta, phi and z, for the model with a prior of phi.
 
     The E-step is coordinate ascent on the lower bound of log m(h): tokens given Dirichlets, then Dirichlets given

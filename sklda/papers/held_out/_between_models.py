@@ -25,7 +25,7 @@ from sklda._likelihood.held_out.document_block import (
     sum_by_document,
     word_rows,
 )
-from sklda._sampling.matching import match_topics
+from sklda._sampling.matching import match_distributions
 
 # Number of standard errors by which the two directions may differ: a normal variate exceeds 3 once in 370 times.
 _CONVERGED = 3
@@ -108,7 +108,7 @@ def ratio_ais(
     check_int(n_runs, "n_runs", 2)
     corpus, a, b = corpora_of_both(X, a, b)
     _check_path(corpus, a, b)
-    alignment = match_topics(a[0], b[0])[0]
+    alignment = match_distributions(a[0], b[0])[0]
     b = b[0][alignment], b[1][:, alignment]
     seed = random.seed_sequence(random_state)
     common = {"path": path, "n_temperatures": n_temperatures, "n_runs": n_runs, "n_jobs": n_jobs}

@@ -33,7 +33,7 @@ class ForwardSettings:
         return self.method in ANNEALED
 
 
-def check_memory_of_runs(corpus, n_components, method):
+def check_memory_of_chains(corpus, n_components, method):
     """Refuse runs by a method if their guides or draws certainly do not fit into the memory."""
     if method == "chib":
         # The topics of every token are counted.

@@ -17,7 +17,7 @@ from sklda._likelihood.evidence import estimates
 from sklda._likelihood.evidence.estimates import kinds_of_starts, settled_chain
 from sklda._likelihood.held_out.averages import log_mean, log_mean_exp
 from sklda._sampling.initialisation import INITS
-from sklda.papers.topic_count._forward_runs import BY_SWEEPS, ForwardSettings, check_memory_of_runs, forward_runs
+from sklda.papers.topic_count._forward_runs import BY_SWEEPS, ForwardSettings, check_memory_of_chains, forward_runs
 
 
 def log_evidence(
@@ -108,7 +108,7 @@ def log_evidence(
         check_int(value, name, least)
     check_choice(method, "method", estimates.METHODS)
     corpus, priors = _read(X, n_components, doc_topic_prior, topic_word_prior, init)
-    return estimates.log_evidence(
+    return estimates.annealed_evidence(
         corpus,
         priors,
         estimates.EvidenceSettings(method, n_temperatures, n_runs),
@@ -193,7 +193,7 @@ def log_evidence_by_sweeps(
     corpus, priors = _read(X, n_components, doc_topic_prior, topic_word_prior, init)
     kinds = kinds_of_starts(init, priors)
     # Before any of them runs.
-    check_memory_of_runs(corpus, n_components, method)
+    check_memory_of_chains(corpus, n_components, method)
     settings = ForwardSettings(method, 0, n_runs, n_inner)
     seed = random.seed_sequence(random_state)
     tasks = [(corpus, priors, settings, kinds[c % len(kinds)], random.child(seed, c)) for c in range(n_chains)]

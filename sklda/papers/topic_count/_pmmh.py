@@ -23,7 +23,7 @@ from sklda._likelihood.held_out.averages import log_mean, log_mean_exp
 from sklda._models.gibbs import GibbsLDA
 from sklda._sampling.annealed_start import anneal
 from sklda._sampling.chain import ChainState
-from sklda.papers.topic_count._forward_runs import UNBIASED, ForwardSettings, check_memory_of_runs, forward_runs
+from sklda.papers.topic_count._forward_runs import UNBIASED, ForwardSettings, check_memory_of_chains, forward_runs
 
 # There is a warning of a chain that stays for more proposals than this, and for more than this share of them.
 _LONG_STAY = 50
@@ -139,7 +139,7 @@ def pmmh(
     counts = sorted(log_prior)
     priors = {T: _priors_at(T, doc_topic_prior, topic_word_prior, corpus) for T in counts}
     settings = ForwardSettings(evidence, n_temperatures, n_runs, n_inner)
-    check_memory_of_runs(corpus, max(counts), evidence)
+    check_memory_of_chains(corpus, max(counts), evidence)
     chain = PMMH(corpus, log_prior, priors, settings, random.child(random.seed_sequence(random_state), 0), n_jobs)
     trace = chain.propose(n_proposals)
     if trace.longest_stay > max(_LONG_STAY, int(_LONG_STAY_SHARE * n_proposals)):
@@ -190,7 +190,7 @@ def _priors_at(T: int, doc_topic_prior: Any, topic_word_prior: Any, corpus: Corp
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class TopicCountTrace:
     """The chain over the number of topics; the first row of each array, (n_proposals + 1,), is its beginning."""
 
     counts: np.ndarray  # the number of topics after every proposal
@@ -252,7 +252,7 @@ class PMMH:
         self.states = dict(zip(self.counts, in_parallel(_annealed_state, tasks, n_jobs), strict=True))
         self.ends: dict[int, ChainState] = {}
 
-    def propose(self, n_proposals: int) -> Trace:
+    def propose(self, n_proposals: int) -> TopicCountTrace:
         """Begin at a number of topics drawn from the prior, and make the proposals."""
         T = int(self.rng.choice(self.counts, p=softmax([self.log_prior[T] for T in self.counts])))
         value, self.ends[T] = self._estimate(T, 0)
@@ -266,7 +266,7 @@ class PMMH:
                 self.ends[T] = new_end
             rows.append((T, value, proposed, new))
         counts, log_evidence, proposed_counts, proposed_log_evidence = map(np.array, zip(*rows, strict=True))
-        return Trace(counts, log_evidence, proposed_counts, proposed_log_evidence)
+        return TopicCountTrace(counts, log_evidence, proposed_counts, proposed_log_evidence)
 
     def _estimate(self, T: int, i: int) -> tuple[float, ChainState]:
         """log of unbiased estimate number i of p(w | T), and the last state of z. Every i has its own streams."""

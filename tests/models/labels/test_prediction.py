@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from scipy.stats import norm
 
 from sklda._likelihood.held_out.fold_in import fold_in
-from sklda._models.labels.classifier import top_documents, top_labels
+from sklda._models.labels.classifier import top_labels
 from sklda._models.labels.dependency import fold_in_with_dependency
 
 ALARM = 1e-5
@@ -137,8 +137,3 @@ def test_a_document_does_not_depend_on_the_others():
 def test_sets_of_labels():
     scores = np.array([[0.1, 0.5, 0.4], [0.3, 0.3, 0.2], [0.0, 0.0, 0.0]])
     assert top_labels(scores, np.array([2, 1, 0])).tolist() == [[False, True, True], [True, False, False], [False] * 3]
-    assert top_documents(scores, np.array([1, 2, 0])).T.tolist() == [
-        [False, True, False],
-        [True, True, False],
-        [False] * 3,
-    ]

@@ -21,7 +21,7 @@ from sklda._sampling.run_chains import Run
 from sklda._sampling.steps import advance
 from sklda.datasets import make_lda_corpus
 from sklda.papers.empirical_bayes import _variational_em as variational
-from sklda.papers.empirical_bayes._variational_em import variational_em
+from sklda.papers.empirical_bayes._variational_em import ascend
 
 # Many draws of the same shapes.
 pytestmark = pytest.mark.slow
@@ -157,14 +157,14 @@ def test_the_bound_lies_below_the_evidence_and_rises(eta, alpha):
     e = Enumeration([*DOCS, []], 4, 2, np.full((4, 2), alpha), eta)
     chain = make_chain(e.corpus, e.priors, e.states[5])
     fixed = ((alpha, alpha), (eta, eta))
-    bounds = [variational_em(chain, fixed, n_iter=1, n_inner=n, tol=0).bound[0] for n in (1, 2, 5, 50)]
+    bounds = [ascend(chain, fixed, n_iter=1, n_inner=n, tol=0).bound[0] for n in (1, 2, 5, 50)]
     assert (np.diff(bounds) >= -1e-9).all()
     assert bounds[-1] < logsumexp(e.log_joint)
 
 
 def test_the_bound_is_the_evidence_where_there_is_one_topic():
     e = Enumeration(DOCS, 4, 1, 0.4, 0.3)
-    fit = variational_em(make_chain(e.corpus, e.priors, e.states[0]), ((0.4, 0.4), (0.3, 0.3)), n_iter=1)
+    fit = ascend(make_chain(e.corpus, e.priors, e.states[0]), ((0.4, 0.4), (0.3, 0.3)), n_iter=1)
     assert fit.bound[0] == pytest.approx(logsumexp(e.log_joint), abs=1e-9)
 
 
@@ -175,7 +175,7 @@ def test_a_bound_without_a_divergence_is_found(monkeypatch):
 
 
 def test_variational_em_rises_and_ends_at_a_stationary_point(burnt):
-    fit = variational_em(burnt, BOX, n_iter=200, n_inner=500, tol=1e-10)
+    fit = ascend(burnt, BOX, n_iter=200, n_inner=500, tol=1e-10)
     assert (np.diff(fit.bound) > -1e-6).all()
     lengths = burnt.corpus.lengths
     alpha, eta = np.exp(fit.path[-2])
@@ -195,9 +195,9 @@ def test_variational_em_rises_and_ends_at_a_stationary_point(burnt):
 
 
 def test_slices_of_the_corpus_change_nothing(burnt, monkeypatch):
-    whole = variational_em(burnt, BOX, n_iter=1)
+    whole = ascend(burnt, BOX, n_iter=1)
     monkeypatch.setattr(variational, "AT_A_TIME", 500)
-    np.testing.assert_allclose(variational_em(burnt, BOX, n_iter=1).path, whole.path, rtol=1e-9)
+    np.testing.assert_allclose(ascend(burnt, BOX, n_iter=1).path, whole.path, rtol=1e-9)
 
 
 # --- edges ------------------------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def test_bad_starts_and_odd_corpora_end_within_the_box(name, factor):
     corpus, n_components = ODD[name]
     chain = chain_on(corpus, 0.3 * factor[0], 0.3 * factor[1], n_components)
     edges = np.log(BOX).T
-    ended = [variational_em(chain, BOX, n_iter=20).log_h()]
+    ended = [ascend(chain, BOX, n_iter=20).log_h()]
     for per_topic in (False, True):
         em = learning(chain, 30, n_draws=2, m_step=MStep(BOX, per_topic))
         ended.append(Run().sweep([em], 30)[0].steps[0].log_h)

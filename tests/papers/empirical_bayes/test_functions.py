@@ -13,7 +13,7 @@ from sklda import EmpiricalBayesLDA
 from sklda._core import random
 from sklda.datasets import make_lda_corpus
 from sklda.papers.empirical_bayes import full_bayes, gibbs_em, serial_tempering, variational_em
-from sklda.papers.empirical_bayes._settings import SWEEPS_OF_EM, SWEEPS_ON_A_GRID, run_lengths
+from sklda.papers.empirical_bayes._settings import SWEEPS_OF_EM, SWEEPS_ON_A_GRID, checked_lengths
 
 GRID = [full_bayes, serial_tempering]
 KINDS = [*GRID, gibbs_em, variational_em]
@@ -255,6 +255,6 @@ def test_max_iter_binds(X, kind, max_iter, sweeps_made):
 
 
 def test_lengths_follow_the_size_of_the_corpus():
-    assert run_lengths(SWEEPS_ON_A_GRID, 10**5, None, None, None) == (200, 1600, 4)
-    assert run_lengths(SWEEPS_OF_EM, 10**9, None, None, None) == (40, 30, 4)
-    assert run_lengths(SWEEPS_OF_EM, 10**9, 7, 8, 9) == (7, 8, 9)
+    assert checked_lengths(SWEEPS_ON_A_GRID, 10**5, None, None, None) == (200, 1600, 4)
+    assert checked_lengths(SWEEPS_OF_EM, 10**9, None, None, None) == (40, 30, 4)
+    assert checked_lengths(SWEEPS_OF_EM, 10**9, 7, 8, 9) == (7, 8, 9)

@@ -17,10 +17,15 @@ from sklda._core.priors import Priors
 from sklda.papers.empirical_bayes._estimate import estimate_on_grid
 from sklda.papers.empirical_bayes._grid import Grid, GridPoints
 from sklda.papers.empirical_bayes._settings import GridSettings, Tempering
-from sklda.papers.empirical_bayes._stages import GridPool, current_curve, full_bayes, serial_tempering
+from sklda.papers.empirical_bayes._stages import (
+    GridPool,
+    continue_with_full_bayes,
+    continue_with_tempering,
+    current_curve,
+)
 
 ALARM = 4.0
-WAYS = {"full_bayes": (full_bayes, False), "serial_tempering": (serial_tempering, True)}
+WAYS = {"full_bayes": (continue_with_full_bayes, False), "serial_tempering": (continue_with_tempering, True)}
 
 
 def make_pool(docs, n_features, n_components, seed, n_tuning, max_iter, region=REGION, tempering=None):

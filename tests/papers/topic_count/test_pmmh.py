@@ -132,6 +132,6 @@ def test_bad_parameters(X, parameters, message):
 
 
 def test_a_chain_that_sticks_says_so(tiny, monkeypatch):
-    monkeypatch.setattr("sklda.papers.topic_count._pmmh.Trace.longest_stay", 60)
+    monkeypatch.setattr("sklda.papers.topic_count._pmmh.TopicCountTrace.longest_stay", 60)
     with pytest.warns(ConvergenceWarning, match="rejected 60 of 70 proposals in a row"):
         pmmh(tiny, 1, 3, **QUICK, n_proposals=70)

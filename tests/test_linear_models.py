@@ -6,9 +6,9 @@ from scipy.linalg import fractional_matrix_power
 from scipy.special import expit
 from scipy.stats import binomtest, t
 
-from sklda._core import composition
-from sklda._core.composition import LinearModels, share_interval
+from sklda._core import linear_models
 from sklda._core.least_squares import Columns, checked_columns, collinear, spans
+from sklda._core.linear_models import LinearModels, share_interval
 
 ALARM = 1e-5
 RNG = np.random.default_rng(0)
@@ -304,9 +304,9 @@ def of_counted_documents(errors, residuals):
 @pytest.mark.parametrize(("simulate", "sizes"), SIMULATED)
 def test_other_errors_miss_the_truth(simulate, sizes, monkeypatch):
     """Sources that are not known, the normal distribution for three documents, one spread, and weights as counts."""
-    without = composition._Documents
+    without = linear_models._Documents
     if simulate is of_sources:
-        monkeypatch.setattr(composition, "_Clusters", lambda basis, clusters: without(basis))
+        monkeypatch.setattr(linear_models, "_Clusters", lambda basis, clusters: without(basis))
     elif simulate is of_survey:
         monkeypatch.setattr(without, "variances", of_counted_documents)
         monkeypatch.setattr(without, "moments", lambda self: (self.basis.true_variance(), np.array([1e9])))
