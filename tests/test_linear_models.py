@@ -118,13 +118,13 @@ def test_one_cluster_that_determines_a_coefficient_takes_the_spread_of_the_other
 def test_an_error_without_information_is_unknown():
     clusters = np.repeat(np.arange(2), 6)
     models = LinearModels.fit(np.column_stack([np.ones(12), clusters == 1]), THETA, np.eye(2), clusters)
-    estimate, error, low, high, p_value = models.summary(0.95)
+    estimate, error, low, high, p_value, _ = models.summary(0.95)
     assert np.isfinite(estimate).all() and np.isnan([error, low, high, p_value]).all()
 
 
 def test_one_draw_gives_the_intervals_of_its_t_distribution():
     models = LinearModels.fit(MATRIX, THETA[:1], ONE)
-    estimate, error, low, high, p_value = models.summary(0.9)
+    estimate, error, low, high, p_value, _ = models.summary(0.9)
     np.testing.assert_allclose(estimate, np.linalg.lstsq(MATRIX, THETA[0])[0], atol=1e-12)
     freedom = models.freedom[:, None]
     np.testing.assert_allclose(error, models.scales[0])
@@ -136,7 +136,7 @@ def test_one_draw_gives_the_intervals_of_its_t_distribution():
 def test_several_draws_are_the_mixture_of_their_posteriors():
     combination = np.array([[1.0, 0.5, -2.0]])
     models = LinearModels.fit(MATRIX, THETA, combination)
-    estimate, error, low, high, p_value = models.summary(0.8)
+    estimate, error, low, high, p_value, _ = models.summary(0.8)
     # Many values of the t-distribution of each draw.
     noise = np.random.default_rng(1).standard_t(models.freedom[0], (4, 400_000, 3))
     drawn = (models.centres + models.scales * noise).reshape(-1, 3)
@@ -165,7 +165,7 @@ def test_a_topic_that_draws_do_not_have_is_left_out_of_them():
 )
 def test_errors_without_residuals_are_unknown(theta, clusters):
     expected = np.linalg.lstsq(MATRIX, theta[:, 0])[0]
-    estimate, *others = LinearModels.fit(MATRIX, [theta, theta], ONE, clusters).summary(0.95)
+    estimate, *others, _ = LinearModels.fit(MATRIX, [theta, theta], ONE, clusters).summary(0.95)
     np.testing.assert_allclose(estimate[:, 0], expected, atol=1e-12)
     assert np.isnan(others).all()
 
@@ -174,7 +174,7 @@ def test_residuals_that_cancel_within_clusters_have_no_error():
     """Both groups have two clusters with the same mean: there is no spread of clusters."""
     theta = np.array([[0.1, 0.7, 0.3, 0.5, 0.2, 0.9, 0.4, 0.7]]).T
     matrix = np.column_stack([np.ones(8), np.repeat([0.0, 1.0], 4)])
-    estimate, *others = LinearModels.fit(matrix, [theta], np.eye(2), np.arange(8) // 2).summary(0.95)
+    estimate, *others, _ = LinearModels.fit(matrix, [theta], np.eye(2), np.arange(8) // 2).summary(0.95)
     np.testing.assert_allclose(estimate[:, 0], [0.4, 0.15])
     assert np.isnan(others).all()
 
@@ -336,7 +336,7 @@ def test_few_documents_without_a_topic_have_the_spread_of_all(clusters):
     small = np.arange(120) < 10
     theta = np.where(small, 0.01 + 0.001 * np.arange(120), np.where(np.arange(120) % 10 == 0, 0.9, 0.01))[:, None]
     models = LinearModels.means(np.where(small, 0, 1), [theta], clusters)
-    error, of_shares = models.summary(0.95)[1], models.shares(0.95)
+    error, of_shares = models.summary(0.95)[1], models.summary(0.95, is_share=True)
     p = theta[small].mean()
     large = theta[~small, 0]
     phi = (theta[small].var() * 10 + large.var() * 110) / (p * (1 - p) * 9 + large.mean() * (1 - large.mean()) * 109)
@@ -348,7 +348,7 @@ def test_few_documents_without_a_topic_have_the_spread_of_all(clusters):
         # The p-value has the same error and degrees of freedom.
         np.testing.assert_allclose(of_shares[4][0], 2 * t(29).sf(of_shares[0][0] / of_shares[1][0]))
     one = LinearModels.fit(np.column_stack([small, ~small]), [theta], np.eye(2), clusters)
-    np.testing.assert_allclose(one.shares(0.95), of_shares, rtol=1e-6)
+    np.testing.assert_allclose(one.summary(0.95, is_share=True), of_shares, rtol=1e-6)
 
 
 @pytest.mark.parametrize("clusters", [None, np.arange(12) // 2])
@@ -358,5 +358,5 @@ def test_units_of_a_term_change_the_units_of_its_effect_only(size, clusters):
         LinearModels.fit(MATRIX * [1, unit, 1], THETA, np.array([[0.0, 1.0, 0.0]]), clusters) for unit in (1, size)
     )
     np.testing.assert_allclose(other.freedom, one.freedom)
-    for unit, a, b in zip((size,) * 4 + (1,), one.summary(0.95), other.summary(0.95), strict=True):
+    for unit, a, b in zip((size,) * 4 + (1, 1), one.summary(0.95), other.summary(0.95), strict=True):
         np.testing.assert_allclose(b * unit, a, rtol=1e-6)

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from scipy.optimize.elementwise import find_root
 from scipy.sparse import csr_array
 from scipy.special import expit, logit, stdtr, stdtrit
 
@@ -35,8 +36,8 @@ from sklda._core.rounding import rounding
 
 # The smallest p-value in a table: nobody knows the tails of these distributions better.
 SMALLEST_P_VALUE = 1e-6
-# Steps of the bisection for a quantile: the bracket shrinks by 2^40.
-_STEPS = 40
+# The errors of a quantile: as a part of the distances between draws, and as a probability.
+_PRECISION = {"xatol": 1e-10, "fatol": 1e-12}
 # The spread of all documents counts for so many of those that a share is the mean of.
 _DOCUMENTS_OF_ALL = 20
 # If one cluster has all but this part of the information in a direction of the terms, its residuals are rounding there.
@@ -149,44 +150,52 @@ class LinearModels:
             np.min([each.determined for each in models], axis=0),
         )
 
-    def summary(self, level):
+    def summary(self, level, is_share=False):
         """Posterior of the combinations.
 
         Parameters
         ----------
         level : float
             Probability of the interval.
+        is_share : bool, or ndarray of shape (n_combinations,)
+            Which combinations are shares, and no differences.
 
         Returns
         -------
-        estimate, error, low, high, p_value : ndarray of shape (n_combinations, n_topics)
-            Mean, root of the mean squared error and the variance over draws, and quantiles of the mixture over draws.
-            The p-value is twice the smaller of the probabilities on the two sides of zero. All but the estimate are NaN
-            if no draw has residuals.
+        estimate, error, low, high, p_value, freedom : ndarray of shape (n_combinations, n_topics)
+            Mean, root of the mean squared error and the variance over draws, and quantiles of the mixture over draws,
+            or `share_interval`. The p-value is twice the smaller of the probabilities on the two sides of zero. All but
+            the estimate are NaN if no draw has residuals.
         """
         # A topic that is in no draw has no effects, and an error that no residual tells of is unknown.
         known = (self.scales > 0).any(axis=0)
-        found = np.full((5, *known.shape), np.nan)
+        is_share = known & np.broadcast_to(is_share, len(known))[:, None]
+        found = np.full((6, *known.shape), np.nan)
         found[0] = mean_of_known(self.centres)
+        found[5] = np.fmin.reduce(np.where(np.isnan(self.scales), np.nan, self.freedom[..., None]))
         if known.any():
-            c, k = np.nonzero(known)
-            mixtures = _Mixtures(self.centres[:, c, k], self.scales[:, c, k], self.freedom[..., c])
-            found[1:, c, k] = mixtures.error(), *mixtures.interval(level), mixtures.p_value()
+            mixtures = self._mixtures(known)
+            found[1, known], found[4, known] = mixtures.error(), mixtures.p_value()
+        if (known & ~is_share).any():
+            found[2:4, known & ~is_share] = self._mixtures(known & ~is_share).interval(level)
+        if is_share.any():
+            found[:, is_share] = self._shares(found[:, is_share], is_share, level)
         return tuple(found)
 
-    def shares(self, level):
-        """As `summary`, of combinations that are shares."""
-        found = np.array(self.summary(level))
-        known = np.isfinite(found[1])
-        freedom = np.broadcast_to(self.freedom[:, None], known.shape)
-        own, of_all = (_mean_square(each) for each in (self.scales, self.of_all))
+    def _mixtures(self, chosen):
+        c, k = np.nonzero(chosen)
+        return _Mixtures(self.centres[:, c, k], self.scales[:, c, k], self.freedom[..., c])
+
+    def _shares(self, found, chosen, level):
+        """The summaries `found` of shares, whose errors take a part from the spread of all documents."""
+        estimate, error, _, _, p_value, freedom = found
+        own, of_all = (mean_of_known(each[:, chosen] ** 2) for each in (self.scales, self.of_all))
         both = (freedom * own + _DOCUMENTS_OF_ALL * of_all) / (freedom + _DOCUMENTS_OF_ALL)
-        is_small = known & (both > own)
-        found[1] = np.where(is_small, np.sqrt(found[1] ** 2 + both - own), found[1])
+        is_small = both > own
+        error = np.where(is_small, np.sqrt(error**2 + np.fmax(both - own, 0)), error)
         freedom = np.where(is_small, freedom + _DOCUMENTS_OF_ALL, freedom)
-        found[4, is_small] = 2 * stdtr(freedom, -np.abs(found[0]) / np.where(is_small, found[1], 1))[is_small]
-        found[2:4] = share_interval(found[0], found[1], freedom, level)
-        return (*found, freedom)
+        p_value = np.where(is_small, 2 * stdtr(freedom, -np.abs(estimate) / error), p_value)
+        return estimate, error, *share_interval(estimate, error, freedom, level), p_value, freedom
 
 
 def share_interval(share, error, freedom, level):
@@ -271,6 +280,8 @@ class Basis:
     wanted : ndarray of shape (n_terms, n_combinations)
         The combinations, divided by their `size`: squares of very large or small terms would leave the range of floats.
     size : ndarray of shape (n_combinations,)
+    has_weights : bool
+        Otherwise WU is U and S is I.
     """
 
     columns: np.ndarray
@@ -278,6 +289,7 @@ class Basis:
     squares: np.ndarray
     wanted: np.ndarray
     size: np.ndarray
+    has_weights: bool
 
     @classmethod
     def of(cls, matrix, combinations, weights):
@@ -285,7 +297,7 @@ class Basis:
         wanted = columns.in_basis(combinations)
         size = nonzero(np.abs(wanted).max(axis=0, initial=0))
         squares = np.eye(matrix.shape[1]) if weights is None else columns.weighted.T @ columns.weighted
-        return cls(columns.basis, columns.weighted, squares, wanted / size, size)
+        return cls(columns.basis, columns.weighted, squares, wanted / size, size, weights is not None)
 
     def forms(self):
         """The factors of the outcomes of documents in each combination, (n_combinations, n_documents)."""
@@ -320,9 +332,7 @@ class _Documents:
         return (self.loadings**2).T @ residuals**2
 
     def moments(self):
-        own = self.loadings**2 * self.left[:, None]
-        both = np.hstack([self.basis.columns, self.basis.weighted])
-        return _moments(own, (both * each[:, None] for each in self.loadings.T), self.basis)
+        return _moments(self.loadings**2 * self.left[:, None], self.loadings, self.basis)
 
 
 class _Clusters:
@@ -340,9 +350,11 @@ class _Clusters:
             of_size = np.flatnonzero(sizes == size)
             rows = documents[first[of_size, None] + np.arange(size)]
             # B_gg is I outside of the span of the rows of U and WU, of which z is a basis.
-            z = np.linalg.qr(np.concatenate([basis.columns[rows], basis.weighted[rows]], axis=2))[0]
+            z = np.eye(size)
+            if size > basis.columns.shape[1]:
+                z = np.linalg.qr(np.concatenate([basis.columns[rows], basis.weighted[rows]], axis=2))[0]
             u, w = z.mT @ basis.columns[rows], z.mT @ basis.weighted[rows]
-            left = np.eye(z.shape[2]) - u @ w.mT - w @ u.mT + u @ basis.squares @ u.mT
+            left = np.eye(z.shape[-1]) - u @ w.mT - w @ u.mT + u @ basis.squares @ u.mT
             values, vectors = np.linalg.eigh(left)
             known = values > _ROUNDING
             in_basis = np.where(known[:, :, None], vectors.mT @ (w @ basis.wanted), 0)
@@ -351,40 +363,49 @@ class _Clusters:
 
     def variances(self, residuals):
         """(n_combinations, n_topics)"""
-        largest, found = np.abs(residuals).max(axis=0), []
-        for each in self.loadings.T:
-            forms = self.members @ (each[:, None] * residuals)
-            # Sums of residuals that cancel are rounding.
-            sizes = self.members.sum(axis=1)[:, None] * np.abs(each).max() * largest
-            forms[np.abs(forms) <= rounding(sizes, axis=())] = 0
+        # The product of a column of one and all of the other, with as few products as possible.
+        few, many = sorted((self.loadings, residuals), key=lambda each: each.shape[1])
+        # Sums of residuals that cancel are rounding.
+        tiny, found = rounding(self.members.sum(axis=1)[:, None] * np.abs(many).max(axis=0), axis=()), []
+        for each in few.T:
+            forms = self.members @ (each[:, None] * many)
+            forms[np.abs(forms) <= tiny * np.abs(each).max()] = 0
             found.append((forms**2).sum(axis=0))
-        return np.array(found)
+        return np.array(found) if few is self.loadings else np.array(found).T
 
     def moments(self):
-        both = np.hstack([self.basis.columns, self.basis.weighted])
-        return _moments(self.own, (self.members @ (both * each[:, None]) for each in self.loadings.T), self.basis)
+        return _moments(self.own, self.loadings, self.basis, self.members)
 
 
-def _moments(own, projected, basis):
+def _moments(own, loadings, basis, members=None):
     """Expected variances with residuals of variance one, and Satterthwaite's degrees of freedom, (n_combinations,).
 
     The estimated variance is the sum of squares of one linear form of the residuals for each cluster. With its
     loadings s_g, let u_g = s_g' U_g and w_g = s_g' W_g U_g. The covariance of two forms is s_g' B_gh s_h = u_g S u_h -
-    u_g w_h - w_g u_h. The sum of the squares of these needs only products of 2 n_terms columns.
+    u_g w_h - w_g u_h. The sum of the squares of these needs only products of 2 n_terms columns. Without weights, u_g is
+    w_g and S is I, and it needs those of n_terms.
 
     Parameters
     ----------
     own : ndarray of shape (n_clusters, n_combinations)
         Variances of the forms.
-    projected : iterable of ndarray of shape (n_clusters, 2 * n_terms)
-        The rows (u_g, w_g) for each combination.
+    loadings : ndarray of shape (n_documents, n_combinations)
+    basis : Basis
+    members : sparse array of shape (n_clusters, n_documents), default=None
+        None: each document is a cluster.
     """
-    one = np.eye(len(basis.squares))
-    between = np.block([[basis.squares, -one], [-one, np.zeros_like(one)]])
+    sides, one = basis.columns, np.eye(len(basis.squares))
+    if basis.has_weights:
+        sides = np.hstack([sides, basis.weighted])
+        between = np.block([[basis.squares, -one], [-one, np.zeros_like(one)]])
     squares = (own**2).sum(axis=0)
-    for c, rows in enumerate(projected):
-        product = between @ (rows.T @ rows)
-        with_itself = ((rows @ between) * rows).sum(axis=1)
+    for c, each in enumerate(loadings.T):
+        rows = sides * each[:, None]
+        rows = rows if members is None else members @ rows
+        product, projected = rows.T @ rows, rows
+        if basis.has_weights:
+            product, projected = between @ product, rows @ between
+        with_itself = (projected * rows).sum(axis=1)
         squares[c] += max((product * product.T).sum() - (with_itself**2).sum(), 0.0)
     expected = own.sum(axis=0)
     return expected, expected**2 / np.where(squares > 0, squares, 1)
@@ -410,17 +431,21 @@ class _Mixtures:
         return np.nanmean(stdtr(self.freedom, np.where(np.isnan(distance), np.nan, z)), axis=0)
 
     def interval(self, level):
-        return (self._quantile(p) for p in ((1 - level) / 2, (1 + level) / 2))
+        return self._quantile((1 - level) / 2), self._quantile((1 + level) / 2)
 
     def _quantile(self, p):
         """The quantile p, which lies between the smallest and the largest of the components."""
         own = self.centres + self.scales * stdtrit(self.freedom, p)
-        low, high = np.nanmin(own, axis=0), np.nanmax(own, axis=0)
-        for _ in range(_STEPS):
-            middle = (low + high) / 2
-            below = self.below(middle) < p
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return (low + high) / 2
+        # With some room, because one component has no distance, and all have rounding errors.
+        room = 1e-9 * np.nanmax(self.scales, axis=0)
+        low, high = np.nanmin(own, axis=0) - room, np.nanmax(own, axis=0) + room
+
+        def excess(part, i):
+            mixtures = _Mixtures(self.centres[:, i], self.scales[:, i], self.freedom[..., i])
+            return mixtures.below(low[i] + part * (high - low)[i]) - p
+
+        found = find_root(excess, (0.0, 1.0), args=(np.arange(len(low)),), tolerances=_PRECISION)
+        return low + found.x * (high - low)
 
     def p_value(self):
         # The two sides apart: one less a probability near one would be rounding.
@@ -429,10 +454,6 @@ class _Mixtures:
 
 def _renumbered(clusters):
     return np.unique(clusters, return_inverse=True)[1]
-
-
-def _mean_square(values):
-    return mean_of_known(values**2)
 
 
 def mean_of_known(values):

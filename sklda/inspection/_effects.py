@@ -140,12 +140,7 @@ class Effects:
         models = LinearModels.fit(self.matrix, sums, combinations, self.clusters, self.weights)
         warn_of_undetermined(models.determined, "cluster" if self.clusters is not None else "document")
         names = "estimate", "standard_error", "low", "high", "p_value", "df"
-        of_shares, of_differences = models.shares(self.level), models.summary(self.level)
-        of_differences = *of_differences, np.broadcast_to(models.freedom[:, None], of_differences[0].shape)
-        found = {
-            name: np.where(np.broadcast_to(shares, len(combinations))[:, None], share, difference)
-            for name, share, difference in zip(names, of_shares, of_differences, strict=True)
-        }
+        found = dict(zip(names, models.summary(self.level, shares), strict=True))
         found["p_value"] = np.maximum(found["p_value"], SMALLEST_P_VALUE)
         shrunk = np.ones(1)
         if not prior_knows(self.view, self.draws.used, self.matrix).all():
@@ -190,7 +185,7 @@ class GroupMeans:
         clusters, weights = clusters_and_weights(view, used)
         place, index = np.unique(group, return_inverse=True)
         models = LinearModels.means(index, draws.theta, clusters, weights)
-        estimate, error, low, high, _, freedom = models.shares(level)
+        estimate, error, low, high, _, freedom = models.summary(level, is_share=True)
         # Other groups have no documents.
         every = {name: np.full((n_groups, view.n_topics), np.nan) for name in _OF_GROUPS}
         for name, values in zip(_OF_GROUPS, (estimate, error, low, high, freedom), strict=True):

@@ -525,7 +525,7 @@ def _checked_outcome(outcome, used, family):
 def _table(fits, rows, moments, terms, bases, level, unit, has_clusters):
     models = LinearModels.together([each.models for each in fits])
     warn_of_undetermined(models.determined, "cluster" if has_clusters else "document")
-    estimate, error, low, high, p_value = (each[:, 0] for each in models.summary(level))
+    estimate, error, low, high, p_value, freedom = (each[:, 0] for each in models.summary(level))
     t = estimate / error
     estimate, error, low, high = (unit * each for each in (estimate, error, low, high))
     topic_error, from_draws = (
@@ -560,7 +560,7 @@ def _table(fits, rows, moments, terms, bases, level, unit, has_clusters):
             "high": high,
             "t": t,
             "p_value": np.maximum(p_value, SMALLEST_P_VALUE),
-            "df": np.fmin.reduce(np.where(np.isnan(models.scales[:, :, 0]), np.nan, models.freedom)),
+            "df": freedom,
             "found_in": [*rows.shown.found_in(has_topics), *[len(fits)] * len(terms)],
             "topic_error": topic_error,
             "from_draws": from_draws,

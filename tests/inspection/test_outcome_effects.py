@@ -297,7 +297,7 @@ def simulated(seed, means):
     # Shares of words by their most probable topics, as if they were the shares of topics.
     shares = documents @ (phi / phi.sum(axis=0)).T / 6
     found = LinearModels.fit(np.column_stack([np.ones(150), shares[:, 1:]]), [y[:, None]], np.array([[0, 1.0, 0]]))
-    estimate, _, low, high, _ = (float(each[0, 0]) for each in found.summary(0.95))
+    estimate, _, low, high, *_ = (float(each[0, 0]) for each in found.summary(0.95))
     return estimate, low, high, np.nan
 
 
