@@ -32,8 +32,8 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
 
     1. Chains start annealed and learn h by Gibbs-EM. With more than 60,000 tokens, Gibbs-EM is longer, and ends when h
        moves by less than one percent while its sweeps double. How far h has moved is part of the Monte Carlo errors.
-    2. With 2,000 to 60,000 tokens, better modes of the topic assignments are searched from one chain after the other,
-       until two searches have found the best mode. Annealed evidence weighs each mode at the h learnt in it.
+    2. With 2,000 to 60,000 tokens, better modes of the topic assignments are searched from each chain; two searches
+       that find nothing but one mode are enough. Annealed evidence weighs each mode at the h learnt in it.
     3. Every chain is swept at nine fixed points: the median h of the chains, and 1.25 and 2.5 standard deviations of
        log alpha and of log eta to either side. With more than 60,000 tokens, it is swept for longer at the five inner
        ones.
@@ -45,8 +45,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
        of their modes, and errors contain the spread.
     7. The chains continue with the priors at the maximum, and their draws give the topics.
 
-    Errors do not allow for a mode that no search found: on 200 newsgroup posts with four topics, one of 16 fits has an
-    alpha of 0.102 with an error of 2 %, the others 0.079 to 0.096. Compare several seeds.
+    Errors do not allow for a mode that no search found. Compare several seeds.
 
     There is no ``warm_start``. For more sweeps, give the priors found to `GibbsLDA`, which has ``warm_start``.
 
@@ -96,7 +95,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
         Split R-hat and effective number of draws. They are those of the derivatives of log p(w, z | h) with respect to
         log alpha and log eta at the maximum.
     mode_log_evidence_ : ndarray of shape (n_modes,)
-        log p(w | h) of the modes that searches and chains found, the best first, in nats. Each is at the h
+        log p(w | h) of the modes that searches found, the best first, in nats. Each is at the h
         learnt in the mode. It is the mean logarithm of annealed runs, somewhat too low for all modes. Empty if there
         was no search.
     mode_log_evidence_std_ : float

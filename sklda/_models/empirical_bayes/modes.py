@@ -1,12 +1,12 @@
 """The modes of z in which chains begin, and one curve of m(h) from chains in different modes.
 
 Chains start annealed and learn h by Gibbs-EM. The posterior of z has modes that chains do not leave, and each has its
-own maximum of m(h). So on small corpora a search between modes begins from each chain, one after the other, until two
-of them have found the best evidence. Other draws of a search are weighed too if they differ in more tokens than two
-draws of a chain, because a mode of the same evidence can have another maximum. Chains continue in the modes that may be
-the best, and have their probabilities. On larger corpora a search would cost too much, and where most tokens change
-their topic in every sweep it has nothing to find: chains continue where they are. On these larger corpora chains also
-need most sweeps to get there, so Gibbs-EM goes on until h has settled, and tells how far h still moved.
+own maximum of m(h). So on small corpora a search between modes begins from each chain, one after the other; two are
+enough if they find one mode and nothing else. Other draws of a search are weighed too if they differ in more tokens
+than two draws of a chain, because a mode of the same evidence can have another maximum. Chains continue in the modes
+that may be the best, and have their probabilities. On larger corpora a search would cost too much, and where most
+tokens change their topic in every sweep it has nothing to find: chains continue where they are. On these larger corpora
+chains also need most sweeps to get there, so Gibbs-EM goes on until h has settled, and tells how far h still moved.
 """
 
 import itertools
@@ -48,6 +48,8 @@ _SWEEPS_OF_A_MODE = LEARNING + _WEIGHING
 _LEARNT_ERROR = 0.5
 # Searches have found the same evidence if it differs by at most this many standard errors.
 _ERRORS = 2.5
+# Other modes of a search are weighed if their scores are at most this many nats below its best one.
+_NEAR = 30.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +175,7 @@ class _Mode:
 
 
 class _Modes:
-    """The modes that searches and chains have found, each weighed by annealing at the h that Gibbs-EM learns in it.
+    """The modes that searches have found, each weighed by annealing at the h that Gibbs-EM learns in it.
 
     Searching and weighing have `budget` sweeps for each chain; at most two modes are weighed for each chain.
     """
@@ -257,10 +259,6 @@ def _search(pool: ChainPool, log_h: np.ndarray, seed: np.random.SeedSequence) ->
     agreeing = _search_from_chains(modes, log_h, seed)
     if agreeing is None:
         return Beginning(log_h=log_h)
-    # The chains at the start are modes as well.
-    for c, chain in enumerate(pool.chains):
-        if modes.may_weigh(pool.n_chains) and not modes.is_known(chain.topics):
-            modes.weigh(chain.topics, chain.priors, f"chain {c + 1}")
     # Every chain has the same share of the sweeps that were made, rounded up.
     pool.left -= -(-modes.n_sweeps // pool.n_chains)
 
@@ -285,13 +283,15 @@ def _search(pool: ChainPool, log_h: np.ndarray, seed: np.random.SeedSequence) ->
 
 
 def _search_from_chains(modes: _Modes, log_h: np.ndarray, seed: np.random.SeedSequence) -> np.ndarray | None:
-    """Search from one chain after the other, until two searches have found the best evidence, and weigh what they find.
+    """Search from one chain after the other, and weigh what they find.
 
-    Each search is at the h of the best mode so far. The result has the evidence of the searches that have found the
-    best one, with a warning if it is one search; None if the sweeps did not suffice for a search.
+    Two searches that agree may both have missed the best mode. So they are the last ones only if they have found
+    nothing else. Each search is at the h of the best mode so far. The result has the evidence of the searches that have
+    found the best one, with a warning if it is one search; None if the sweeps did not suffice for a search.
     """
     pool = modes.pool
     found: list[_Mode] = []
+    one_mode = True  # whether the searches have kept no other one
     for c, chain in enumerate(pool.chains):
         priors = Priors.make(*np.exp(log_h).tolist(), *pool.priors.shape)
         (best, *others), n_sweeps = counted_search(
@@ -309,14 +309,17 @@ def _search_from_chains(modes: _Modes, log_h: np.ndarray, seed: np.random.SeedSe
             return None
         found.append(modes.weigh(best.topics, priors, f"search {c + 1}"))
         for mode in others:
-            if modes.may_weigh(c + 1) and not modes.is_known(mode.topics):
+            if modes.is_known(mode.topics):
+                continue
+            one_mode = False
+            if best.log_evidence - mode.log_evidence <= _NEAR and modes.may_weigh(c + 1):
                 modes.weigh(mode.topics, priors, f"search {c + 1}, another mode")
-        log_h = modes.learnt_in_the_best()
-        # Each time that a mode is found again, its value changes.
-        values = np.array([mode.value for mode in found])
-        agreeing = values[modes.same(values, values.max())]
-        if len(agreeing) > 1:
+        if c > 0 and one_mode and len(modes.known) == 1:
             break
+        log_h = modes.learnt_in_the_best()
+    # Each time that a mode is found again, its value changes.
+    values = np.array([mode.value for mode in found])
+    agreeing = values[modes.same(values, values.max())]
     if len(agreeing) < 2 <= pool.n_chains:
         warn(
             f"Only one of {len(found)} searches found the best mode of the topic assignments; others may be better. "

@@ -171,7 +171,7 @@ def test_searches_find_the_best_modes():
 
 
 def searches_that_find(found, monkeypatch):
-    """Searches that find the given modes, one list for each of them."""
+    """Searches that find the given modes, one list for each of them, all of which are made."""
     kinds = iter(found)
 
     def counted_search(*args, **options):
@@ -179,7 +179,9 @@ def searches_that_find(found, monkeypatch):
 
     monkeypatch.setattr("sklda._models.empirical_bayes.modes.counted_search", counted_search)
     pool = make_pool(20_000)
-    return begin(pool, SEED), pool
+    beginning = begin(pool, SEED)
+    assert next(kinds, None) is None
+    return beginning, pool
 
 
 def test_a_mode_that_one_search_found_is_named(monkeypatch):
@@ -187,13 +189,14 @@ def test_a_mode_that_one_search_found_is_named(monkeypatch):
         searches_that_find([[0], [2], [2], [2]], monkeypatch)
 
 
-def test_a_mode_that_two_searches_found_counts_once(monkeypatch):
+def test_two_searches_that_find_one_mode_are_enough(monkeypatch):
     beginning, _ = searches_that_find([[1], [1]], monkeypatch)
-    assert (beginning.log_evidence > beginning.log_evidence[0] - 3).sum() == 1
+    assert len(beginning.log_evidence) == 1
     np.testing.assert_allclose(beginning.shares, 1 / 4)
 
 
-def test_searches_end_when_two_have_found_the_best_mode(monkeypatch):
+def test_two_searches_that_agree_are_not_enough_if_there_are_worse_modes(monkeypatch):
+    """Both may have missed the best one."""
     beginning, pool = searches_that_find([[2], [2, 0], [0, 2], [0]], monkeypatch)
     assert {alone_in(chain) for chain in pool.chains} <= {0, 1}
     assert (np.diff(beginning.log_evidence) <= 0).all()
