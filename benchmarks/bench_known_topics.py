@@ -63,7 +63,7 @@ def make(kind, seed, n_new, drift=DRIFT, n_wrong=1):
 
 def drift_of(lda, **options):
     """The table of the topics, whose words are numbers."""
-    return topic_drift(describe(lda, feature_names=list(map(str, range(lda.n_features_in_)))), **options)
+    return topic_drift(describe(lda, vocabulary=list(map(str, range(lda.n_features_in_)))), **options)
 
 
 def distances(a, b):

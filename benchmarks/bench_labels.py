@@ -245,7 +245,7 @@ def main():
     parser.add_argument("--weights", type=float, nargs=2, default=(50, 30), help="label_weight and even_weight")
     parser.add_argument("--dependency", type=float, nargs=2, default=(50, 30), help="the same for Dependency-LDA")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
-    parser.add_argument("--scores", nargs="+", default=["proportions", "shares", "unnormalized"])
+    parser.add_argument("--scores", nargs="+", default=["proportions", "shares"])
     parser.add_argument("--C", type=float, default=1.0, help="of the logistic regression")
     parser.add_argument("--repeats", type=int, default=31)
     parser.add_argument("--peers", action="store_true", help="measure tomotopy too")

@@ -286,7 +286,7 @@ def main(path):
         counts=counts.data.astype(np.min_scalar_type(counts.max())),
         words=counts.indices.astype(np.uint16),
         n_words=np.diff(counts.indptr).astype(np.uint16),
-        feature_names=vectorizer.get_feature_names_out()[columns].astype(str),
+        vocabulary=vectorizer.get_feature_names_out()[columns].astype(str),
         target=np.array([list(GROUPS).index(g) for g in group], dtype=np.uint8),
         target_names=np.array(list(GROUPS)),
         document_names=np.array([objects[i][1] for i in rows]),

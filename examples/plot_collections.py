@@ -43,7 +43,7 @@ print(
     f"gamma {lda.doc_concentration_:.2f}, eta {lda.topic_word_prior_:.3f}"
 )
 
-named = describe(lda, feature_names=words)
+named = describe(lda, vocabulary=words)
 TopicEffectsDisplay.from_groups(named)
 plt.show()
 
@@ -80,7 +80,7 @@ lda = CompoundLDA(
     16, topic_word_prior=0.05, max_iter=300, random_state=0
 ).fit(X, collections=groups)
 order = np.argsort(lda.collection_topic_.argmax(axis=1), kind="stable")
-table = topic_table(describe(lda, feature_names=words), n_words=2)
+table = topic_table(describe(lda, vocabulary=words), n_words=2)
 names = [" ".join(top) for top in table["words"]]
 
 fig, ax = plt.subplots(figsize=(9, 6), layout="constrained")
@@ -121,5 +121,5 @@ if folder:
     lda = CompoundLDA(
         30, topic_word_prior=0.05, max_iter=300, random_state=0
     ).fit(X, collections=labels)
-    TopicEffectsDisplay.from_groups(describe(lda, feature_names=words))
+    TopicEffectsDisplay.from_groups(describe(lda, vocabulary=words))
     plt.show()

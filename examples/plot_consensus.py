@@ -31,7 +31,7 @@ first, second = (
 named = describe(
     first,
     docstrings.data,
-    feature_names=docstrings.feature_names,
+    vocabulary=docstrings.feature_names,
     document_names=docstrings.document_names,
 )
 table = topic_table(named, n_words=4)

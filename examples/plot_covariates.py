@@ -69,7 +69,7 @@ fits.fit(X, covariates=covariates)
 
 names = docstrings.document_names
 modules = [".".join(name.split(".")[:2]) for name in names]
-named = describe(fits, X, feature_names=words)
+named = describe(fits, X, vocabulary=words)
 table = topic_effects(
     named,
     covariates=covariates,

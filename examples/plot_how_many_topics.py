@@ -21,7 +21,7 @@ docstrings = load_docstrings()
 lda = describe(
     GibbsLDA(max_iter=100),
     docstrings.data,
-    feature_names=docstrings.feature_names,
+    vocabulary=docstrings.feature_names,
 )
 found = compare_topic_counts(
     lda, n_components=[5, 10, 20, 40], random_state=0

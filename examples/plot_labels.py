@@ -60,7 +60,7 @@ lda = LabeledLDA(
     random_state=0,
 )
 lda.fit(X[train], Y.iloc[train])
-named = describe(lda, feature_names=words)
+named = describe(lda, vocabulary=words)
 for row in topic_table(named, by="relevance", n_words=6).itertuples():
     print(f"{row.name:26}", ", ".join(row.words))
 
@@ -90,7 +90,7 @@ for label_prior in ("uniform", "frequency", "dependency"):
 
 document = int(np.argmax(X[test].sum(axis=1)))
 names = docstrings.document_names[test]
-named = describe(lda, X[test], feature_names=words, document_names=names)
+named = describe(lda, X[test], vocabulary=words, document_names=names)
 DocumentTopicsDisplay.from_estimator(named, document=document)
 plt.show()
 print(

@@ -41,8 +41,8 @@ lda = GibbsLDA(12, n_chains=4, max_iter=200, random_state=0).fit(X[train])
 # become names of the estimator, and all tables and plots show them.
 
 names = docstrings.document_names[test]
-named = describe(lda, X[test], feature_names=words, document_names=names)
-suggested = topic_table(describe(lda, feature_names=words), columns="name")
+named = describe(lda, X[test], vocabulary=words, document_names=names)
+suggested = topic_table(describe(lda, vocabulary=words), columns="name")
 lda.set_topic_names(suggested["name"])
 lda.topic_names_
 

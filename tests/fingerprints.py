@@ -201,7 +201,7 @@ def topic_count():
     common = {"max_components": 3, "n_chains": 2, **SEED}
     paper = {"doc_topic_prior": "1/T", "topic_word_prior": "1/T"}
     for name, priors in (("fixed", paper), ("unknown", {})):
-        lda = TopicCountLDA(1, **priors, **common).fit(SMALL)
+        lda = TopicCountLDA(min_components=1, **priors, **common).fit(SMALL)
         samples = lda.sample_posterior(2, random_state=0)
         kinds = "n_components", "topic_assignments", "doc_topic", "topic_word"
         found = {kind: samples[kind] for kind in kinds}
@@ -255,7 +255,7 @@ def papers_held_out():
     models = [(lda.topic_word_, 0.1), (other.topic_word_, 0.1)]
     found = held_out.held_out_curve(models, NEW, n_temperatures=5, **SEED)
     yield "papers.held_out.held_out_curve", {name: found[name] for name in ("score", "log_likelihood", "std")}
-    found = held_out.leave_one_out_score(lda, SIMULATED, documents=[0, 1, 2, 3], n_draws=10, n_temperatures=5, **SEED)
+    found = held_out.leave_one_out_score(lda, SIMULATED, rows=[0, 1, 2, 3], n_draws=10, n_temperatures=5, **SEED)
     yield "papers.held_out.leave_one_out_score", {name: found[name] for name in ("score", "log_likelihood", "std")}
 
 

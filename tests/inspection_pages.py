@@ -59,7 +59,7 @@ def hostile_explorer():
     lda.doc_topic_std_ = np.full(lda.doc_topic_.shape, 0.02)
     names = [HOSTILE[d % len(HOSTILE)] for d in range(20)]
     return TopicExplorer.from_estimator(
-        describe(lda, X, feature_names=HOSTILE, document_names=names), documents=names, groups=names, title=HOSTILE[1]
+        describe(lda, X, vocabulary=HOSTILE, document_names=names), texts=names, groups=names, title=HOSTILE[1]
     )
 
 

@@ -192,7 +192,7 @@ CALLS = {
     "leave one out": lambda: leave_one_out_score(
         (unaligned(TOPICS), unaligned(ALPHA), unaligned(ETAS)),
         X,
-        documents=unaligned(np.arange(3)),
+        rows=unaligned(np.arange(3)),
         n_draws=32,
         random_state=0,
     ),

@@ -65,16 +65,15 @@ GOOD = {
     "clusters": ["t", "s"] * (D // 2),
     "dates": [str(1990 + d) for d in range(D)],
     "document_names": [f"document {d}" for d in range(D)],
-    "documents": [f"{WORDS[d % V]} {WORDS[0]}" for d in range(D)],
+    "texts": [f"{WORDS[d % V]} {WORDS[0]}" for d in range(D)],
     "topic_names": ["x", "z", "y"],
     "names": ["x", "z", "y"],
     "labels": ["c", "a"],
     "topics": [2, 0],
     "cue": ["w01", "w00"],
-    "feature_names": WORDS,
     "vocabulary": WORDS,
 }
-OF_WORDS = "feature_names", "vocabulary"
+OF_WORDS = ("vocabulary",)
 # What `describe` says of a model, for all functions that read its topics.
 DESCRIBED = tuple(name for name in inspect.signature(inspection.describe).parameters if name in GOOD)
 # They read chains, evidence or fits of their own.
@@ -103,14 +102,14 @@ def functions():
                 own = set(parameters) & set(GOOD)
                 if name == "describe":
                     # Words and topics are read with the model.
-                    own -= {"feature_names", "topic_names", "covariates"}
+                    own -= {"vocabulary", "topic_names", "covariates"}
                 elif module is inspection and name not in WITHOUT_TOPICS and {"estimator", "models"} & set(parameters):
                     own |= set(DESCRIBED)
                 if name == "topic_drift":
                     # Models of collections have no known topics.
                     own.discard("collections")
                 elif name in ("word_association", "match_topics"):
-                    own.add("feature_names")
+                    own.add("vocabulary")
                 # Models of collections and of covariates have both arguments and refuse the other one.
                 own -= {"collections", "covariates"} - {TAKES[name]} if name in TAKES else set()
                 for argument in own:
@@ -138,7 +137,7 @@ def call(public, method, argument, value, folder, X=X, **options):
     if argument not in parameters:
         model, given = inspection.describe(model, X, **given), {}
     elif argument == "cue":
-        model = inspection.describe(model, feature_names=WORDS)
+        model = inspection.describe(model, vocabulary=WORDS)
     needed = {
         "estimator": model,
         "models": [model, COMPOUND],
@@ -168,7 +167,7 @@ def call(public, method, argument, value, folder, X=X, **options):
     fast = {
         "n_temperatures": 2,
         "n_permutations": 3,
-        "n_draws": 10,
+        "n_draws": 39 if name in ("topic_drift", "topic_correlation") else 10,
         "n_sweeps": 6,
         "least_tokens": 1,
         "random_state": 0,
@@ -331,7 +330,7 @@ def test_columns_of_other_libraries(library):
         for form in (make(values), frame({"a": values}), list(make(values)), np.array([*make(values), 0], object)[:3]):
             assert read_labels(form, "labels", may_be_missing=True) == values
     words = make(WORDS)
-    assert read_words(words, "feature_names", V) == read_words(frame({"w": words}), "feature_names", V) == WORDS
+    assert read_words(words, "vocabulary", V) == read_words(frame({"w": words}), "vocabulary", V) == WORDS
 
 
 def test_the_order_of_labels_is_their_own():
@@ -362,7 +361,7 @@ def test_categories_keep_their_order():
 
 def test_words_and_their_columns():
     columns = {word: v for v, word in enumerate(WORDS)}
-    assert read_words(columns, "feature_names", V) == WORDS
+    assert read_words(columns, "vocabulary", V) == WORDS
     assert read_vocabulary({"w00": np.int64(4), "alias": 4}, "vocabulary", V) == {"w00": 4, "alias": 4}
     for wrong, error, message in [
         ({"a": 0, "b": 0}, ValueError, "column 0 for 'a' and for 'b'"),
@@ -373,27 +372,27 @@ def test_words_and_their_columns():
         ({0: 1, 1: 0}, TypeError, "give the words in the order"),
         ({"a": True, "b": 0}, TypeError, "True for 'a'"),
         (columns.keys(), TypeError, "dict_keys, which has no order"),
-        (pd.Series({"a": 1, "b": 0}), TypeError, r"feature_names\[0\] is 1: a word of a column is a str"),
+        (pd.Series({"a": 1, "b": 0}), TypeError, r"vocabulary\[0\] is 1: a word of a column is a str"),
         ([b"a", b"b"], TypeError, "is a str"),
-        (["a", np.nan], TypeError, r"feature_names\[1\] is nan"),
+        (["a", np.nan], TypeError, r"vocabulary\[1\] is nan"),
     ]:
         with pytest.raises(error, match=message):
-            read_words(wrong, "feature_names", 2)
+            read_words(wrong, "vocabulary", 2)
 
 
 def test_names_that_are_known_are_not_given_in_another_order():
     for wrong in (WORDS[::-1], dict(zip(WORDS[::-1], range(V), strict=True)), ["new", *WORDS[:-1]]):
         with pytest.raises(ValueError, match="of X has this name"):
-            read_words(wrong, "feature_names", V, WORDS)
+            read_words(wrong, "vocabulary", V, WORDS)
     # Stems that are completed, one of which is another stem.
-    assert read_words([WORDS[1], *WORDS[1:]], "feature_names", V, WORDS)[0] == WORDS[1]
+    assert read_words([WORDS[1], *WORDS[1:]], "vocabulary", V, WORDS)[0] == WORDS[1]
     frame = pd.DataFrame(X, columns=WORDS, index=[f"row {d}" for d in range(D)])
     lda = GibbsLDA(K, max_iter=2, random_state=0).fit(frame)
-    assert plain(inspection.topic_table(inspection.describe(lda, feature_names=WORDS))) == plain(
+    assert plain(inspection.topic_table(inspection.describe(lda, vocabulary=WORDS))) == plain(
         inspection.topic_table(lda)
     )
     with pytest.raises(ValueError, match="of X has this name"):
-        inspection.topic_table(inspection.describe(lda, feature_names=WORDS[::-1]))
+        inspection.topic_table(inspection.describe(lda, vocabulary=WORDS[::-1]))
     lda.set_topic_names(["x", "y", "z"])
     with pytest.raises(ValueError, match="names of the model in another order: topic 0 is 'x'"):
         inspection.topic_table(inspection.describe(lda, topic_names=["y", "x", "z"]))
@@ -405,7 +404,7 @@ def test_names_that_are_known_are_not_given_in_another_order():
 # Arguments with a value for each document, and a value that they may have.
 OF_DOCUMENTS = {name: GOOD[name] for name in ("collections", "covariates", "groups", "clusters", "dates")} | {
     "document_names": GOOD["document_names"],
-    "documents": GOOD["documents"],
+    "texts": GOOD["texts"],
     "y": [float(d % 5) for d in range(D)],
     "weights": [1.0 + d % 2 for d in range(D)],
     "sample_weight": [1.0 + d % 2 for d in range(D)],
@@ -448,7 +447,7 @@ def test_values_of_other_documents_are_refused(public, method, argument, tmp_pat
     parameters = inspect.signature(function).parameters
     # A document that lacks a covariate of `describe` has the prior of which nothing is known.
     of_model = argument == "covariates" and argument not in parameters
-    if "missing" in parameters and argument not in ("documents", "document_names", "collections") and not of_model:
+    if "missing" in parameters and argument not in ("texts", "document_names", "collections") and not of_model:
         lacking = [*good[:3], None, *good[4:]]
         message = rf"{argument[:9]}.* is missing in document 3 \(1 of 24\)\. .*missing='drop'"
         with pytest.raises(ValueError, match=message):

@@ -75,7 +75,7 @@ def test_topics_without_a_name_show_their_words():
     # Without words, numbers.
     plain = GibbsLDA(3, max_iter=5, random_state=0).fit(X).set_topic_names({1: "sport"})
     assert topic_table(plain)["name"].tolist() == ["gibbslda0", "sport", "gibbslda2"]
-    assert topic_table(describe(plain, feature_names=frame.columns))["name"][1:].tolist() == ["sport", own[2]]
+    assert topic_table(describe(plain, vocabulary=frame.columns))["name"][1:].tolist() == ["sport", own[2]]
 
 
 def test_skops_keeps_names(lda):
@@ -221,7 +221,7 @@ def test_suggested_names_are_distinguishing_words():
 
 def test_suggested_names_are_distinct():
     phi = np.array([[0.4, 0.2, 0.3, 0.1, 0.0], [0.4, 0.2, 0.3, 0.0, 0.1], [0, 0, 0, 0, 1], [0, 0, 0, 0, 1]])
-    named = describe((phi, [[0.25] * 4]), feature_names=list("abcde"))
+    named = describe((phi, [[0.25] * 4]), vocabulary=list("abcde"))
     assert topic_table(named, columns="name")["name"].tolist() == ["a, c, b, d", "a, c, b, e", "e", "e (2)"]
     equal = np.full((3, 2), 0.5)
     assert topic_table((equal, [[0.2, 0.3, 0.5]]), columns="name")["name"].nunique() == 3

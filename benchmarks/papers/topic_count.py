@@ -198,7 +198,7 @@ def measure_predictive(options):
     documents = np.arange(0, X.shape[0], 10 if options.quick else 1)
     for T in (2, 5, 10, 20, 30) if options.quick else range(2, 31):
         lda = GibbsLDA(T, **WHALES, max_iter=200, random_state=options.seed).fit(X)
-        score = leave_one_out_score(lda, X, documents=documents, n_draws=20, random_state=options.seed)
+        score = leave_one_out_score(lda, X, rows=documents, n_draws=20, random_state=options.seed)
         found[T] = {"score": score.score, "std": score.std}
     return found
 

@@ -111,7 +111,7 @@ class DocumentValues:
     def read(cls, X: Any = None, *, missing: str = "raise", needed: Any = None, **values: Any) -> DocumentValues:
         check_choice(missing, "missing", MISSING)
         for name, each in values.items():
-            if each is not None and each is X and name != "documents":
+            if each is not None and each is X and name != "texts":
                 raise TypeError(f"{name} is X itself: it has a value for each document of X, which comes first.")
         tables = {name for name, each in values.items() if hasattr(each, "column_names")}
         values = {name: _in_memory(each, missing) for name, each in values.items()}
@@ -284,5 +284,5 @@ _READERS = {
     "weights": _weights,
     "sample_weight": _weights,
     "dates": _dates,
-    "documents": _column,
+    "texts": _column,
 }

@@ -26,7 +26,7 @@ _ADVICE = "give a fitted topic model, a pipeline that has one, or a pair (topic_
 
 
 # What a description may say besides a model and documents.
-_NAMES = "feature_names", "topic_names", "document_names", "collections", "covariates"
+_NAMES = "vocabulary", "topic_names", "document_names", "collections", "covariates"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,7 +38,7 @@ class Description:
 
     estimator: Any
     X: Any = None
-    feature_names: Any = None
+    vocabulary: Any = None
     topic_names: Any = None
     document_names: Any = None
     collections: Any = None
@@ -62,7 +62,7 @@ class Description:
             return cls(model, X)
         if X is None or X is model.X or (model.X is not None and hash_of_documents(X) == hash_of_documents(model.X)):
             return model
-        return cls(model.estimator, X, model.feature_names, model.topic_names)
+        return cls(model.estimator, X, model.vocabulary, model.topic_names)
 
 
 def hash_of_documents(X):
@@ -140,26 +140,26 @@ def topic_weights(X, model):
         return model[0], X
     if not any(hasattr(model, name) for name in ("components_", "best_estimator_", "fit")):
         if isinstance(model, Mapping) or holds_texts(model):
-            return _weights_of_words(model, X, described.feature_names), X
+            return _weights_of_words(model, X, described.vocabulary), X
         return model, X
     model, X = inner_model(model, X)
     return model.components_, X
 
 
-def _weights_of_words(topics, X, feature_names):
+def _weights_of_words(topics, X, vocabulary):
     """Weights of topics that are lists of words, such as those of another tool: the first word has the largest."""
     if not isinstance(topics, (list, tuple)) or not all(
         isinstance(words, (list, tuple)) and all(isinstance(word, str) for word in words) for words in topics
     ):
         raise TypeError("topics that are words must be a list with a list of str for each topic, the best word first.")
-    known = getattr(X, "columns", None) if feature_names is None else feature_names
+    known = getattr(X, "columns", None) if vocabulary is None else vocabulary
     if known is None:
         raise TypeError(
             "the topics are words, and nothing says which columns of X these are: give X as a data frame, or "
-            "describe(topics, feature_names=vectorizer.get_feature_names_out())."
+            "describe(topics, vocabulary=vectorizer.get_feature_names_out())."
         )
     n_features = len(known) if X is None else X.shape[1] if hasattr(X, "shape") else len(X[0])
-    columns = read_vocabulary(known, "feature_names", n_features)
+    columns = read_vocabulary(known, "vocabulary", n_features)
     weights = np.zeros((len(topics), n_features))
     for k, words in enumerate(topics):
         found = find_words(words, columns, f"topic {k}")
@@ -268,8 +268,8 @@ def words_of(model, n_features):
 
     An error if a description has others than the model, or another number of them.
     """
-    given, known = Description.of(model).feature_names, known_words(model, n_features)
-    return known if given is None else read_words(given, "feature_names", n_features, known)
+    given, known = Description.of(model).vocabulary, known_words(model, n_features)
+    return known if given is None else read_words(given, "vocabulary", n_features, known)
 
 
 def known_words(model, n_features):

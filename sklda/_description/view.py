@@ -192,7 +192,7 @@ class View:
         elif self.model is not None:
             warn(
                 f"The {type(self.model).__name__} was fitted to a matrix without names of columns, so {_NUMBERS}. Give "
-                "them once: describe(model, feature_names=vectorizer.get_feature_names_out()). A pipeline with the "
+                "them once: describe(model, vocabulary=vectorizer.get_feature_names_out()). A pipeline with the "
                 "vectorizer has them, as has a fit to a data frame."
             )
         return [str(v) for v in range(self.n_features)]

@@ -36,7 +36,7 @@ def save_counts(
     X: Counts | Iterable[str],
     *,
     vectorizer: Any = None,
-    feature_names: ArrayLike | None = None,
+    vocabulary: ArrayLike | None = None,
     batch_size: int = 10_000,
     verbose: int = 0,
 ) -> None:
@@ -56,7 +56,7 @@ def save_counts(
     vectorizer : object, default=None
         A fitted vectorizer with ``transform``, such as `CountVectorizer` or `HashingVectorizer` with
         ``alternate_sign=False, norm=None``. Texts need it.
-    feature_names : array-like of shape (n_features,), default=None
+    vocabulary : array-like of shape (n_features,), default=None
         Words of the columns, or ``vectorizer.vocabulary_``. None: those of `vectorizer`, if it has
         ``get_feature_names_out``, or the names of the columns of a data frame.
     batch_size : int, default=10,000
@@ -92,7 +92,7 @@ def save_counts(
     if any(folder.iterdir()):
         raise ValueError(f"the folder {folder} is not empty: give another one, or delete its files.")
     try:
-        described = _write_arrays(folder, parts, feature_names, _known_names(X, vectorizer), verbose)
+        described = _write_arrays(folder, parts, vocabulary, _known_names(X, vectorizer), verbose)
         (folder / _DESCRIPTION).write_text(json.dumps({"format": _FORMAT} | described), encoding="utf-8")
     except BaseException:
         # Also Ctrl-C: what is left could not be used, and the next call needs an empty folder.
@@ -150,7 +150,7 @@ def _write_arrays(folder, parts, names, known, verbose):
             if n_features is None:
                 n_features = counts.shape[1]
                 known = None if known is None else read_words(known, "the names of the columns of X", n_features)
-                names = known if names is None else read_words(names, "feature_names", n_features, known)
+                names = known if names is None else read_words(names, "vocabulary", n_features, known)
             if counts.shape[1] != n_features:
                 raise ValueError(f"document {n_documents} has {counts.shape[1]} columns, those before it {n_features}.")
             if counts.data.max(initial=0) > LARGEST_COUNT:
@@ -235,7 +235,7 @@ def load_counts(path: str | os.PathLike[str], *, as_dask: bool = False) -> Bunch
     >>> import numpy as np
     >>> from sklda.datasets import load_counts, save_counts
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_counts(folder, np.array([[2, 1, 0], [0, 1, 1]]), feature_names=["apple", "banana", "cherry"])
+    ...     save_counts(folder, np.array([[2, 1, 0], [0, 1, 1]]), vocabulary=["apple", "banana", "cherry"])
     ...     corpus = load_counts(folder)
     ...     print(corpus.data.sum(), corpus.feature_names)
     5 ['apple' 'banana' 'cherry']

@@ -64,7 +64,7 @@ def contrast_topics(
     --------
     >>> from sklda.inspection import contrast_topics, describe
     >>> topics = [[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]], [[0.5, 0.5]]
-    >>> table = contrast_topics(describe(topics, feature_names=["the", "cat", "sleeps"]), topic=0, other_topic=1)
+    >>> table = contrast_topics(describe(topics, vocabulary=["the", "cat", "sleeps"]), topic=0, other_topic=1)
     >>> [str(word) for word in table["word"]]
     ['cat', 'sleeps']
     """

@@ -17,7 +17,7 @@ def describe(
     estimator: Model,
     X: Data | None = None,
     *,
-    feature_names: ArrayLike | dict[str, int] | None = None,
+    vocabulary: ArrayLike | dict[str, int] | None = None,
     topic_names: Values | None = None,
     document_names: Values | None = None,
     collections: Values | None = None,
@@ -37,7 +37,7 @@ def describe(
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         The documents. Functions use them if they get no X. For another X, `document_names`, `collections` and
         `covariates` are not used.
-    feature_names : sequence of str of length n_features, or dict of {str: int}, default=None
+    vocabulary : sequence of str of length n_features, or dict of {str: int}, default=None
         Words of the columns, as from ``get_feature_names_out()``, or ``vocabulary_`` of a vectorizer.
     topic_names : sequence of str of length n_components, default=None
         Names of the topics.
@@ -65,14 +65,14 @@ def describe(
     >>> import numpy as np
     >>> from sklda.inspection import describe, topic_table
     >>> topics = np.array([[0.4, 0.5, 0.1], [0.5, 0.1, 0.4]]), np.array([[0.9, 0.1], [0.2, 0.8]])
-    >>> named = describe(topics, feature_names=["the", "cat", "sleeps"])
+    >>> named = describe(topics, vocabulary=["the", "cat", "sleeps"])
     >>> topic_table(named, n_words=2)["words"].tolist()
     [['cat', 'the'], ['the', 'sleeps']]
     """
     check_order(X, estimator)
     known = Description.of(estimator, X)
     check_no_container(known.X)
-    given: dict[str, Any] = {"feature_names": read_once(feature_names), "topic_names": read_once(topic_names)}
+    given: dict[str, Any] = {"vocabulary": read_once(vocabulary), "topic_names": read_once(topic_names)}
     check_documents(known.X, document_names=document_names, collections=collections, covariates=covariates)
     if covariates is not None and known.X is None:
         raise ValueError("covariates are those of the documents of X: give X, too.")

@@ -97,7 +97,7 @@ class TopicExplorer:
         estimator: Model,
         X: Data | None = None,
         *,
-        documents: Sequence[str] | None = None,
+        texts: Sequence[str] | None = None,
         groups: ArrayLike | None = None,
         dates: Values | None = None,
         missing: Literal["raise", "drop"] = "raise",
@@ -114,7 +114,7 @@ class TopicExplorer:
         X : array-like, sparse matrix, or whatever a pipeline takes, default=None
             Documents; those of the fit, or others. None: only for models that keep topic proportions of the documents.
             Then the page has no words of documents and no corpus frequencies.
-        documents : sequence of n_documents str, default=None
+        texts : sequence of n_documents str, default=None
             Texts. None: X, if a pipeline takes texts; otherwise the page lists the words of documents.
         groups : sequence of n_documents hashable labels, default=None
             Groups such as years or sources. A Series has their name, too, such as "source". Without groups: the
@@ -138,9 +138,9 @@ class TopicExplorer:
             If the model is not one that this function takes, or an argument does not fit it.
         """
         X = Description.of(estimator, X).X
-        given = {"groups": groups, "dates": dates, "documents": documents}
+        given = {"groups": groups, "dates": dates, "texts": texts}
         found = view(estimator, X, needs="proportions", missing=missing, **given)
-        texts = texts_of(found, X, documents)
+        texts = texts_of(found, X, texts)
         return cls(page_data(found, texts, kind_of_group=getattr(groups, "name", None)), str(title))
 
     def to_html(self, path: str | PathLike[str] | None = None, *, topic_names: Values | None = None) -> str | None:

@@ -27,14 +27,14 @@ N_SHARES, SMALLEST_SHARE = 8, 0.01
 MAX_NAME = 200
 
 
-def page_data(view, documents=None, kind_of_group=None):
-    """All that the page shows of a `View`, a dict. `documents` are texts, and groups are such as "source"."""
+def page_data(view, texts=None, kind_of_group=None):
+    """All that the page shows of a `View`, a dict. Groups are such as "source"."""
     notes = []
     topics = _largest_of(view.share, MAX_TOPICS, "topics", "The largest are shown.", notes)
     words = _Words(view, topics, notes)
     kept, closest = _documents(view, topics, notes)
     place = {int(d): i for i, d in enumerate(kept)}
-    texts = Texts(view, words.index, documents)
+    texts = Texts(view, words.index, texts)
     blocks = [] if view.counts is None else texts.blocks(kept, topics)
     periods = None if view.values["dates"] is None else period_shares(view)
     distances = jensen_shannon(view.topic_word[topics])

@@ -54,7 +54,7 @@ def export_results(
     estimator: Model,
     X: Data | None = None,
     *,
-    documents: Sequence[str] | None = None,
+    texts: Sequence[str] | None = None,
     folder: str | os.PathLike[str],
     n_words: int = 20,
 ) -> None:
@@ -71,7 +71,7 @@ def export_results(
         n_features) and (n_documents, n_components). `describe` adds names of words, topics and documents.
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents: those of the fit, or others. None: those of `describe`.
-    documents : sequence of n_documents str, default=None
+    texts : sequence of n_documents str, default=None
         Texts. None: X, if a pipeline takes texts; otherwise there are no passages.
     folder : str or path-like
         The folder. It is made if it does not exist. Results of an earlier call are replaced, and other files are left
@@ -135,13 +135,13 @@ def export_results(
     _finish_move(path)
     _check_folder(path)
     X = Description.of(estimator, X).X
-    found = view(estimator, X, needs="counts", documents=documents)
+    found = view(estimator, X, needs="counts", texts=texts)
     report = _report(found)
     tables = {
         "keys.csv": _keys(found, n_words),
         "proportions.csv": proportions_of(found),
         "report.csv": report.assign(**{name: report[name].map(", ".join) for name in _lists_of(report)}),
-        "documents.csv": _documents(found, texts_of(found, X, documents)),
+        "documents.csv": _documents(found, texts_of(found, X, texts)),
         "words.csv": _words(found),
     }
     facts = _facts(Description.of(estimator), found)

@@ -17,9 +17,9 @@ class Ranking:
     The weight is lambda of the relevance, or the weight of the frequency in FREX.
     """
 
-    def __init__(self, view, by="probability", weight=None):
+    def __init__(self, view, by="probability", probability_weight=None):
         self.by = check_choice(by, "by", METHODS)
-        self.weight = check_weight(by, weight)
+        self.weight = check_weight(by, probability_weight)
         self.topic_word, self.word_share = view.topic_word, view.word_share
         self._sums = view.topic_word.sum(axis=0) if by == "frex" else None
 
@@ -52,9 +52,9 @@ def check_weight(by, weight):
     if weight is None:
         return DEFAULT_WEIGHT[by]
     if by == "probability":
-        raise ValueError("weight is for by='relevance' and by='frex': the order by probability has no weight.")
+        raise ValueError("probability_weight is for by='relevance' and 'frex': the order by probability has no weight.")
     if isinstance(weight, bool) or not isinstance(weight, (int, float, np.integer, np.floating)):
-        raise TypeError(f"weight must be a number from 0 to 1, got {weight!r}.")
+        raise TypeError(f"probability_weight must be a number from 0 to 1, got {weight!r}.")
     if not 0 <= weight <= 1:
-        raise ValueError(f"weight must lie between 0 and 1, got {weight}.")
+        raise ValueError(f"probability_weight must lie between 0 and 1, got {weight}.")
     return float(weight)

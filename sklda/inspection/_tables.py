@@ -20,7 +20,7 @@ def top_documents(
     estimator: Model,
     X: Data | None = None,
     *,
-    documents: Sequence[str] | None = None,
+    texts: Sequence[str] | None = None,
     n_documents: int = 3,
     passage_length: int = 50,
 ) -> DataFrame:
@@ -36,7 +36,7 @@ def top_documents(
     X : array-like, sparse matrix, or whatever a pipeline takes, default=None
         Documents. None: those of `describe`, or of the fit, if the model has ``doc_topic_``, or the rows of
         ``doc_topic``.
-    documents : sequence of n_documents str, default=None
+    texts : sequence of n_documents str, default=None
         Texts. None: X, if a pipeline takes texts; otherwise there are no passages.
     n_documents : int, default=3
         Number of documents of each topic.
@@ -76,8 +76,8 @@ def top_documents(
     n_documents = check_int(n_documents, "n_documents", 1)
     passage_length = check_int(passage_length, "passage_length", 1)
     X = Description.of(estimator, X).X
-    found = view(estimator, X, needs="proportions", documents=documents)
-    return closest_documents(found, texts_of(found, X, documents), n_documents, passage_length)
+    found = view(estimator, X, needs="proportions", texts=texts)
+    return closest_documents(found, texts_of(found, X, texts), n_documents, passage_length)
 
 
 def closest_documents(found: View, texts: Any, n_documents: int, passage_length: int) -> DataFrame:

@@ -35,13 +35,13 @@ _OWN_LINE = re.compile(r"\s|[>|]|[-*+•]\s|\(?(\d{1,3}|[A-Za-z])[.)]\s")
 _SPACED = re.compile(r"\S{1,20}")
 
 
-def texts_of(found, X, documents):
-    """The texts of the documents of a view, given as `documents` or as X of a pipeline; None if they are not known."""
-    if documents is not None and found.counts is None:
-        raise ValueError("documents are shown with the topics of the words of X: give X, too.")
-    if documents is None and found.pipelines and _all_texts(X):
+def texts_of(found, X, texts):
+    """The texts of the documents of a view, given as `texts` or as X of a pipeline; None if they are not known."""
+    if texts is not None and found.counts is None:
+        raise ValueError("texts are shown with the topics of the words of X: give X, too.")
+    if texts is None and found.pipelines and _all_texts(X):
         return X
-    return found.values["documents"]
+    return found.values["texts"]
 
 
 def _all_texts(X):
@@ -57,11 +57,11 @@ class Texts:
     tokens come from, see `Tokens`, and `notes` what was cut.
     """
 
-    def __init__(self, view, word_index, documents):
+    def __init__(self, view, word_index, texts):
         self.view, self.word_index = view, word_index
         self.texts = None
-        if documents is not None:
-            texts = read_names(documents, "documents", view.n_documents, "document", "text")
+        if texts is not None:
+            texts = read_names(texts, "texts", view.n_documents, "document", "text")
             self.texts = [joined_lines(text) for text in texts]
         self.kind, self.notes = None, []
         self.reader = _WordReader.of(view.pipelines)

@@ -71,7 +71,7 @@ def token_topics(
     --------
     >>> from sklda.inspection import describe, token_topics
     >>> topics = [[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]], [[0.5, 0.5], [0.9, 0.1]]
-    >>> table = token_topics(describe(topics, feature_names=["the", "cat", "sleeps"]), [[1, 2, 0], [0, 0, 1]])
+    >>> table = token_topics(describe(topics, vocabulary=["the", "cat", "sleeps"]), [[1, 2, 0], [0, 0, 1]])
     >>> [str(word) for word in table["word"]], [int(k) for k in table["topic"]]
     (['the', 'cat', 'cat', 'sleeps'], [0, 0, 0, 0])
     """

@@ -161,7 +161,7 @@ def compare_topic_counts(
     metadata = checked_metadata(params, X)
     tasks = [(clone(model).set_params(**{name: K}), X, metadata, random.child(seed, 2, K)) for K in counts]
     fits = Parallel(n_jobs=jobs_for(len(tasks), n_jobs))(delayed(_fit)(*task) for task in tasks)
-    views = [view(Description(each, X, feature_names=words)) for each in fits]
+    views = [view(Description(each, X, vocabulary=words)) for each in fits]
     found = None if topics is None else [_found(*each) for each in zip(views, topics, strict=True)]
     return _comparison(views, table, found, interval, n_words)
 

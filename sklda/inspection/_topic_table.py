@@ -30,7 +30,7 @@ def topic_table(
     columns: Sequence[str] | str | None = None,
     n_words: int = 10,
     by: Literal["probability", "relevance", "frex"] = "probability",
-    weight: float | None = None,
+    probability_weight: float | None = None,
 ) -> DataFrame:
     """The topics of a model, one row for each: their words and shares, and what else is asked for.
 
@@ -49,12 +49,12 @@ def topic_table(
     n_words : int, default=10
         Number of words of a topic, also for the coherence and the exclusivity.
     by : {"probability", "relevance", "frex"}, default="probability"
-        Order of the words v of topic k. ``"probability"``: phi_kv. ``"relevance"``: ``weight * log(phi_kv) +
-        (1 - weight) * log(phi_kv / p(v))`` (Sievert & Shirley 2014). ``"frex"``: the harmonic mean of two ranks in the
-        topic, of phi_kv with weight ``weight`` and of ``phi_kv / sum_j phi_jv`` with weight ``1 - weight``; ranks are
-        divided by the number of words (Bischof & Airoldi 2012).
-    weight : float in [0, 1], default=None
-        None: 0.6 for the relevance, as in LDAvis; 0.5 for FREX, as in stm.
+        Order of the words v of topic k. ``"probability"``: phi_kv. ``"relevance"``: ``w * log(phi_kv) + (1 - w)
+        * log(phi_kv / p(v))`` (Sievert & Shirley 2014). ``"frex"``: the harmonic mean of two ranks in the topic, of
+        phi_kv with weight w and of ``phi_kv / sum_j phi_jv`` with weight ``1 - w``; ranks are divided by the number of
+        words (Bischof & Airoldi 2012).
+    probability_weight : float in [0, 1], default=None
+        w. None: 0.6 for the relevance, as in LDAvis; 0.5 for FREX, as in stm.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def topic_table(
     """
     n_words = check_int(n_words, "n_words", 1)
     found = view(estimator, X)
-    ranking = Ranking(found, by, weight)
+    ranking = Ranking(found, by, probability_weight)
     makers = columns_of(found, ranking, n_words)
     if columns is None:
         columns = DEFAULT_COLUMNS

@@ -67,7 +67,7 @@ class TopicWordsDisplay(PanelsDisplay):
         *,
         topics: Values | None = None,
         by: Literal["probability", "relevance", "frex"] = "probability",
-        weight: float | None = None,
+        probability_weight: float | None = None,
         n_words: int = 10,
         ax: Any = None,
     ) -> Self:
@@ -85,7 +85,7 @@ class TopicWordsDisplay(PanelsDisplay):
             Topics to show. None: the twelve with the largest shares of the tokens.
         by : {"probability", "relevance", "frex"}, default="probability"
             Order of the words; see `topic_table`.
-        weight : float in [0, 1], default=None
+        probability_weight : float in [0, 1], default=None
             See `topic_table`.
         n_words : int, default=10
             Number of words of each topic.
@@ -103,7 +103,7 @@ class TopicWordsDisplay(PanelsDisplay):
         """
         n_words = check_int(n_words, "n_words", 1)
         found = view(estimator, X)
-        ranking = Ranking(found, by, weight)
+        ranking = Ranking(found, by, probability_weight)
         shown = found.chosen(topics, 12)
         top = [ranking.top(k, n_words) for k in shown]
         display = cls(

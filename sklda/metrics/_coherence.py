@@ -110,7 +110,7 @@ def topic_coherence(
     >>> round(topic_coherence(topic_word, X, method="umass", n_words=2), 3)
     -0.347
     >>> from sklda.inspection import describe
-    >>> of_another_tool = describe([["a", "b"], ["c", "d"]], feature_names=["a", "b", "c", "d"])
+    >>> of_another_tool = describe([["a", "b"], ["c", "d"]], vocabulary=["a", "b", "c", "d"])
     >>> topic_coherence(of_another_tool, X, n_words=2, per_topic=True).round(3)
     array([1., 0.])
     """

@@ -79,12 +79,12 @@ def model_and_input(estimator, X):
     Earlier steps are fitted to all documents.
     """
     described = Description.of(estimator, X)
-    estimator, X, words = described.estimator, described.X, described.feature_names
+    estimator, X, words = described.estimator, described.X, described.vocabulary
     while isinstance(estimator, Pipeline):
         if len(estimator) > 1:
             steps = clone(estimator[:-1])
             X = steps.fit_transform(X)
-            words = names_of_steps(steps) if described.feature_names is None else words
+            words = names_of_steps(steps) if described.vocabulary is None else words
         estimator = estimator[-1]
     if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params") or isinstance(estimator, type):
         raise TypeError(f"estimator is {estimator!r}: give a topic model, or a pipeline that ends in one.")

@@ -68,7 +68,7 @@ def word_association(estimator: Model, cue: int | str | Sequence[int | str]) -> 
     >>> topic_word = [[0.5, 0.4, 0.1, 0.0], [0.0, 0.1, 0.4, 0.5]]
     >>> word_association(topic_word, cue=1).round(2)
     array([0.4 , 0.34, 0.16, 0.1 ])
-    >>> named = describe(topic_word, feature_names=["apple", "pear", "bolt", "nut"])
+    >>> named = describe(topic_word, vocabulary=["apple", "pear", "bolt", "nut"])
     >>> word_association(named, cue="pear").round(2)
     array([0.4 , 0.34, 0.16, 0.1 ])
     """
@@ -91,11 +91,11 @@ def word_association(estimator: Model, cue: int | str | Sequence[int | str]) -> 
     if words and names is None:
         raise ValueError(
             f"The cue {words[0]!r} is a word, but the words of the columns are not known: give "
-            "describe(estimator, feature_names=...) in place of the estimator."
+            "describe(estimator, vocabulary=...) in place of the estimator."
         )
     place = {}
     if words:
-        columns_of_words = read_vocabulary(names, "feature_names", phi.shape[1])
+        columns_of_words = read_vocabulary(names, "vocabulary", phi.shape[1])
         place = dict(zip(words, find_words(words, columns_of_words, "cue"), strict=True))
     columns = [place[each] if isinstance(each, str) else _column(each, phi.shape[1]) for each in cues]
     topics = np.broadcast_to(alpha, len(phi)) * phi[:, columns].T

@@ -338,7 +338,7 @@ def test_from_texts_to_a_table_of_topics(processes, hashing):
         [da.from_delayed(dask.delayed(vectorizer.transform)(part), (np.nan, n_columns), float) for part in partitions]
     )
     lda = gibbs().fit(X)
-    assert len(topic_table(describe(lda, feature_names=names), n_words=5)) == 4
+    assert len(topic_table(describe(lda, vocabulary=names), n_words=5)) == 4
     theta = lda.transform(X).compute()
     assert theta.shape == (len(texts), 4)
     assert make_pipeline(vectorizer, lda).transform(texts[:3]).shape == (3, 4)

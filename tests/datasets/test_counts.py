@@ -75,7 +75,7 @@ def test_texts(tmp_path, batch_size):
 
 def test_hashed_texts(tmp_path):
     hashing = HashingVectorizer(n_features=16, alternate_sign=False, norm=None)
-    save_counts(tmp_path, TEXTS, vectorizer=hashing, feature_names=[f"column {v}" for v in range(16)])
+    save_counts(tmp_path, TEXTS, vectorizer=hashing, vocabulary=[f"column {v}" for v in range(16)])
     assert load_counts(tmp_path).feature_names[3] == "column 3"
     assert (load_counts(tmp_path).data != hashing.transform(TEXTS)).nnz == 0
 
@@ -83,13 +83,13 @@ def test_hashed_texts(tmp_path):
 def test_names_of_columns(tmp_path):
     frame = pandas.DataFrame([[1, 0], [2, 3]], columns=["pear", "apple"])
     for i, names in enumerate([None, ["pear", "apple"], {"apple": 1, "pear": 0}]):
-        save_counts(tmp_path / str(i), frame, feature_names=names)
+        save_counts(tmp_path / str(i), frame, vocabulary=names)
         assert load_counts(tmp_path / str(i)).feature_names.tolist() == ["pear", "apple"]
     vectorizer = CountVectorizer().fit(TEXTS)
     for X, options in ((frame, {}), (TEXTS, {"vectorizer": vectorizer})):
         names = ["apple", "pear"] if X is frame else vectorizer.get_feature_names_out()[::-1]
         with pytest.raises(ValueError, match="of X has this name"):
-            save_counts(tmp_path / "wrong", X, feature_names=names, **options)
+            save_counts(tmp_path / "wrong", X, vocabulary=names, **options)
     save_counts(tmp_path / "numbers", frame.set_axis([0, 1], axis=1))
     assert load_counts(tmp_path / "numbers").feature_names is None
 
@@ -192,8 +192,8 @@ def test_bad_folders(counts, tmp_path):
         ([[1, -1]], {}, ValueError, r"X\[0, 1\] = -1 is negative"),
         (iter(["a"]), {}, TypeError, "give a vectorizer"),
         ([], {"vectorizer": CountVectorizer().fit(TEXTS)}, ValueError, "no document"),
-        ([[1, 1]], {"feature_names": ["a"]}, ValueError, "1 words; there are 2 columns"),
-        ([[1, 1]], {"feature_names": "ab"}, TypeError, "feature_names must hold one word for each column, got 'ab'"),
+        ([[1, 1]], {"vocabulary": ["a"]}, ValueError, "1 words; there are 2 columns"),
+        ([[1, 1]], {"vocabulary": "ab"}, TypeError, "vocabulary must hold one word for each column, got 'ab'"),
         (TEXTS, {"vectorizer": CountVectorizer().fit(TEXTS), "batch_size": 0}, ValueError, "batch_size must be at"),
         (TEXTS, {"vectorizer": CountVectorizer()}, NotFittedError, "not fitted"),
         ([*TEXTS, 7], {"vectorizer": CountVectorizer().fit(TEXTS), "batch_size": 3}, AttributeError, "int"),
@@ -231,8 +231,8 @@ def test_what_are_no_texts(tmp_path, X):
 def test_wrong_names_are_found_with_the_first_texts(tmp_path):
     read = []
     texts = (read.append(text) or text for text in TEXTS)
-    with pytest.raises(ValueError, match="feature_names has 1 words; there are 3 columns"):
-        save_counts(tmp_path, texts, vectorizer=CountVectorizer().fit(TEXTS), feature_names=["a"], batch_size=2)
+    with pytest.raises(ValueError, match="vocabulary has 1 words; there are 3 columns"):
+        save_counts(tmp_path, texts, vectorizer=CountVectorizer().fit(TEXTS), vocabulary=["a"], batch_size=2)
     assert len(read) == 2
 
 

@@ -25,8 +25,8 @@ OTHERS = {
     "point_estimate": ["cgs", "cgs_p", "x", None],
     "max_doc_update_iter": [1, 3, 0, "x"],
     "label_prior": ["uniform", "frequency", "dependency", "x"],
-    "ranking_score": ["proportions", "shares", "cgs", "unnormalized", "x"],
-    "label_count": ["meta", "calibrated", 1, 0, "x"],
+    "ranking_score": ["proportions", "shares", "x"],
+    "label_count": ["meta", 1, 0, "x"],
     "warm_start": [True, False, "x"],
 }
 

@@ -82,10 +82,10 @@ def _questions(lda, X, K):
         ),
         "topics of a model": lambda each: lda.set_topic_names(each).topic_names_,
         "topics of a list": lambda each: inspection.topic_table(inspection.describe(lda, topic_names=each), X=X),
-        "words of a list": lambda each: inspection.topic_table(inspection.describe(lda, feature_names=each), n_words=3),
-        "words of a table": lambda each: inspection.topic_table(inspection.describe(lda, feature_names=each), X=X),
-        "words of a cue": lambda each: metrics.word_association(inspection.describe(lda, feature_names=each), "w0"),
-        "words of tokens": lambda each: inspection.token_topics(inspection.describe(lda, feature_names=each), X),
+        "words of a list": lambda each: inspection.topic_table(inspection.describe(lda, vocabulary=each), n_words=3),
+        "words of a table": lambda each: inspection.topic_table(inspection.describe(lda, vocabulary=each), X=X),
+        "words of a cue": lambda each: metrics.word_association(inspection.describe(lda, vocabulary=each), "w0"),
+        "words of tokens": lambda each: inspection.token_topics(inspection.describe(lda, vocabulary=each), X),
     }
 
 

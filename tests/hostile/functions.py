@@ -142,12 +142,12 @@ def leave_one_out(draw, session):
     X = draw_counts(draw)
     topics, K = _assignments(draw, X)
     wrong = [[-1], [10**6], [0.5], "x", [], [True], 0, np.zeros((1, 1), int)]
-    documents = draw.mostly([None, [0], [0], np.array([0, 0])], wrong)
+    rows = draw.mostly([None, [0], [0], np.array([0, 0])], wrong)
     found = session.call(
         papers.leave_one_out_score,
         (topics, *(_given(draw.prior(shapes)) for shapes in ([(K,)], [(_features(X),)]))),
         X.given,
-        documents=documents,
+        rows=rows,
         n_draws=draw.mostly([10, 11], [9, 0, -1]),
         n_temperatures=draw.option(1, 2),
         n_components=draw.option(K, K, None),

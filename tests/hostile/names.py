@@ -107,7 +107,7 @@ def _questions(draw, model, frame):
     if isinstance(model, GibbsLDA):
         options = {"n_temperatures": 2, "random_state": 0}
         found["curve"] = lambda X: held_out_curve([wrapped], X, **options).score
-        found["left out"] = lambda X: leave_one_out_score(wrapped, X, n_draws=10, documents=[0], **options).score
+        found["left out"] = lambda X: leave_one_out_score(wrapped, X, n_draws=10, rows=[0], **options).score
         found["initial state"] = lambda X: (
             GibbsLDA(len(model.components_), init=model, max_iter=1, random_state=0).fit(X).components_
         )

@@ -99,7 +99,7 @@ def pictures(draw, session):
         name = draw.pick([each for each in calls if not draw.careful or each not in others])
     args, options = calls[name]
     display = getattr(inspection, name)
-    model = session.call(inspection.describe, model, feature_names=names)
+    model = session.call(inspection.describe, model, vocabulary=names)
     show = display.from_groups if name == "TopicEffectsDisplay" else display.from_estimator
     found = session.call(show, model, *args, **options)
     if found is not None:
@@ -145,7 +145,7 @@ def _tables(draw, session, model, X, refuse, K):
     documents = draw.mostly([None, None, [f"d{d}" for d in range(D)]], [["d0"], "d", [None] * D], 0.2)
     by, n = draw.option("probability", "relevance", "frex"), draw.mostly([1, 5, 50], [0, -1, "x"])
     given = draw.pick([X, X, SimpleNamespace(given=None)]).given
-    model = session.call(inspection.describe, model, feature_names=names)
+    model = session.call(inspection.describe, model, vocabulary=names)
     words = session.call(inspection.topic_table, model, given, n_words=n, by=by)
     if words is not None:
         session.require(len(words) == K and all(words["words"]), "every topic has its words")
@@ -163,7 +163,7 @@ def _tables(draw, session, model, X, refuse, K):
         session.require(table is None or given is None or len(table) == D, "every document has a row")
         texts = draw.mostly([None, ["w0 w1, w2. " * d for d in range(D)]], [["w0"], "w0", [1] * D], 0.2)
         length = draw.mostly([1, 50], [0, 1.5])
-        table = session.call(inspection.top_documents, described, documents=texts, n_documents=n, passage_length=length)
+        table = session.call(inspection.top_documents, described, texts=texts, n_documents=n, passage_length=length)
         session.require(table is None or ("passages" in table) == (texts is not None), "passages are those of texts")
     effects = {"n_draws": draw.pick([1, 3]), "topics": draw.pick([None, [0]])}
     covariates = draw.covariates(D)

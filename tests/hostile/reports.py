@@ -21,7 +21,7 @@ def reports(draw, session):
     other = X if draw.chance(0.6) else draw_counts(draw, n_features=V)
     given, n = draw.mostly([other.given, None], ["x"]), draw.mostly([1, 3, 50], [0, -1, "x", 1.5])
     words = draw.mostly([None, [f"w{v}" for v in range(V)]], [["w"]])
-    described = session.call(inspection.describe, model, feature_names=words, topic_names=names)
+    described = session.call(inspection.describe, model, vocabulary=words, topic_names=names)
     columns = draw.mostly([None, "all", ["name", "nearest"]], ["x", 3])
     report = session.call(inspection.topic_table, described, given, columns=columns, n_words=n)
     if report is not None:

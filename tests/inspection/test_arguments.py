@@ -73,7 +73,7 @@ MORE = {
 }
 # Documents that are needed even if a description has some: a fit, a likelihood or a coherence of others is of use.
 NEEDED = {"to_pyldavis"}
-NAMES = ["feature_names", "topic_names", "document_names", "collections"]
+NAMES = ["vocabulary", "topic_names", "document_names", "collections"]
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -133,12 +133,12 @@ def test_columns_of_a_hashing_vectorizer_have_no_words():
     with pytest.warns(UserWarning, match="columns of HashingVectorizer have no words"):
         topic_table(pipeline)
     names = [f"w{v}" for v in range(16)]
-    assert topic_table(describe(pipeline, feature_names=names))["words"][0][0] in names
+    assert topic_table(describe(pipeline, vocabulary=names))["words"][0][0] in names
 
 
 def test_a_description_is_one_line():
     assert repr(describe(LDA)) == "<description of a GibbsLDA>"
-    assert repr(describe(LDA, X, feature_names=WORDS)) == "<description of a GibbsLDA, 20 documents, feature_names>"
+    assert repr(describe(LDA, X, vocabulary=WORDS)) == "<description of a GibbsLDA, 20 documents, vocabulary>"
     texts = ["apple banana apple", "car engine wheel"]
     pipeline = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=2, random_state=0)).fit(texts)
     assert repr(describe(pipeline, texts)) == "<description of a Pipeline with a GibbsLDA, 2 documents>"
@@ -181,10 +181,10 @@ def test_documents_of_a_description():
 
 
 def test_a_description_of_a_description_keeps_what_is_not_given():
-    named = describe(describe(LDA, X, feature_names=WORDS), topic_names=["a", "b", "c"])
-    assert named.X is X and named.feature_names == WORDS and named.topic_names == ["a", "b", "c"]
+    named = describe(describe(LDA, X, vocabulary=WORDS), topic_names=["a", "b", "c"])
+    assert named.X is X and named.vocabulary == WORDS and named.topic_names == ["a", "b", "c"]
     again = describe(named, X[:2], document_names=["x", "y"], topic_names=["c", "b", "a"])
-    assert again.topic_names == ["c", "b", "a"] and again.feature_names == WORDS
+    assert again.topic_names == ["c", "b", "a"] and again.vocabulary == WORDS
     assert top_documents(again)["documents"][0] and set(document_table(again)["document"]) == {"x", "y"}
 
 
@@ -212,7 +212,7 @@ def test_documents_have_the_names_of_the_index():
 @pytest.mark.filterwarnings("ignore:(seed_words|Most tokens of the seed words)")
 def test_words_are_known_in_four_ways():
     options = {"max_iter": 5, "random_state": 0}
-    expected = topic_table(describe(LDA, feature_names=WORDS))["words"].tolist()
+    expected = topic_table(describe(LDA, vocabulary=WORDS))["words"].tolist()
     assert set(expected[0]) <= set(WORDS)
     frame = GibbsLDA(3, **options).fit(pd.DataFrame(X, columns=WORDS))
     vectorizer = CountVectorizer(vocabulary=WORDS)
@@ -242,7 +242,7 @@ def test_column_numbers_say_how_to_give_words():
         lambda model: contrast_topics(model, topic=0, other_topic=1),
         lambda model: topic_effects(model, X, np.arange(20), n_draws=2),
     ]
-    named = describe(LDA, feature_names=WORDS)
+    named = describe(LDA, vocabulary=WORDS)
     for show in shows:
         with pytest.raises(UserWarning, match=f"GibbsLDA was {NO_WORDS}. Give them once: describe"):
             show(LDA)
@@ -256,13 +256,13 @@ def test_column_numbers_say_how_to_give_words():
 
 
 def test_words_of_two_models():
-    named = describe(LDA, feature_names=WORDS)
+    named = describe(LDA, vocabulary=WORDS)
     for a, b in ((named, LDA), (LDA, named), (named, named)):
         table = contrast_topics(a, topic=0, other_topic=1, other_estimator=b)
         assert set(table["word"]) <= set(WORDS) and table.equals(
             contrast_topics(named, topic=0, other_topic=1, other_estimator=named)
         )
-    others = describe(LDA, feature_names=WORDS[::-1])
+    others = describe(LDA, vocabulary=WORDS[::-1])
     with pytest.raises(ValueError, match="features with other names"):
         contrast_topics(named, topic=0, other_topic=1, other_estimator=others)
     with pytest.raises(ValueError, match="column 0 is the word 'w00' in a and 'w11' in b"):
@@ -305,7 +305,7 @@ FOUND = {
     "TopicWordsDisplay": lambda model, X: TopicWordsDisplay.from_estimator(model, X),
     "TopicEffectsDisplay": lambda model, X: TopicEffectsDisplay.from_groups(model, X, Y, random_state=0),
     "ConvergenceDisplay": lambda model, X: ConvergenceDisplay.from_estimator(model),
-    "TopicExplorer": lambda model, X: TopicExplorer.from_estimator(model, X, documents=TEXTS).to_html(),
+    "TopicExplorer": lambda model, X: TopicExplorer.from_estimator(model, X, texts=TEXTS).to_html(),
     "topic_coherence": lambda model, X: topic_coherence(model, X, n_words=3),
     "held_out": lambda model, X: metrics.held_out_log_likelihood(model, X, n_temperatures=3, random_state=0),
     "scorer": lambda model, X: metrics.make_held_out_scorer(n_temperatures=3)(model, X),
@@ -328,7 +328,7 @@ def plain(result):
 @pytest.mark.parametrize("question", FOUND)
 def test_the_topic_model_is_found(question):
     ask = FOUND[question]
-    expected = plain(ask(describe(LDA, feature_names=WORDS), X))
+    expected = plain(ask(describe(LDA, vocabulary=WORDS), X))
     for where, model in in_pipelines().items():
         assert plain(ask(model, TEXTS)) == expected, where
         plt.close("all")
@@ -339,7 +339,7 @@ def test_a_search_over_a_classifier_of_topics():
     pipeline = Pipeline([*steps, ("classes", LogisticRegression())])
     search = GridSearchCV(pipeline, {"topics__n_components": [2, 3]}, cv=2).fit(TEXTS, Y)
     lda = search.best_estimator_["topics"]
-    expected = topic_table(describe(lda, feature_names=WORDS))
+    expected = topic_table(describe(lda, vocabulary=WORDS))
     assert topic_table(search).equals(expected) and topic_table(FrozenEstimator(search)).equals(expected)
     assert topic_coherence(search, TEXTS) == topic_coherence(lda, X)
     assert len(document_table(search, TEXTS)) == 20

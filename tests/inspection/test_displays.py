@@ -198,7 +198,7 @@ def test_hostile_names_are_drawn():
     V = len(HOSTILE)
     arrays = np.random.default_rng(0).dirichlet(np.ones(V), 3), np.full((V, 3), 1 / 3)
     names = [*HOSTILE[:-1], "$x$ $"]
-    display = TopicWordsDisplay.from_estimator(describe(arrays, feature_names=names), n_words=V)
+    display = TopicWordsDisplay.from_estimator(describe(arrays, vocabulary=names), n_words=V)
     display.figure_.canvas.draw()
     texts = [label.get_text() for label in display.axes_[0].get_yticklabels()]
     assert max(map(len, texts)) <= 44 and all(c.isprintable() for text in texts for c in text)

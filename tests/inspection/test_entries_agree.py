@@ -57,7 +57,7 @@ def few_simulated_documents(monkeypatch):
 
 def named(name):
     model, documents, *of_documents = MODELS[name]
-    return describe(model, documents, feature_names=WORDS, **(of_documents[0] if of_documents else {}))
+    return describe(model, documents, vocabulary=WORDS, **(of_documents[0] if of_documents else {}))
 
 
 def n_topics(name):
@@ -159,7 +159,7 @@ def test_mixtures_of_collections_do_not_depend_on_the_documents():
 
 
 def test_a_model_without_a_prior_of_proportions_has_their_spread_only():
-    nmf = describe(NMF(3, random_state=0, max_iter=500).fit(X), X, feature_names=WORDS)
+    nmf = describe(NMF(3, random_state=0, max_iter=500).fit(X), X, vocabulary=WORDS)
     display = TopicEffectsDisplay.from_groups(nmf, groups=NAMES)
     assert (display.low < display.estimate).all() and (display.estimate < display.high).all()
     found = page(nmf, groups=NAMES)["groups"]

@@ -53,7 +53,7 @@ def fitted(docstrings):
 
 @pytest.fixture(scope="module")
 def data(docstrings, fitted):
-    names = {"feature_names": docstrings.feature_names, "document_names": docstrings.document_names}
+    names = {"vocabulary": docstrings.feature_names, "document_names": docstrings.document_names}
     named = describe(fitted, docstrings.data, **names)
     explorer = TopicExplorer.from_estimator(named, groups=docstrings.collection)
     return parse(explorer.to_html())
@@ -80,7 +80,7 @@ def test_words_follow_the_relevance_at_every_position_of_the_slider(data, fitted
     assert weight in data["lambdas"] and len(data["lambdas"]) == 21
     names = docstrings.feature_names
     table = topic_table(
-        describe(fitted, feature_names=names), X=docstrings.data, by="relevance", weight=weight, n_words=30
+        describe(fitted, vocabulary=names), X=docstrings.data, by="relevance", probability_weight=weight, n_words=30
     )
     for k in range(8):
         assert listed(data, k, weight) == table["words"][k]
@@ -165,7 +165,7 @@ def test_many_words_of_one_name():
     phi = np.full((2, V), 1 / V)
     X = np.ones((1, V), int)
     names = ["a"] * (V - 1) + ["b"]
-    page = TopicExplorer.from_estimator(describe((phi, [[0.9, 0.1]]), feature_names=names), X, documents=["a b a a b"])
+    page = TopicExplorer.from_estimator(describe((phi, [[0.9, 0.1]]), vocabulary=names), X, texts=["a b a a b"])
     assert documents_of(parse(page.to_html()))[0]["topics"] == [0, 0, 0, 0]
 
 
@@ -432,8 +432,8 @@ def test_the_page_is_one_file_that_names_no_address(tmp_path, docstrings, fitted
 @pytest.mark.parametrize(
     "options, error, message",
     [
-        ({"documents": ["a"]}, ValueError, "documents has 1 values; there are 5 documents"),
-        ({"documents": "a"}, TypeError, "documents must hold one value for each document"),
+        ({"texts": ["a"]}, ValueError, "texts has 1 values; there are 5 documents"),
+        ({"texts": "a"}, TypeError, "texts must hold one value for each document"),
         ({"groups": ["a"]}, ValueError, "groups has 1 values; there are 5 documents"),
         ({"groups": 3}, TypeError, "must hold one label for each document"),
         ({"dates": [2001]}, ValueError, "dates has 1 values; there are 5 documents"),
@@ -451,7 +451,7 @@ def test_bad_input(options, error, message):
     "names, message",
     [
         ({"document_names": ["a"]}, "document_names has 1 values; there are 5 documents"),
-        ({"feature_names": ["a"]}, "feature_names has 1 words; there are 3 columns"),
+        ({"vocabulary": ["a"]}, "vocabulary has 1 words; there are 3 columns"),
         ({"topic_names": ["a"]}, "topic_names has 1 names; there are 2 topics"),
     ],
 )
@@ -463,8 +463,8 @@ def test_bad_names(names, message):
 
 def test_a_model_without_documents_needs_x():
     X = np.array([[1, 0, 2], [0, 1, 1]])
-    with pytest.raises(ValueError, match="documents are shown with the topics of the words of X: give X, too"):
-        TopicExplorer.from_estimator(GibbsLDA(2, max_iter=1).fit(X), documents=["a", "b"])
+    with pytest.raises(ValueError, match="texts are shown with the topics of the words of X: give X, too"):
+        TopicExplorer.from_estimator(GibbsLDA(2, max_iter=1).fit(X), texts=["a", "b"])
     with pytest.raises(ValueError, match="X is None, and LatentDirichletAllocation keeps no documents: give X"):
         TopicExplorer.from_estimator(LatentDirichletAllocation(2).fit(X))
 
@@ -475,5 +475,5 @@ def test_a_frame_of_counts_has_no_texts():
     X = pd.DataFrame([[1, 0], [1, 3], [2, 0]], columns=["w0", "w1"])
     model = make_pipeline("passthrough", GibbsLDA(2, max_iter=5, random_state=0)).fit(X)
     assert TopicExplorer.from_estimator(model, X)
-    with pytest.raises(TypeError, match="documents must hold one value for each document"):
-        TopicExplorer.from_estimator(model, X, documents=X)
+    with pytest.raises(TypeError, match="texts must hold one value for each document"):
+        TopicExplorer.from_estimator(model, X, texts=X)

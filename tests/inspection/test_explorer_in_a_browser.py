@@ -30,7 +30,7 @@ def fitted(docstrings):
 
 @pytest.fixture(scope="module")
 def named(docstrings, fitted):
-    names = {"feature_names": docstrings.feature_names, "document_names": docstrings.document_names}
+    names = {"vocabulary": docstrings.feature_names, "document_names": docstrings.document_names}
     return describe(fitted, docstrings.data, **names)
 
 
@@ -40,7 +40,7 @@ def page(docstrings, named):
 
 
 def words_at(named, k, weight):
-    return topic_table(named, by="relevance", weight=weight, n_words=30)["words"][k]
+    return topic_table(named, by="relevance", probability_weight=weight, n_words=30)["words"][k]
 
 
 def test_the_detector_of_messages_and_requests(tmp_path):
@@ -291,7 +291,7 @@ def test_a_pipeline_of_texts_shows_them_whole(tmp_path):
 def test_names_of_topics(docstrings, fitted, tmp_path):
     topics = [*HOSTILE[:3], "Sums & products", "Zeros", "Other"]
     explorer = TopicExplorer.from_estimator(
-        describe(fitted, feature_names=docstrings.feature_names, topic_names=topics), docstrings.data
+        describe(fitted, vocabulary=docstrings.feature_names, topic_names=topics), docstrings.data
     )
     script = """
     const steps = {labels: text("#topic-list .name"), query: one("#query-label").textContent};
@@ -430,7 +430,7 @@ def test_the_map_of_topics(page, fitted, docstrings, tmp_path):
 
 def test_distances_on_the_map_have_one_scale(tmp_path):
     phi = np.array([[0.9, 0.05, 0.05, 0], [0.1, 0.8, 0.1, 0], [0.05, 0.05, 0.1, 0.8]])
-    model = describe((phi, [[0.4, 0.3, 0.3]]), feature_names=list("abcd"))
+    model = describe((phi, [[0.4, 0.3, 0.3]]), vocabulary=list("abcd"))
     explorer = TopicExplorer.from_estimator(model)
     script = """return all("#map circle").map((circle) => [circle.parentElement.dataset.topic,
       circle.getAttribute("cx"), circle.getAttribute("cy")].map(Number));"""
@@ -458,7 +458,7 @@ def many(docstrings):
 
 def page_of_many(lda, docstrings, names=("Arrays",), **options):
     topics = [f"{names[k % len(names)]} {k}" for k in range(lda.n_components)]
-    model = describe(lda, docstrings.data, feature_names=docstrings.feature_names, topic_names=topics)
+    model = describe(lda, docstrings.data, vocabulary=docstrings.feature_names, topic_names=topics)
     return TopicExplorer.from_estimator(model, **options).to_html()
 
 

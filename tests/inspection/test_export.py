@@ -103,7 +103,7 @@ def test_other_models(tmp_path):
         ),
     }
     for name, each in models.items():
-        export_results(describe(each, X, feature_names=words), folder=tmp_path / name)
+        export_results(describe(each, X, vocabulary=words), folder=tmp_path / name)
         assert names(tmp_path / name) == FILES
     facts = json.loads((tmp_path / "consensus" / "model.json").read_text(encoding="utf-8"))
     assert facts["model"]["parameters"]["estimator"]["parameters"]["n_components"] == 2
@@ -214,8 +214,8 @@ def test_names_and_texts_with_line_ends_are_read_back_as_they_are(tmp_path, end)
     words[1] += end
     names = [f"answer {d}{end}second line" for d in range(len(TEXTS))]
     model = GibbsLDA(2, max_iter=20, random_state=0).fit(X)
-    named = describe(model, X, feature_names=words, document_names=names, topic_names=["a", f"b{end}b"])
-    export_results(named, documents=[f"{end}{text}" for text in TEXTS], folder=tmp_path)
+    named = describe(model, X, vocabulary=words, document_names=names, topic_names=["a", f"b{end}b"])
+    export_results(named, texts=[f"{end}{text}" for text in TEXTS], folder=tmp_path)
     titles = {"keys.csv": 2, "report.csv": 2, "words.csv": len(words), "proportions.csv": len(TEXTS)}
     for file, n in titles.items():
         with open(tmp_path / file, encoding="utf-8-sig", newline="") as lines:

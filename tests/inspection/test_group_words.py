@@ -175,7 +175,7 @@ def test_the_table():
     X, topics, groups, _ = draw_groups(1)
     lda = GibbsLDA.from_assignments(X, topics, doc_topic_prior=0.3, topic_word_prior=0.3)
     lda.set_topic_names(["a", "b", "c"])
-    lda = describe(lda, feature_names=[f"w{v}" for v in range(60)])
+    lda = describe(lda, vocabulary=[f"w{v}" for v in range(60)])
     options = {"n_sweeps": 6, "random_state": 0}
     table = group_words(lda, X, groups, topics=["b"], n_words=60, **options)
     assert set(table["name"]) == {"b"} and set(table["group"]) == {0, 1}

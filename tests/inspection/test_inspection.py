@@ -153,7 +153,7 @@ def test_a_real_estimator():
     display = MarginalLikelihoodDisplay.from_estimator(lda, n_points=10)
     assert np.max(display.log_marginal_likelihood) == pytest.approx(0, abs=0.5)
     assert len(display.ellipses_) == 2
-    assert np.isfinite(leave_one_out_score(lda, X, n_draws=10, documents=[0, 1], random_state=0).score)
+    assert np.isfinite(leave_one_out_score(lda, X, n_draws=10, rows=[0, 1], random_state=0).score)
 
 
 @pytest.mark.parametrize(

@@ -27,13 +27,13 @@ def fitted():
 
 
 def test_words_of_labels(fitted):
-    table = topic_table(describe(fitted, feature_names=WORDS), by="relevance", n_words=2)
+    table = topic_table(describe(fitted, vocabulary=WORDS), by="relevance", n_words=2)
     assert table["name"].tolist() == ["fruit", "car"]
     assert [set(words) for words in table["words"]] == [{"apple", "banana"}, {"engine", "wheel"}]
 
 
 def test_tokens_have_labels_of_their_document(fitted):
-    table = token_topics(describe(fitted, feature_names=WORDS), X)
+    table = token_topics(describe(fitted, vocabulary=WORDS), X)
     assert set(table["name"][table["document"] == 0]) == {"fruit"}
     assert set(table["name"][table["document"] == 1]) == {"car"}
     assert set(table["name"][table["document"] == 3]) == {""}
@@ -55,7 +55,7 @@ def test_tokens_have_labels_of_their_document(fitted):
 
 
 def test_tokens_of_new_documents_may_have_any_label(fitted):
-    table = token_topics(describe(fitted, feature_names=WORDS), X[2:] + 1)
+    table = token_topics(describe(fitted, vocabulary=WORDS), X[2:] + 1)
     assert set(table["name"]) == {"fruit", "car"}
 
 

@@ -114,7 +114,7 @@ def arguments(call, model, counts, with_documents):
         "groups": ALL[:n] % 4,
         "group": 0,
         "document": 5,
-        "documents": [" ".join(f"{v} " * c for v, c in enumerate(row)) for row in counts],
+        "texts": [" ".join(f"{v} " * c for v, c in enumerate(row)) for row in counts],
         "topic": 0,
         "of": "documents",
         "n_draws": 20,

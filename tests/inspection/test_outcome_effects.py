@@ -34,7 +34,7 @@ ALARM = 1e-5
 
 
 def named(lda):
-    return describe(lda, feature_names=[f"w{v}" for v in range(V)])
+    return describe(lda, vocabulary=[f"w{v}" for v in range(V)])
 
 
 def effects(lda=None, documents=X, y=Y, covariates=None, **options):
@@ -169,9 +169,9 @@ def test_one_topic_too_few_gets_a_warning():
     corpus = make_lda_corpus(500, 60, 3, doc_length=30, doc_topic_prior=0.3, topic_word_prior=0.2, random_state=0)
     y = corpus.doc_topic @ [0, 3, -3] + np.random.default_rng(0).standard_normal(500)
     enough, few = (GibbsLDA(n, max_iter=200, random_state=0).fit(corpus.data) for n in (3, 2))
-    model = describe(enough, feature_names=[f"w{v}" for v in range(60)])
+    model = describe(enough, vocabulary=[f"w{v}" for v in range(60)])
     outcome_effects(model, corpus.data, y, random_state=0)
-    model = describe(few, feature_names=[f"w{v}" for v in range(60)])
+    model = describe(few, vocabulary=[f"w{v}" for v in range(60)])
     with pytest.warns(UserWarning, match="Subjects with different effects are in one topic"):
         outcome_effects(model, corpus.data, y, random_state=0)
 
@@ -195,7 +195,7 @@ def test_documents_that_are_not_those_of_the_fit_have_draws_of_their_own():
     assert abs(table["estimate"][0] - 2) < 4 * table["standard_error"][0] < 2
     assert table["topic_error"][0] > 0
     known = outcome_effects(
-        describe((CORPUS.topic_word, np.array([0.8, 0.4, 0.3])), feature_names=[f"w{v}" for v in range(V)]),
+        describe((CORPUS.topic_word, np.array([0.8, 0.4, 0.3])), vocabulary=[f"w{v}" for v in range(V)]),
         documents,
         y,
         topics=[1],
@@ -220,7 +220,7 @@ def of_other_documents(seed):
     lda = GibbsLDA(3, max_iter=200, random_state=seed).fit(first)
     own = [int((np.sqrt(each) @ np.sqrt(lda.topic_word_).T).argmax()) for each in phi]
     y = theta @ [0, 2.0, -1.0]
-    model = describe(lda, feature_names=[f"w{v}" for v in range(100)])
+    model = describe(lda, vocabulary=[f"w{v}" for v in range(100)])
     options = {"topics": own[1:], "base": own[0], "random_state": seed}
     found = outcome_effects(model, documents(theta), y, **options)["estimate"][:2].to_numpy()
     return found @ [2, -1] / 5
@@ -275,7 +275,7 @@ def test_equal_documents_have_one_mean_without_a_common_error(has_rows):
     theta = rng.dirichlet(alpha, 4000)
     documents = np.array([rng.multinomial(5, p) for p in theta @ phi])
     prior = np.tile(alpha, (4000, 1)) if has_rows else alpha
-    model = describe((phi, prior), feature_names=["a", "b", "c"])
+    model = describe((phi, prior), vocabulary=["a", "b", "c"])
     one, other = (
         outcome_effects(model, documents, theta[:, 1], topics=[1], random_state=seed).iloc[0] for seed in (0, 1)
     )
@@ -291,7 +291,7 @@ def simulated(seed, means):
     documents = np.array([rng.multinomial(6, p / p.sum()) for p in theta @ phi])
     y = 3 * theta[:, 1] + 0.5 * rng.standard_normal(150)
     if means:
-        model = describe((phi, alpha), feature_names=[f"w{v}" for v in range(V)])
+        model = describe((phi, alpha), vocabulary=[f"w{v}" for v in range(V)])
         table = outcome_effects(model, documents, y, topics=[1], base=[0, 2], random_state=seed)
         return table["estimate"][0], table["low"][0], table["high"][0], table["from_draws"][0]
     # Shares of words by their most probable topics, as if they were the shares of topics.
@@ -325,7 +325,7 @@ def test_logistic_effects_without_spread_are_those_of_the_maximum():
     documents = np.round(1e4 * theta).astype(int)
     y = rng.random(800) < expit(theta @ [0, 2, -2] - 0.3)
     phi = np.eye(3)
-    model = describe((phi, np.ones(3)), feature_names=["a", "b", "c"])
+    model = describe((phi, np.ones(3)), vocabulary=["a", "b", "c"])
     table = outcome_effects(model, documents, y, family="logistic", base=0, random_state=0)
     columns, b = np.column_stack([np.ones(800), theta[:, 1:]]), np.zeros(3)
     for _ in range(30):
@@ -343,7 +343,7 @@ def test_logistic_effects_know_what_short_documents_hide():
     theta = rng.dirichlet(alpha, 6000)
     documents = np.array([rng.multinomial(5, p) for p in theta @ phi])
     y = rng.random(6000) < expit(6 * theta[:, 1] - 2)
-    model = describe((phi, alpha), feature_names=["a", "b", "c"])
+    model = describe((phi, alpha), vocabulary=["a", "b", "c"])
     table = outcome_effects(model, documents, y, family="logistic", topics=[1], random_state=0)
     assert abs(table["estimate"][0] - 6) < 0.08 * 6 + 4 * table["standard_error"][0]
     assert table["low"][0] > 5
@@ -366,7 +366,7 @@ def test_logistic_effects_are_at_the_maximum_of_the_exact_likelihood():
         return -np.log(np.where(y, *(posterior @ expit(side * (b[0] + b[1] * grid)) for side in (1, -1)))).sum()
 
     exact = minimize(loss, [-2.0, 5.0]).x[1]
-    model = describe((phi, alpha), feature_names=["a", "b", "c"])
+    model = describe((phi, alpha), vocabulary=["a", "b", "c"])
     table = outcome_effects(model, documents, y, family="logistic", topics=[1], random_state=0)
     assert abs(table["estimate"][0] / exact - 1) < 0.05
 
@@ -449,7 +449,7 @@ def test_a_prior_that_is_not_that_of_the_documents_gets_a_warning():
     y = 3 * theta[:, 1] + 0.5 * rng.standard_normal(1500)
 
     def estimate(alpha):
-        model = describe((phi, alpha), feature_names=[f"w{v}" for v in range(V)])
+        model = describe((phi, alpha), vocabulary=[f"w{v}" for v in range(V)])
         return outcome_effects(model, documents, y, topics=[1], random_state=0)["estimate"][0]
 
     assert abs(estimate(alpha) - 3) < 0.4
@@ -553,7 +553,7 @@ def test_a_large_constant_of_the_outcome_is_in_the_intercept():
 def test_a_draw_that_tells_the_outcomes_apart_does_not_end_the_call():
     chosen = np.random.default_rng(10).choice(D, 40, replace=False)
     y = CORPUS.doc_topic[chosen, 0] + 0.1 * np.random.default_rng(1).normal(size=40) > 0.4
-    pair = describe((CORPUS.topic_word, np.array([0.8, 0.4, 0.3])), feature_names=[f"w{v}" for v in range(V)])
+    pair = describe((CORPUS.topic_word, np.array([0.8, 0.4, 0.3])), vocabulary=[f"w{v}" for v in range(V)])
     assert np.isfinite(outcome_effects(pair, X[chosen], y, family="logistic", random_state=0)["estimate"]).all()
 
 

@@ -41,13 +41,13 @@ def model(n_topics, n_documents=24):
     X = np.array([rng.multinomial(30, row @ phi) for row in theta])
     words = [f"{'word' * (v % 5 + 1)}{v}" for v in range(40)]
     names = [f"{LONG[k % 3]} {k}" for k in range(n_topics)]
-    return describe((phi, theta), X, feature_names=words, topic_names=names), X
+    return describe((phi, theta), X, vocabulary=words, topic_names=names), X
 
 
 def comparison(*numbers):
     names = [f"{'word' * (v % 5 + 1)}{v}" for v in range(40)]
     X = model(2)[1]
-    fits = [describe(model(n)[0], X, feature_names=names) for n in numbers]
+    fits = [describe(model(n)[0], X, vocabulary=names) for n in numbers]
     found = compare_topic_counts([describe(each, topic_names=None) for each in fits])
     rows = {"gain": [np.nan, 0.1, 0.05], "gain_std": [np.nan, 0.02, np.nan], "found_share": [1, 0.5, 0.01]}
     rows |= {"found_share_std": [0, 0.1, np.nan], "n_fits": [4, 4, 2]}

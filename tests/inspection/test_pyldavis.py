@@ -69,7 +69,7 @@ def test_pyldavis_takes_them(n_components):
     corpus = make_lda_corpus(60, 40, 4, doc_length=[0, 1] + [30] * 58, random_state=0)
     lda = GibbsLDA(n_components, doc_topic_prior=0.1, max_iter=20, random_state=0).fit(corpus.data)
     names = [f"word {v}" for v in range(40)]
-    prepared = pyLDAvis.prepare(**to_pyldavis(describe(lda, feature_names=names), corpus.data), n_jobs=1)
+    prepared = pyLDAvis.prepare(**to_pyldavis(describe(lda, vocabulary=names), corpus.data), n_jobs=1)
     assert prepared.topic_coordinates["topics"].tolist() == list(range(n_components)) == prepared.topic_order
     n = np.ravel(corpus.data.sum(axis=1))
     share = n @ lda.doc_topic_ / n.sum()

@@ -23,7 +23,7 @@ TEXTS = ["apple banana apple", "banana cherry apple", "car engine wheel", "engin
 
 
 def test_top_words_of_arrays():
-    table = topic_table(describe((PHI, THETA), feature_names=NAMES), n_words=2)
+    table = topic_table(describe((PHI, THETA), vocabulary=NAMES), n_words=2)
     assert table.columns.tolist() == ["topic", "share", "words"] and table["topic"].tolist() == [0, 1]
     assert table["words"].tolist() == [["the", "cat"], ["the", "bank"]]
     np.testing.assert_allclose(table["share"], THETA.mean(axis=0))
@@ -36,8 +36,8 @@ def test_top_words_of_arrays():
 @pytest.mark.parametrize("weight", [0, 0.25, 1])
 def test_relevance(weight):
     columns = ["words", "probabilities", "word_shares"]
-    named = describe((PHI, THETA), feature_names=NAMES)
-    table = topic_table(named, X=X, columns=columns, by="relevance", weight=weight, n_words=3)
+    named = describe((PHI, THETA), vocabulary=NAMES)
+    table = topic_table(named, X=X, columns=columns, by="relevance", probability_weight=weight, n_words=3)
     p = X.sum(axis=0) / X.sum()
     with np.errstate(divide="ignore"):
         expected = np.log(PHI) - (1 - weight) * np.log(p)
@@ -51,7 +51,7 @@ def test_relevance(weight):
 def test_a_word_that_x_does_not_have_takes_its_share_from_the_model():
     few = X.copy()
     few[:, 3] = 0
-    named = describe((PHI, THETA), feature_names=NAMES)
+    named = describe((PHI, THETA), vocabulary=NAMES)
     table = topic_table(named, X=few, columns=["words", "word_shares"], by="relevance", n_words=4)
     share = few.sum(axis=1) @ THETA / few.sum()
     assert table["word_shares"][1][table["words"][1].index("bank")] == pytest.approx(share @ PHI[:, 3])
@@ -59,11 +59,11 @@ def test_a_word_that_x_does_not_have_takes_its_share_from_the_model():
 
 def test_frex():
     """By hand: ranks of 0.5, 0.3, 0.2, 0 are 4, 3, 2, 1; those of the shares 1/2, 3/4, 2/3, 0 are 2, 4, 3, 1."""
-    named = describe((PHI, THETA), feature_names=NAMES)
+    named = describe((PHI, THETA), vocabulary=NAMES)
     table = topic_table(named, columns=["words", "exclusive_words"], by="frex", n_words=4)
     # 1 / (0.5 / 0.75 + 0.5 / 1), 1 / (0.5 / 1 + 0.5 / 0.5), 1 / (0.5 / 0.5 + 0.5 / 0.75), 0.25
     assert table["words"][0] == table["exclusive_words"][0] == ["cat", "the", "dog", "bank"]
-    assert topic_table(named, by="frex", weight=1, n_words=4)["words"][0] == NAMES
+    assert topic_table(named, by="frex", probability_weight=1, n_words=4)["words"][0] == NAMES
 
 
 def test_equal_words_are_in_the_order_of_the_model():
@@ -147,14 +147,14 @@ def test_pipelines_searches_and_frames():
     frame = pandas.DataFrame(X, columns=NAMES)
     assert set(topic_table(GibbsLDA(2, max_iter=3).fit(frame), n_words=4)["words"].explode()) == set(NAMES)
     nested = make_pipeline(CountVectorizer(), make_pipeline("passthrough", lda)).fit(TEXTS)
-    assert topic_table(describe(nested, feature_names=list("abcdef")), n_words=2)["words"][0][0] in "abcdef"
+    assert topic_table(describe(nested, vocabulary=list("abcdef")), n_words=2)["words"][0][0] in "abcdef"
     alone = make_pipeline(CountVectorizer(), make_pipeline(lda)).fit(TEXTS)
     assert sorted(words[0] for words in topic_table(alone, n_words=1)["words"]) == ["apple", "wheel"]
 
 
 def test_a_file_has_the_words_as_they_are(tmp_path):
     names = ["=1+1", "-x", "a, b", "ü\n"]
-    table = topic_table(describe((PHI, THETA), feature_names=names), n_words=4).explode("words")
+    table = topic_table(describe((PHI, THETA), vocabulary=names), n_words=4).explode("words")
     table.to_csv(tmp_path / "table.csv", index=False)
     assert pandas.read_csv(tmp_path / "table.csv")["words"].tolist() == table["words"].tolist()
     assert set(table["words"]) == set(names)
@@ -162,7 +162,7 @@ def test_a_file_has_the_words_as_they_are(tmp_path):
 
 def test_every_name_can_be_in_a_table():
     phi = np.full((1, len(HOSTILE)), 1 / len(HOSTILE))
-    table = topic_table(describe((phi, [[1.0]]), feature_names=HOSTILE), n_words=len(HOSTILE))
+    table = topic_table(describe((phi, [[1.0]]), vocabulary=HOSTILE), n_words=len(HOSTILE))
     assert table["words"][0] == HOSTILE and "<script" not in table._repr_html_()
 
 
@@ -177,16 +177,24 @@ def test_every_name_can_be_in_a_table():
         (lambda: topic_table((-PHI, THETA)), ValueError, "topic_word holds negative"),
         (lambda: topic_table((PHI * 0, THETA)), ValueError, r"topic_word\[0\] holds only zeros"),
         (lambda: topic_table((PHI, THETA * np.nan)), ValueError, "doc_topic holds negative, NaN"),
-        (lambda: topic_table(describe((PHI, THETA), feature_names="abcd")), TypeError, "one word for each column"),
+        (lambda: topic_table(describe((PHI, THETA), vocabulary="abcd")), TypeError, "one word for each column"),
         (
-            lambda: topic_table(describe((PHI, THETA), feature_names=["a"])),
+            lambda: topic_table(describe((PHI, THETA), vocabulary=["a"])),
             ValueError,
             "has 1 words; there are 4 columns",
         ),
         (lambda: topic_table((PHI, THETA), by="lift"), ValueError, "by must be one of"),
-        (lambda: topic_table((PHI, THETA), weight=0.5), ValueError, "the order by probability has no weight"),
-        (lambda: topic_table((PHI, THETA), by="frex", weight=2), ValueError, "between 0 and 1, got 2"),
-        (lambda: topic_table((PHI, THETA), by="frex", weight="x"), TypeError, "must be a number from 0 to 1"),
+        (
+            lambda: topic_table((PHI, THETA), probability_weight=0.5),
+            ValueError,
+            "the order by probability has no weight",
+        ),
+        (lambda: topic_table((PHI, THETA), by="frex", probability_weight=2), ValueError, "between 0 and 1, got 2"),
+        (
+            lambda: topic_table((PHI, THETA), by="frex", probability_weight="x"),
+            TypeError,
+            "must be a number from 0 to 1",
+        ),
         (lambda: topic_table((PHI, THETA), X=X[:2]), ValueError, "X has 2 documents; doc_topic has 3"),
         (lambda: topic_table((PHI, THETA), X=X[:, :3]), ValueError, "X has 3 features; topic_word has 4"),
         (lambda: topic_table((PHI, THETA), X=-X), ValueError, "Negative values in data"),
@@ -223,27 +231,25 @@ def test_passages_have_the_place_with_most_words_of_a_topic():
     words = f"{sea} {land}".split()
     phi = [[0.32, 0.32, 0.32, 0.01, 0.01, 0.02], [0.01, 0.01, 0.02, 0.32, 0.32, 0.32]]
     counts = CountVectorizer(vocabulary=words).fit_transform(texts)
-    model = describe((phi, [[0.5, 0.5], [0.9, 0.1], [0.1, 0.9], [0.5, 0.5]]), counts, feature_names=words)
-    table = top_documents(model, documents=texts, n_documents=2, passage_length=4)
+    model = describe((phi, [[0.5, 0.5], [0.9, 0.1], [0.1, 0.9], [0.5, 0.5]]), counts, vocabulary=words)
+    table = top_documents(model, texts=texts, n_documents=2, passage_length=4)
     assert table["rows"].tolist() == [[1, 0], [2, 0]]
     assert table["passages"].tolist() == [
         ["ship wave sail ship", "… ship wave sail wave, …"],
         ["horse field barn barn", "… horse field barn horse. …"],
     ]
     # Of several passages with as many words it is one in the middle.
-    longer = top_documents(model, documents=texts, n_documents=2, passage_length=8)["passages"][0][1]
+    longer = top_documents(model, texts=texts, n_documents=2, passage_length=8)["passages"][0][1]
     assert longer == "… filler filler ship wave sail wave, he said. …"
-    assert top_documents(model, documents=texts, n_documents=2, passage_length=1000)["passages"][0][1].startswith(
-        "A ti"
-    )
+    assert top_documents(model, texts=texts, n_documents=2, passage_length=1000)["passages"][0][1].startswith("A ti")
     assert "passages" not in top_documents(model)
     # A pipeline takes texts. A text without spaces is cut, too.
     texts = ["ship " * 3 + "海" * 500, "horse " * 3]
     pipeline = make_pipeline(CountVectorizer(vocabulary=words), GibbsLDA(2, max_iter=5, random_state=0)).fit(texts)
     table = top_documents(pipeline, texts, n_documents=1, passage_length=5)
     assert sorted(table["passages"].sum()) == ["horse horse horse", f"ship ship ship {'海' * 40} …"]
-    with pytest.raises(ValueError, match="documents are shown with the topics of the words of X: give X, too"):
-        top_documents((phi, np.full((2, 2), 0.5)), documents=texts)
+    with pytest.raises(ValueError, match="texts are shown with the topics of the words of X: give X, too"):
+        top_documents((phi, np.full((2, 2), 0.5)), texts=texts)
     with pytest.raises(ValueError, match="passage_length"):
         top_documents(model, passage_length=0)
 

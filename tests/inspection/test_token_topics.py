@@ -58,7 +58,7 @@ def test_words_are_right_where_indices_are_not_sorted():
     names = docstrings.feature_names
     priors = {"doc_topic_prior": 0.1, "topic_word_prior": 0.05}
     lda = GibbsLDA(5, **priors, max_iter=3, random_state=0).fit(X)
-    table = token_topics(describe(lda, feature_names=names), X)
+    table = token_topics(describe(lda, vocabulary=names), X)
     place = {word: v for v, word in enumerate(names)}
     words, documents = table["word"].map(place).to_numpy(), table["document"].astype(int).to_numpy()
     counts = sparse.coo_matrix((np.ones(len(table)), (documents, words)), X.shape).toarray()

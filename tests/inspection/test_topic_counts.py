@@ -297,7 +297,7 @@ def test_how_a_topic_came_about_is_counted():
 
 def test_tables_are_those_of_the_tokens():
     fits = [GibbsLDA(K, max_iter=20, random_state=0).fit(X) for K in (4, 2)]
-    found = compare([describe(each, feature_names=[f"w{v}" for v in range(40)]) for each in fits], X)
+    found = compare([describe(each, vocabulary=[f"w{v}" for v in range(40)]) for each in fits], X)
     assert found.counts["n_components"].tolist() == [2, 4] and repr(found).startswith("TopicCountComparison of 2, 4")
     two, four = (token_topics(each, X)["topic"] for each in fits[::-1])
     np.testing.assert_array_equal(found.shared[0], pandas.crosstab(two, four))

@@ -132,14 +132,14 @@ def test_odd_models():
     V = len(HOSTILE)
     hostile = np.full((1, V), 1 / V), np.ones((2, 1))
     report = all_columns(
-        describe(hostile, np.ones((2, V), int), feature_names=HOSTILE, document_names=HOSTILE[:2]), n_words=V
+        describe(hostile, np.ones((2, V), int), vocabulary=HOSTILE, document_names=HOSTILE[:2]), n_words=V
     )
     assert report["words"][0] == HOSTILE and report["document"][0] == HOSTILE[0]
     assert "<script" not in report._repr_html_()
 
 
 def test_columns_that_are_asked_for(chains):
-    named = describe(chains, feature_names=[f"w{v}" for v in range(12)])
+    named = describe(chains, vocabulary=[f"w{v}" for v in range(12)])
     assert topic_table(named).columns.tolist() == ["topic", "share", "words"]
     assert topic_table(named, columns=["found_in", "share"]).columns.tolist() == ["topic", "found_in", "share"]
     assert topic_table(named, columns="share").columns.tolist() == ["topic", "share"]

@@ -243,15 +243,15 @@ def test_topics_of_another_tool():
     weights[[0, 0, 1, 1], [1, 0, 3, 2]] = [2, 1, 2, 1]
     for method in ("npmi", "umass"):
         expected = topic_coherence(weights, X, n_words=2, method=method, per_topic=True).tolist()
-        for given in (describe(topics, feature_names=words), describe(topics, X, feature_names=words)):
+        for given in (describe(topics, vocabulary=words), describe(topics, X, vocabulary=words)):
             assert topic_coherence(given, X, n_words=2, method=method, per_topic=True).tolist() == expected
         frame = pd.DataFrame(np.asarray(X), columns=words)
         assert topic_coherence(topics, frame, n_words=2, method=method, per_topic=True).tolist() == expected
-    named = describe(topics, feature_names=words)
+    named = describe(topics, vocabulary=words)
     assert topic_diversity(named, n_words=2) == topic_diversity(weights, n_words=2)
     with pytest.raises(TypeError, match="nothing says which columns of X these are: give X as a data frame, or"):
         topic_coherence(topics, X, n_words=2)
     with pytest.raises(ValueError, match="n_words=3, and the shortest list of words has 2"):
         topic_coherence(named, X, n_words=3)
     with pytest.raises(ValueError, match="topic 1 has 1 of its words not in the vocabulary: 'zebra'"):
-        topic_coherence(describe([["w0", "w1"], ["zebra", "w2"]], feature_names=words), X, n_words=2)
+        topic_coherence(describe([["w0", "w1"], ["zebra", "w2"]], vocabulary=words), X, n_words=2)

@@ -87,7 +87,7 @@ def test_known_and_seeded_topics_are_found_again(options):
     assert found.nearest_in_b.tolist() == [0, 1, 2, 3]
     assert np.isfinite(lda.topic_prevalence_).all()
     y = 3 * corpus.doc_topic[:, 0] + np.random.default_rng(0).normal(size=150)
-    table = outcome_effects(describe(lda, feature_names=[f"w{v}" for v in range(60)]), corpus.data, y, random_state=0)
+    table = outcome_effects(describe(lda, vocabulary=[f"w{v}" for v in range(60)]), corpus.data, y, random_state=0)
     assert np.isfinite(table["estimate"]).all() and table["estimate"][0] > 2
 
 

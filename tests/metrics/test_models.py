@@ -57,7 +57,7 @@ SCORES = {
     "word_association": lambda X, model, as_input: metrics.word_association(model, cue=[0, 1]),
     "held_out_curve": lambda X, model, as_input: held_out_curve([model, model], as_input(X), **FEW).score,
     "leave_one_out_score": lambda X, model, as_input: (
-        leave_one_out_score(model, as_input(X), n_draws=10, documents=[0], **FEW).score
+        leave_one_out_score(model, as_input(X), n_draws=10, rows=[0], **FEW).score
     ),
     "scorer": lambda X, model, as_input: metrics.neg_ais_perplexity_scorer(model, as_input(X)),
 }

@@ -37,7 +37,7 @@ def test_the_mean_of_a_product_is_the_product_of_means_times_a_factor():
 
 def test_words_and_several_cues():
     names = ["a", "b", "c", "d"]
-    both = word_association(describe(PHI, feature_names=names), cue=["d", 1])
+    both = word_association(describe(PHI, vocabulary=names), cue=["d", 1])
     np.testing.assert_array_equal(both, [word_association(PHI, cue=3), word_association(PHI, cue=1)])
     np.testing.assert_allclose(both.sum(axis=1), 1)
 
@@ -52,7 +52,7 @@ def test_fitted_models():
     assert expected[0] > expected[2]
     pipeline = make_pipeline(CountVectorizer(), CollapsedVariationalLDA(2, random_state=0)).fit(TEXTS)
     found = word_association(pipeline, cue="engine")
-    assert (found == word_association(describe(pipeline[1], feature_names=pipeline[0].vocabulary_), cue="engine")).all()
+    assert (found == word_association(describe(pipeline[1], vocabulary=pipeline[0].vocabulary_), cue="engine")).all()
     assert found[[2, 5]].min() > found[[0, 1]].max() or found[5] > found[0]
 
 
@@ -79,11 +79,11 @@ def test_bad_cues(cue, error, message):
 
 def test_bad_models():
     with pytest.raises(ValueError, match="cue has 1 of its words not in the vocabulary: 'x'"):
-        word_association(describe(PHI, feature_names=["a", "b", "c", "d"]), cue="x")
-    with pytest.raises(ValueError, match="feature_names has 2 words; there are 4 columns"):
-        word_association(describe(PHI, feature_names=["a", "b"]), cue="a")
-    with pytest.raises(ValueError, match="feature_names has 'a' twice"):
-        word_association(describe(PHI, feature_names=["a", "b", "a", "d"]), cue="a")
+        word_association(describe(PHI, vocabulary=["a", "b", "c", "d"]), cue="x")
+    with pytest.raises(ValueError, match="vocabulary has 2 words; there are 4 columns"):
+        word_association(describe(PHI, vocabulary=["a", "b"]), cue="a")
+    with pytest.raises(ValueError, match="vocabulary has 'a' twice"):
+        word_association(describe(PHI, vocabulary=["a", "b", "a", "d"]), cue="a")
     with pytest.raises(ValueError, match=r"topic_word\[1\] has no positive weight"):
         word_association([[1, 2], [0, 0]], cue=0)
     with pytest.raises(ValueError, match="Negative values"):

@@ -74,7 +74,7 @@ def test_metrics(on_dask, fitted, counts):
         lambda: dict(compare_topic_models(fitted, (phi[::-1].copy(), alpha), half, **few)),
         lambda: dict(ratio_ais(fitted, (phi[::-1].copy(), alpha), half, **few)),
         lambda: dict(held_out_curve([fitted, fitted], half, **few)),
-        lambda: dict(leave_one_out_score(fitted, counts, documents=[1, 30, 80], n_draws=10, **few)),
+        lambda: dict(leave_one_out_score(fitted, counts, rows=[1, 30, 80], n_draws=10, **few)),
     ):
         assert on_dask(score)
 

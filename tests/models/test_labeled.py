@@ -88,7 +88,7 @@ def test_two_classes_have_one_score(labelled):
 
 
 @pytest.mark.parametrize("label_prior", ["uniform", "frequency", "dependency"])
-@pytest.mark.parametrize("ranking_score", ["proportions", "shares", "cgs", "unnormalized"])
+@pytest.mark.parametrize("ranking_score", ["proportions", "shares"])
 def test_scores_rank_labels(labelled, label_prior, ranking_score):
     X, Y = labelled
     lda = make(label_prior=label_prior, ranking_score=ranking_score, n_label_topics=3, label_weight=2, even_weight=1)
@@ -149,9 +149,6 @@ def test_other_numbers_of_labels(labelled):
     X, Y = labelled
     assert (make(label_count=3).fit(X, Y).predict(X).sum(axis=1) == 3).all()
     assert (make(label_count=9).fit(X, Y).predict(X) == 1).all()
-    assert (make(label_count="proportional").fit(X, Y).predict(X).sum(axis=1) == np.rint(Y.sum() / 120)).all()
-    predicted = make(label_count="calibrated").fit(X, Y).predict(X[:60])
-    np.testing.assert_array_equal(predicted.sum(axis=0), np.rint(Y.mean(axis=0) * 60))
 
 
 def test_changes_that_need_another_fit(labelled):

@@ -47,7 +47,7 @@ def top_labels(scores, numbers):
 # --- The methods of a classifier whose topics are labels: proportions, ranking scores, sets of labels -----------------
 
 
-RANKING_SCORES = ("proportions", "shares", "cgs", "unnormalized")
+RANKING_SCORES = ("proportions", "shares")
 
 
 def _has_one_label(estimator):
@@ -115,16 +115,16 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
             raise AttributeError(f"{type(self).__name__} is not fitted.") from error
 
     def _proportions(self, corpus, alpha, normalize):
-        counts, prior = self._fold_in(corpus, "cgs_p")
+        counts, prior = self._fold_in(corpus)
         counts += prior
         if normalize:
             counts /= counts.sum(axis=1, keepdims=True)
         return counts
 
-    def _fold_in(self, corpus, estimate):
+    def _fold_in(self, corpus):
         """Estimates of the topic counts of documents, and their alpha."""
         phi = self._known_topics()
-        options = {"n_sweeps": self.fold_in_iter, "n_jobs": self.n_jobs, "estimate": estimate}
+        options = {"n_sweeps": self.fold_in_iter, "n_jobs": self.n_jobs}
         if self.label_prior != "dependency":
             prior = self._doc_prior()
             return fold_in(corpus, phi, prior, seed=self._fold_in_seed_, **options), prior
@@ -158,11 +158,8 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         check_is_fitted(self)
         self._validate_params()
         corpus = self._new_corpus(X)
-        estimate = self.ranking_score if self.ranking_score in ("cgs", "unnormalized") else "cgs_p"
-        counts, prior = self._fold_in(corpus, estimate)
-        if self.ranking_score == "unnormalized":
-            scores = counts
-        elif self.ranking_score == "shares":
+        counts, prior = self._fold_in(corpus)
+        if self.ranking_score == "shares":
             scores = counts / np.maximum(corpus.lengths, 1)[:, None] + prior / prior.sum(axis=1, keepdims=True)
         else:
             scores = counts + prior
@@ -238,9 +235,7 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         (['fruit', 'cars'], [1.0, 1.0])
         """
         scores = self._scores(X)
-        totals = scores.sum(axis=1, keepdims=True)
-        # A document without words has no unnormalised scores.
-        return np.where(totals > 0, scores / np.where(totals > 0, totals, 1), 1 / scores.shape[1])
+        return scores / scores.sum(axis=1, keepdims=True)
 
     def predict(self, X: Counts) -> np.ndarray | csr_array:
         """Labels of documents.
@@ -266,31 +261,21 @@ class LabelClassifier(ClassifierMixin, BaseLDA):
         scores = self._scores(X)
         if not self.multilabel_:
             return self.classes_[scores.argmax(axis=1)]
-        if isinstance(self.label_count, str) and self.label_count == "calibrated":
-            # As `top_labels`, with documents and labels exchanged.
-            numbers = np.rint(self.label_frequency_ * len(scores)).astype(int)
-            chosen = top_labels(np.ascontiguousarray(scores.T), numbers).T
-        else:
-            chosen = top_labels(scores, self._label_counts(X, len(scores)))
+        chosen = top_labels(scores, self._label_counts(X, len(scores)))
         return sp.csr_array(chosen, dtype=np.int64) if self._sparse_labels_ else chosen.astype(np.int64)
 
     def _label_counts(self, X, n_documents):
         """Number of labels of every document."""
-        n_labels, (fewest, mean, most) = len(self.classes_), self._numbers_of_labels_
         if isinstance(self.label_count, Integral):
-            number = int(self.label_count)
-        elif isinstance(self.label_count, str) and self.label_count == "proportional":
-            number = int(np.rint(mean))
-        else:
-            if not hasattr(self, "label_count_regressor_"):
-                raise ValueError("label_count needs a regression of the number of labels: fit again with it.")
-            predicted = np.asarray(self.label_count_regressor_.predict(self._counts(X)), dtype=np.float64).ravel()
-            if predicted.shape != (n_documents,) or not np.isfinite(predicted).all():
-                raise ValueError(
-                    f"label_count: {self.label_count_regressor_!r} must predict one finite number for each document."
-                )
-            return np.clip(np.rint(predicted), fewest, most).astype(int)
-        return np.full(n_documents, min(number, n_labels))
+            return np.full(n_documents, min(int(self.label_count), len(self.classes_)))
+        if not hasattr(self, "label_count_regressor_"):
+            raise ValueError("label_count needs a regression of the number of labels: fit again with it.")
+        predicted = np.asarray(self.label_count_regressor_.predict(self._counts(X)), dtype=np.float64).ravel()
+        if predicted.shape != (n_documents,) or not np.isfinite(predicted).all():
+            raise ValueError(
+                f"label_count: {self.label_count_regressor_!r} must predict one finite number for each document."
+            )
+        return np.clip(np.rint(predicted), *self._numbers_of_labels_).astype(int)
 
     def _counts(self, X):
         """X as the sparse matrix of counts that the regression of the number of labels takes."""

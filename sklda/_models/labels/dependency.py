@@ -5,7 +5,7 @@ import numpy as np
 from sklda._core.parallel import in_parallel
 from sklda._kernels import LANES, _label_fold_in
 from sklda._likelihood.held_out.document_block import BLOCK_DOCUMENTS, word_rows
-from sklda._likelihood.held_out.fold_in import ESTIMATES, empty_counts, joined
+from sklda._likelihood.held_out.fold_in import empty_counts, joined
 
 # "fast": the labels of the words take the place of label tokens. "gibbs": label tokens are drawn.
 SAMPLERS = ("fast", "gibbs")
@@ -23,7 +23,6 @@ def fold_in_with_dependency(
     seed,
     n_jobs=None,
     n_burn_in=None,
-    estimate="cgs_p",
 ):
     """Expected topic counts of documents, and the means of their alpha: the test samplers of Dependency-LDA.
 
@@ -41,7 +40,7 @@ def fold_in_with_dependency(
     n_label_tokens : int
         Number of label tokens of a document, which are drawn too. 0: the fast approximation, in which the labels of the
         words take their place.
-    n_sweeps, seed, n_jobs, n_burn_in, estimate
+    n_sweeps, seed, n_jobs, n_burn_in
         See `fold_in`.
 
     Returns
@@ -58,8 +57,7 @@ def fold_in_with_dependency(
         np.ascontiguousarray(label_topics[0].T, np.float64),
         np.ascontiguousarray(label_topics[1], np.float64),
     )
-    how = float(strength), n_label_tokens, n_sweeps, n_sweeps // 3 if n_burn_in is None else n_burn_in
-    how += (ESTIMATES.index(estimate),)
+    how = float(strength), n_label_tokens, n_sweeps, n_sweeps // 3 if n_burn_in is None else n_burn_in, 0
     results = [empty_counts(corpus, len(topic_word)) for _ in range(2)]
     tasks = ((rows, corpus.offsets, keys, block, *shared, how) for block in corpus.blocks(n_documents=BLOCK_DOCUMENTS))
     parts = in_parallel(_fold_in_block, tasks, n_jobs)

@@ -34,7 +34,6 @@ from sklda._models.topic_names import names_of_labels
 from sklda._sampling.run_chains import Schedule, burn_in_of
 
 _LABEL_PRIORS = ("uniform", "frequency", "dependency")
-_LABEL_COUNTS = ("meta", "calibrated", "proportional")
 # For label_prior="dependency": the sweeps of the chains over the labels, and the priors of the topics of labels, as in
 # the experiments of Rubin et al. (2012).
 _LABEL_TOPIC_SWEEPS, _LABEL_TOPIC_PRIORS = 200, {"doc_topic_prior": 0.01, "topic_word_prior": 1.0}
@@ -86,18 +85,14 @@ class LabeledLDA(LabelClassifier):
         The sampler of new documents for ``label_prior="dependency"``. ``"gibbs"`` draws label tokens from their exact
         full conditionals; their number is the rounded mean number of labels in the fit. ``"fast"`` is an approximation
         of Rubin et al.: the labels of the words take the place of label tokens. It predicts better.
-    ranking_score : {"proportions", "shares", "cgs", "unnormalized"}, default="proportions"
+    ranking_score : {"proportions", "shares"}, default="proportions"
         The score that `decision_function` returns and `predict` uses. ``"proportions"``: the posterior mean of theta
-        from full conditionals, as `transform`. ``"cgs"``: the same from the counts of draws. ``"shares"``: the expected
-        share of the words that have the label, plus its share of alpha. Unlike theta, it gives both the same weight in
-        documents of any length. ``"unnormalized"``: phi_kw (n_dk + alpha_k), summed over the words w; it weighs each
-        word by its probability given the document, and estimates no parameter of the model.
-    label_count : {"meta", "calibrated", "proportional"}, int or regressor, default="meta"
+        from full conditionals, as `transform`. ``"shares"``: the expected share of the words that have the label, plus
+        its share of alpha. Unlike theta, it gives both the same weight in documents of any length.
+    label_count : "meta", int or regressor, default="meta"
         Number of labels that `predict` returns; only used if `y` is an indicator matrix. ``"meta"``: a regression of
         the number of labels on the words, here a ridge regression on tf-idf weights. A scikit-learn regressor can be
-        given; it is fitted to the sparse matrix of counts. ``"proportional"``: the rounded mean number of labels in the
-        fit. An int: this number. ``"calibrated"``: each label gets the documents with the highest scores, as many as
-        its frequency in the fit times the number of documents. Then predictions depend on all documents of X.
+        given; it is fitted to the sparse matrix of counts. An int: this number.
     fold_in_iter : int, default=30
         Number of sweeps over a new document, of which the last two thirds are averaged.
     n_jobs : int, default=None
@@ -223,7 +218,7 @@ class LabeledLDA(LabelClassifier):
         "dependency_sampler": [StrOptions(set(SAMPLERS))],
         "ranking_score": [StrOptions(set(RANKING_SCORES))],
         "label_count": [
-            StrOptions(set(_LABEL_COUNTS)),
+            StrOptions({"meta"}),
             POSITIVE,
             HasMethods(["fit", "predict"]),
         ],
@@ -246,8 +241,8 @@ class LabeledLDA(LabelClassifier):
         even_weight: float = 30.0,
         n_label_topics: int = 20,
         dependency_sampler: Literal["fast", "gibbs"] = "fast",
-        ranking_score: Literal["proportions", "shares", "cgs", "unnormalized"] = "proportions",
-        label_count: Literal["meta", "calibrated", "proportional"] | int | Model = "meta",
+        ranking_score: Literal["proportions", "shares"] = "proportions",
+        label_count: Literal["meta"] | int | Model = "meta",
         fold_in_iter: int = 30,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -336,7 +331,7 @@ class LabeledLDA(LabelClassifier):
             self.n_unlabeled_: int = int((~is_labelled).sum())
             self.topic_word_prior_: np.ndarray | float = eta_attribute(self.topic_word_prior)
             self._sparse_labels_ = targets.is_sparse
-            self._numbers_of_labels_ = (int(numbers.min()), float(numbers.mean()), int(numbers.max()))
+            self._numbers_of_labels_ = (int(numbers.min()), int(numbers.max()))
             names = names_of_labels(targets, self.n_shared)
             if names is not None:
                 self.topic_names_ = names
@@ -405,8 +400,7 @@ class LabeledLDA(LabelClassifier):
         return np.array(found)
 
     def _counts_labels_by_regression(self):
-        fixed = isinstance(self.label_count, Integral) or self.label_count in ("calibrated", "proportional")
-        return not fixed
+        return not isinstance(self.label_count, Integral)
 
     def _label_count_regressor(self, corpus, is_labelled, numbers):
         """The regression of the number of labels on the words."""

@@ -52,7 +52,7 @@ def leave_one_out_score(
     estimator: Model,
     X: Counts,
     *,
-    documents: ArrayLike | None = None,
+    rows: ArrayLike | None = None,
     n_draws: int = 100,
     n_temperatures: int = 30,
     n_components: int | None = None,
@@ -75,9 +75,9 @@ def leave_one_out_score(
         of the posterior around their mode.
     X : array-like or sparse matrix of shape (n_documents, n_features)
         Word counts, those that the model was fitted to; with a pipeline, its input.
-    documents : array-like of int, default=None
-        Rows of the documents to leave out. None: all. A document takes about ``1.5 n_draws`` sweeps over the corpus for
-        every 200 of its tokens. For a large corpus choose some documents at random, the same for all models.
+    rows : array-like of int, default=None
+        Documents to leave out. None: all. A document takes about ``1.5 n_draws`` sweeps over the corpus for every 200
+        of its tokens. For a large corpus choose some documents at random, the same for all models.
     n_draws : int, default=100
         Draws of the chains, given all documents and given all but one. At least 10.
     n_temperatures : int, default=30
@@ -164,7 +164,7 @@ def leave_one_out_score(
         raise ValueError("X is different from the X of the fit, to which the topics of its tokens belong.")
     assignments, n_components = check_assignments(topic_assignments, corpus, n_components)
     priors = Priors.make(doc_topic_prior, topic_word_prior, n_components, corpus.n_features, corpus.n_documents)
-    documents = _rows(documents, corpus)
+    documents = _checked_rows(rows, corpus)
     seed = random.seed_sequence(random_state)
     found = leave_one_out(
         GibbsChain(corpus, priors, ChainState(assignments, random.stream(random.child(seed, 0)))),
@@ -187,16 +187,15 @@ def leave_one_out_score(
     )
 
 
-def _rows(documents, corpus):
-    """Row numbers of documents, checked."""
-    if documents is None:
+def _checked_rows(given, corpus):
+    if given is None:
         return np.arange(corpus.n_documents)
-    rows = np.asarray(documents)
+    rows = np.asarray(given)
     if rows.ndim != 1 or not len(rows) or rows.dtype.kind not in "iu":
-        raise ValueError(f"documents must be row numbers, got {documents!r}.")
+        raise ValueError(f"rows must be numbers of rows, got {given!r}.")
     bad = (rows < 0) | (rows >= corpus.n_documents)
     if bad.any():
-        raise ValueError(f"documents holds {rows[bad][0]}; X has rows 0 to {corpus.n_documents - 1}.")
+        raise ValueError(f"rows holds {rows[bad][0]}; X has rows 0 to {corpus.n_documents - 1}.")
     return rows
 
 

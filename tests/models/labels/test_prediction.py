@@ -95,21 +95,20 @@ def test_another_prior_of_label_tokens_is_found(wrong):
 
 
 @pytest.mark.mutation
-@pytest.mark.parametrize("estimate", ["cgs_p", "cgs", "unnormalized"])
-@pytest.mark.parametrize("through_labels", [False, True])
+@pytest.mark.parametrize(
+    ("estimate", "through_labels"), [("cgs_p", False), ("cgs", False), ("unnormalized", False), ("cgs_p", True)]
+)
 def test_estimates_with_a_fixed_prior_are_exact(estimate, through_labels):
     """With one topic of labels the prior of all documents is the same, and the approximation is exact."""
     shares = np.array([[0.25, 0.75]])
     alpha = BASE + np.append(STRENGTH * shares[0], 0)
-    options = {"n_sweeps": SWEEPS, "estimate": estimate}
 
     def sampler(corpus, seed):
+        options = {"seed": seed, "n_sweeps": SWEEPS}
         if not through_labels:
-            return (fold_in(corpus, PHI, alpha[None], seed=seed, **options),)
+            return (fold_in(corpus, PHI, alpha[None], estimate=estimate, **options),)
         topics = shares, np.array([0.7])
-        return fold_in_with_dependency(
-            corpus, PHI, BASE[None], topics, STRENGTH, seed=seed, n_label_tokens=0, **options
-        )
+        return fold_in_with_dependency(corpus, PHI, BASE[None], topics, STRENGTH, n_label_tokens=0, **options)
 
     found = many(sampler)
     exact = exact_fixed(alpha)[estimate == "unnormalized"]

@@ -58,7 +58,7 @@ def test_some_documents(fitted):
     X, lda = fitted
     lengths = np.asarray(X.sum(axis=1)).ravel()
     rows = [3, int(np.argmin(lengths)), 3]
-    some = leave_one_out_score(lda, X, documents=rows, n_draws=20, random_state=0)
+    some = leave_one_out_score(lda, X, rows=rows, n_draws=20, random_state=0)
     assert some.log_likelihood.shape == (3,)
     assert lengths[rows[1]] > 0 or some.log_likelihood[1] == 0
 
@@ -68,7 +68,7 @@ def test_extreme_priors(fitted, scale):
     X, lda = fitted
     prior = float(np.clip(0.2 * scale, 1e-12, 1e12))
     arrays = (lda.topic_assignments_, prior, prior)
-    score = leave_one_out_score(arrays, X, documents=[0, 1, 2], n_draws=10, n_components=3, random_state=0)
+    score = leave_one_out_score(arrays, X, rows=[0, 1, 2], n_draws=10, n_components=3, random_state=0)
     assert np.isfinite(score.log_likelihood).all()
 
 
@@ -78,10 +78,10 @@ def test_extreme_priors(fitted, scale):
         ({"n_draws": 9}, ValueError, "n_draws must be at least 10, got 9"),
         ({"n_temperatures": 0}, ValueError, "n_temperatures must be at least 1, got 0"),
         ({"n_draws": 10.5}, TypeError, "n_draws must be an int, got 10.5"),
-        ({"documents": [30]}, ValueError, "documents holds 30; X has rows 0 to 29"),
-        ({"documents": [-1]}, ValueError, "documents holds -1"),
-        ({"documents": []}, ValueError, "documents must be row numbers"),
-        ({"documents": [True]}, ValueError, "documents must be row numbers"),
+        ({"rows": [30]}, ValueError, "rows holds 30; X has rows 0 to 29"),
+        ({"rows": [-1]}, ValueError, "rows holds -1"),
+        ({"rows": []}, ValueError, "rows must be numbers of rows"),
+        ({"rows": [True]}, ValueError, "rows must be numbers of rows"),
         ({"n_components": 3}, ValueError, "n_components is for a triple"),
         ({"estimator": GibbsLDA()}, NotFittedError, "This GibbsLDA instance is not fitted yet"),
         ({"estimator": object()}, TypeError, "object has no topic_assignments_"),
@@ -106,7 +106,7 @@ def test_another_corpus_than_that_of_the_fit(fitted):
     for other in (X[::-1], X[:, ::-1], X.astype(bool).astype(int)):
         with pytest.raises(ValueError, match="X is different from the X of the fit"):
             leave_one_out_score(lda, other, n_draws=10)
-    options = {"documents": [0], "n_draws": 10, "random_state": 0}
+    options = {"rows": [0], "n_draws": 10, "random_state": 0}
     assert leave_one_out_score(lda, X.toarray().astype(float), **options) == leave_one_out_score(lda, X, **options)
 
 
