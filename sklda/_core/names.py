@@ -34,8 +34,10 @@ def computed(values):
 def in_memory(values):
     """Values of Dask computed, and tables of pyarrow, xarray and NumPy (with fields) as data frames of pandas."""
     values = computed(values)
-    if getattr(getattr(values, "dtype", None), "names", None):
-        return pd.DataFrame(values)
+    names = getattr(getattr(values, "dtype", None), "names", None)
+    if names:
+        # pandas reads the columns of masked ones, and not these as a whole.
+        return pd.DataFrame({name: values[name] for name in names})
     is_table = hasattr(values, "column_names") or len(getattr(values, "dims", ())) == 2
     return values.to_pandas() if is_table and hasattr(values, "to_pandas") else values
 

@@ -187,7 +187,7 @@ def _is_model(value):
     return isinstance(value, BaseEstimator) or any(hasattr(value, each) for each in ("components_", "best_estimator_"))
 
 
-def inner_model(model, X, attribute="components_", advice=_ADVICE):
+def inner_model(model, X, attribute="components_", advice=_ADVICE, missing="raise"):
     """The fitted model inside pipelines and searches, and X as this model receives it.
 
     A NotFittedError or TypeError with this `advice` if the model has no such attribute; a ValueError if X has other
@@ -203,13 +203,13 @@ def inner_model(model, X, attribute="components_", advice=_ADVICE):
         return model, X
     for pipeline in pipelines:
         if len(pipeline) > 1:
-            X = pipeline[:-1].transform(_input_of(pipeline[0], X))
+            X = pipeline[:-1].transform(_input_of(pipeline[0], X, missing))
     check_names(X, model)
     return model, X
 
 
-def _input_of(step, X):
-    """What the first step of a pipeline gets: X, or the texts of a vectorizer, none of which may be missing."""
+def _input_of(step, X, missing):
+    """What the first step of a pipeline gets: X, or the texts of a vectorizer; missing ones are empty, or refused."""
     if not hasattr(step, "build_analyzer") or isinstance(X, str) or not hasattr(X, "__iter__"):
         return X
     if getattr(X, "ndim", 1) == 2 and hasattr(X, "columns"):
@@ -220,14 +220,14 @@ def _input_of(step, X):
         )
     if getattr(X, "ndim", 1) != 1:
         return X
-    texts = [text if isinstance(text, str) else python_value(text) for text in X]
-    lacks = [d for d, text in enumerate(texts) if not isinstance(text, (str, bytes)) and is_missing(text)]
-    if lacks:
+    texts = [text if isinstance(text, str) or text is np.ma.masked else python_value(text) for text in X]
+    lacks = {d for d, text in enumerate(texts) if not isinstance(text, (str, bytes)) and is_missing(text)}
+    if lacks and missing == "raise":
         raise ValueError(
-            f"the text is missing in documents {listed(lacks)}: give '' for one without words, or leave these out of X "
-            "and of all values of its documents."
+            f"the text is missing in documents {listed(sorted(lacks))}: give '' for one without words, or leave these "
+            "out of X and of all values of its documents."
         )
-    return texts
+    return ["" if d in lacks else text for d, text in enumerate(texts)]
 
 
 def check_names(X, model):

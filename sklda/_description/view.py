@@ -426,7 +426,7 @@ def view(model, X=None, *, needs=None, missing="raise", needed=None, **values):
     elif isinstance(model, tuple):
         found = _of_arrays(model, X, collections)
     else:
-        found = _of_model(model, X, collections, values["groups"], described.covariates, values["covariates"])
+        found = _of_model(model, X, collections, values["groups"], described.covariates, values["covariates"], missing)
     found.values, found.said = values, described.said
     found.known_words = models.words_of(described, found.n_features)
     found.names = _topic_names(found, described.topic_names)
@@ -460,10 +460,10 @@ def _topic_names(found, given):
     return distinct(" ".join(found.top(k, _WORDS)) if each == f"{kind}{k}" else each for k, each in enumerate(names))
 
 
-def _of_model(model, X, collections, groups, covariates, others):
+def _of_model(model, X, collections, groups, covariates, others, missing):
     """`covariates` are those of the model; `others` may contain them."""
     pipelines = models.unwrap(model)[1]
-    model, documents = models.inner_model(model, X, advice=_ADVICE)
+    model, documents = models.inner_model(model, X, advice=_ADVICE, missing=missing)
     given_collections = collections
     if collections is not None and not hasattr(model, "collections_"):
         raise TypeError(f"{type(model).__name__} has no collections: do not give any.")

@@ -29,12 +29,12 @@ class PeriodShares:
 
 def period_shares(view, random_state=0):
     """The mean proportions of topics by period, in the documents of a `View`, as `topics_over_time` has them."""
-    days, unit = read_dates(view.values["dates"])
+    days, units = read_dates(view.values["dates"])
     used = view.counted("dates")
     if not len(used):
         raise ValueError("dates has no date of a document with words: give some, or none at all.")
     # The page draws all of them.
-    period = read_period(None, days[used], unit, most=MOST_PERIODS)
+    period = read_period(None, days[used], [units[d] for d in used], most=MOST_PERIODS)
     numbers = period.number(days[used])
     place, n_periods = numbers - numbers.min(), int(np.ptp(numbers)) + 1
     means = GroupMeans.of(view, used, place, n_periods, seed=random.seed_sequence(random_state), shrinks=False)
@@ -46,7 +46,7 @@ def period_shares(view, random_state=0):
         high=means.high,
         n_documents=means.documents,
         n_undated=len(view.used) - len(used),
-        dates=["" if np.isnat(day) else str(day)[: _CHARACTERS[unit]] for day in days],
+        dates=["" if np.isnat(day) else str(day)[: _CHARACTERS[own]] for day, own in zip(days, units, strict=True)],
     )
 
 

@@ -78,23 +78,22 @@ _CHOICE = [*list(_NAMED.values())[:5], *map(_years, (2, 5, 10, 20, 50, 100))]
 
 
 def read_dates(dates):
-    """Dates of documents, None where missing, as days, NaT there, and the finest unit that is known of all of them.
+    """Dates of documents, None where missing, as days, NaT there, and the unit that is known of each, a list of str.
 
     Raises
     ------
     ValueError, TypeError
         If a value is not a date.
     """
-    days, units = np.full(len(dates), "NaT", dtype="datetime64[D]"), {"D"}
+    days, units = np.full(len(dates), "NaT", dtype="datetime64[D]"), ["D"] * len(dates)
     for d, value in enumerate(dates):
         if value is not None:
-            days[d], own = _read(value, d)
+            days[d], units[d] = _read(value, d)
             if days[d] < np.datetime64("0001-01-01"):
                 raise ValueError(f"dates[{d}] = {value!r} is before the year 1: give the periods as groups.")
-            units.add(own)
-    if "W" in units and not units <= {"D", "W"}:
+    if "W" in units and not set(units) <= {"D", "W"}:
         raise ValueError("some dates are weeks and others months or years, which do not begin together: give days.")
-    return days, max(units, key=list(_UNITS).index)
+    return days, units
 
 
 def dates_of_labels(labels):
@@ -149,7 +148,13 @@ def _begins(day, unit):
     return period.start(period.number(day)) == day
 
 
-def read_period(period, days, unit, most=_MOST_ROWS):
+def are_known(period, units):
+    """Which dates with these units tell the periods of this name apart, an array of bool."""
+    named = _NAMED.get(period) if isinstance(period, str) else None
+    return np.array([named is None or named.is_known(unit) for unit in units])
+
+
+def read_period(period, days, units, most=_MOST_ROWS):
     """The periods that were asked for; without any, the shortest that are few and have several documents each.
 
     Most of these are not empty, as months are if all dates are the first of January because only years are known. A few
@@ -159,17 +164,18 @@ def read_period(period, days, unit, most=_MOST_ROWS):
     ----------
     period : str, int or None
     days : ndarray of shape (n_documents,), datetime64
-    unit : {"D", "M", "Q", "Y"}
-        That of the dates: periods are not shorter.
+    units : sequence of {"D", "W", "M", "Q", "Y"}
+        Those of the dates: periods are not shorter than the longest.
     most : int
         Periods from the first to the last date, if their length is chosen.
     """
+    unit = max(units, key=list(_UNITS).index)
     if isinstance(period, str):
         found = _NAMED[check_choice(period, "period", tuple(_NAMED))]
         if not found.is_known(unit):
             raise ValueError(
                 f"period = {period!r} is shorter than what is known of all dates, which is the "
-                f"{_UNITS[unit]}: give a longer period, or None for a date that is not known and missing='drop'."
+                f"{_UNITS[unit]}: give a longer period, or leave out the dates that lack it with missing='drop'."
             )
         return found
     if period is not None:

@@ -14,7 +14,7 @@ from sklda._core.arguments import check_int, check_level
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.view import View, view
 from sklda.inspection._effects import GroupMeans, used_documents
-from sklda.inspection._periods import read_dates, read_period
+from sklda.inspection._periods import are_known, read_dates, read_period
 
 
 def topics_over_time(
@@ -48,7 +48,8 @@ def topics_over_time(
         Length of the periods; a number is that of years. Weeks begin with Monday, and periods of n years with the years
         that n divides. None: the shortest for which there are at most forty periods, most with documents, and ten of
         these on average; a few dates that are far from all others, such as a wrong century, do not count for this. If
-        only the year of some dates is known, or the quarter or month, periods are not shorter than this.
+        only the year of some dates is known, or the quarter or month, periods are not shorter than this; with
+        ``missing="drop"`` and the name of a shorter period, these dates are left out.
     topics : sequence of int or str, default=None
         Topics of the table, by number or name. None: all.
     clusters : sequence of n_documents labels, default=None
@@ -155,11 +156,14 @@ def by_period(estimator, X, dates, period, clusters, weights, missing, n_draws, 
     if dates is None:
         raise ValueError("dates is None: give the year or the day of every document.")
     found = view(estimator, X, needs="prior", missing=missing, dates=dates, clusters=clusters, weights=weights)
-    days, unit = read_dates(found.values["dates"])
+    days, units = read_dates(found.values["dates"])
+    if missing == "drop":
+        days[~are_known(period, units)] = np.datetime64("NaT")
+        found.values.given["dates"] = [None if np.isnat(day) else day for day in days]
     used = used_documents(found)
     found.say_what_is_left_out()
     days = days[used]
-    periods = read_period(period, days, unit)
+    periods = read_period(period, days, [units[d] for d in used])
     own = periods.number(days)
     numbers = np.arange(own.min(), own.max() + 1)
     means = GroupMeans.of(found, used, own - own.min(), len(numbers), n_draws=n_draws, level=level, seed=seed)

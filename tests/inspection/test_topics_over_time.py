@@ -134,6 +134,9 @@ def test_periods_are_not_shorter_than_what_is_known_of_all_dates(dates, expected
 def test_dates_that_do_not_tell_periods_apart():
     with pytest.raises(ValueError, match="'month' is shorter than what is known of all dates, which is the year"):
         starts(["2019", "2019-05-07"] * (D // 2), period="month")
+    with pytest.warns(UserWarning, match=rf"dates is missing in documents 0, 2, .* \({D // 2} of {D}\)"):
+        found = starts(["2019", "2019-05-07"] * (D // 2), period="month", missing="drop")
+    assert found == ["2019-05-01"]
     days = pandas.DatetimeIndex(np.resize(["2004-01-05", "2004-01-12"], D))
     periods = [days.to_period(freq) for freq in ("Y-SEP", "2M", "10Y", "W-WED", "2D")]
     for dates in (*periods, days.to_numpy().astype("M8[10Y]"), days.to_numpy().astype("M8[W]")):

@@ -94,16 +94,21 @@ def test_groups_that_are_huge_numbers(lda):
 
 
 @pytest.mark.parametrize("lacks", [np.nan, None, pd.NA])
-@pytest.mark.parametrize("missing", ["raise", "drop"])
-def test_missing_texts_are_named(lacks, missing):
+def test_missing_texts_are_named_or_left_out(lacks):
     texts = ["apple banana", "banana cherry", "engine wheel", "wheel road"] * 3
     groups = ["a", "b"] * 6
     model = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=10, random_state=0)).fit(texts)
     right = topics_by_group(model, texts, groups, random_state=0)
+    texts[3] = ""
+    with pytest.warns(UserWarning, match="1 of 12 documents have no words"):
+        without = topics_by_group(model, texts, groups, random_state=0)
     texts[3] = lacks
-    for X in (texts, pd.Series(texts), np.array(texts, dtype=object)):
+    masked = np.ma.array(np.array(texts, dtype=object), mask=np.arange(12) == 3)
+    for X in (texts, pd.Series(texts), np.array(texts, dtype=object), masked):
         with pytest.raises(ValueError, match="text is missing in documents 3:"):
-            topics_by_group(model, X, groups, missing=missing, random_state=0)
+            topics_by_group(model, X, groups, random_state=0)
+        with pytest.warns(UserWarning, match="1 of 12 documents have no words"):
+            pd.testing.assert_frame_equal(topics_by_group(model, X, groups, missing="drop", random_state=0), without)
     scalars = pytest.importorskip("pyarrow").array(["apple banana", "banana cherry", "engine wheel", "wheel road"] * 3)
     pd.testing.assert_frame_equal(topics_by_group(model, scalars, groups, random_state=0), right)
 
@@ -125,6 +130,9 @@ def test_masked_values_are_missing():
             found = call(masked)
         with pytest.warns(UserWarning, match=r"missing in document 19 \(1 of 20\)"):
             pd.testing.assert_frame_equal(found, call(known))
+    fields = np.ma.array(np.array([(each,) for each in values], [("x", float)]), mask=masked.mask)
+    with pytest.warns(UserWarning, match=r"'x' is missing in document 19 \(1 of 20\)"):
+        pd.testing.assert_frame_equal(calls[2](masked), calls[3](fields))
 
 
 class Lazy:

@@ -64,11 +64,12 @@ def test_missing_labels():
     gaps["dates"] = np.where(dates, "2020", "2021").astype("M8[s]")
     gaps["dates"][7] = "NaT"
     gaps["a nullable column"] = pandas.Series(np.where(np.arange(40) == 7, None, Y[:, 0]), dtype="Int64")
+    gaps["numbers"] = np.where(np.arange(40) == 7, np.nan, Y[:, 0])
     gaps["a column of strings"] = pandas.Series(np.where(np.arange(40) == 7, None, names), dtype="string")
     for what, y in gaps.items():
         lda = fit(names if what != "dates" else np.where(dates, "2020", "2021").astype("M8[s]"))
         for call in (lda.fit, lda.score):
-            with pytest.raises(ValueError, match=r"y\[7\] is .*missing value|Input y contains NaN"):
+            with pytest.raises(ValueError, match=r"y\[7\] is .*Input y contains NaN or another missing value"):
                 call(X, y)
     frame = pandas.DataFrame(Y).astype("Int64")
     frame.iloc[7, 2] = pandas.NA

@@ -6,13 +6,14 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from sklda._core.arguments import check_no_mask
 from sklda._core.counts import LARGEST_COUNT, read_sparse, storable
-from sklda._core.names import grouped, is_missing, python_value, read_labels, read_once
+from sklda._core.names import grouped, python_value, read_labels, read_once
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,28 +102,26 @@ def _as_array(y):
             "y is not an array: give one label for each document, or an indicator matrix. "
             "sklearn.preprocessing.MultiLabelBinarizer makes one from lists of labels."
         ) from error
-    if y.dtype.kind in "fc":
-        assert_all_finite(y, input_name="y", estimator_name="LabeledLDA")
-    if y.dtype.kind not in "mMO":
-        return y
     if y.dtype.kind == "O":
         # Such as the scalars of pyarrow.
         y = y.copy()
         for place, label in np.ndenumerate(y):
             y[place] = python_value(label)
-    for place, label in np.ndenumerate(y):
-        if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
-            raise ValueError(
-                "y has lists of labels. Make an indicator matrix of them with "
-                "sklearn.preprocessing.MultiLabelBinarizer."
-            )
-        if is_missing(label):
-            raise ValueError(
-                f"y[{', '.join(map(str, place))}] is {label!r}: Input y contains NaN or another missing value. In an "
-                "indicator matrix a document without labels has only zeros."
-            )
+            if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
+                raise ValueError(
+                    "y has lists of labels. Make an indicator matrix of them with "
+                    "sklearn.preprocessing.MultiLabelBinarizer."
+                )
+    for place in map(tuple, np.argwhere(pd.isna(y)).tolist()):
+        raise ValueError(
+            f"y[{', '.join(map(str, place))}] is {python_value(y[place])!r}: Input y contains NaN or another missing "
+            "value. In an indicator matrix a document without labels has only zeros."
+        )
+    if y.dtype.kind in "fc":
+        assert_all_finite(y, input_name="y", estimator_name="LabeledLDA")
     # The integers of a nullable column of pandas are objects.
-    return np.array(y.tolist()) if all(isinstance(label, (Number, np.bool_)) for label in y.flat) else y
+    numbers = y.dtype.kind == "O" and all(isinstance(label, (Number, np.bool_)) for label in y.flat)
+    return np.array(y.tolist()) if numbers else y
 
 
 def _indicator(y):
