@@ -240,7 +240,7 @@ def test_levels_without_documents_are_named():
 @pytest.mark.parametrize("value", [5, 0.1, 20200512])
 def test_a_constant_term_is_called_so(value):
     same = np.full(4, value) * (1 + 1e-16 * np.arange(4))
-    with pytest.raises(ValueError, match=rf"the term 'same' is {value} for all documents that take part, so it has no"):
+    with pytest.raises(ValueError, match=rf"the term 'same' is {value}"):
         checked_columns(np.column_stack([np.ones(4), same, np.arange(4)]), ["intercept", "same", "x"], "")
 
 

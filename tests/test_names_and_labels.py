@@ -316,7 +316,7 @@ def test_missing_labels(gap):
     labels = np.empty(3, dtype=object)
     labels[:] = ["a", gap, "b"]
     assert is_missing(gap)
-    with pytest.raises(ValueError, match=r"labels\[1\] is missing .*: each document needs a label"):
+    with pytest.raises(ValueError, match=r"labels\[1\] is missing"):
         read_labels(labels, "labels")
     assert read_labels(labels, "labels", may_be_missing=True) == ["a", None, "b"]
 
@@ -394,9 +394,9 @@ def test_names_that_are_known_are_not_given_in_another_order():
     with pytest.raises(ValueError, match="of X has this name"):
         inspection.topic_table(inspection.describe(lda, vocabulary=WORDS[::-1]))
     lda.set_topic_names(["x", "y", "z"])
-    with pytest.raises(ValueError, match="names of the model in another order: topic 0 is 'x'"):
+    with pytest.raises(ValueError, match="another order: topic 0 is 'x'"):
         inspection.topic_table(inspection.describe(lda, topic_names=["y", "x", "z"]))
-    with pytest.raises(ValueError, match="document_names has the index of X in another order"):
+    with pytest.raises(ValueError, match=r"document_names .*another order"):
         inspection.document_table(inspection.describe(lda, frame, document_names=frame.index[::-1].tolist()))
     assert read_document_names(frame.index, "document_names", D, frame) == frame.index.tolist()
 
@@ -465,9 +465,9 @@ def test_values_that_belong_to_the_documents():
     check_documents(frame, groups=SOURCES, covariates={"a": np.arange(D), "b": pd.Series(SOURCES, index=frame.index)})
     # Labels that have nothing in common are no labels of these documents.
     check_documents(frame, groups=pd.Series(SOURCES))
-    with pytest.raises(ValueError, match="the index of clusters has the labels of the index of y in another order"):
+    with pytest.raises(ValueError, match=r"clusters .* y in another order"):
         check_documents(X, y=pd.Series(range(D)), clusters=pd.Series(SOURCES)[::-1])
-    with pytest.raises(ValueError, match="covariates has 23 values; there are 24 documents"):
+    with pytest.raises(ValueError, match=r"covariates has 23 values.* 24"):
         check_documents(X, covariates={"a": SOURCES, "b": SOURCES[1:]})
 
 
@@ -482,7 +482,7 @@ def test_documents_of_weight_zero_leave_before_values_are_missing():
 
 def test_an_outcome_that_is_a_text_is_answered_with_what_to_write():
     answers = pd.Series(["yes", None, "no", "yes"])
-    with pytest.raises(TypeError, match=r"y\[0\] = 'yes' is not a number: .* give pandas.Series\(y\).map\(") as raised:
+    with pytest.raises(TypeError, match=r"y\[0\] = 'yes' .*\.map\(") as raised:
         DocumentValues.read(y=answers)
     advised = str(raised.value).split("give ")[1].split(", and")[0]
     assert advised == "pandas.Series(y).map({'no': 0, 'yes': 1})"
@@ -527,7 +527,7 @@ def test_each_argument_of_a_fit_is_read_once():
 
 def test_the_y_of_labels():
     for wrong in (dict(enumerate(SOURCES)), set(SOURCES)):
-        with pytest.raises(TypeError, match=r"y is a .*: give a list with the label of each document"):
+        with pytest.raises(TypeError, match=r"y is a .*list"):
             LabeledLDA().fit(X, wrong)
     one = LabeledLDA(max_iter=2, n_draws=1, random_state=0).fit(X, iter(SOURCES))
     assert one.classes_.tolist() == ["a", "b", "c"]

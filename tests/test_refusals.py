@@ -240,7 +240,7 @@ def test_priors_of_no_numbers_are_type_errors(name, value, same):
 @pytest.mark.parametrize("weight", [-1, -1e-300, np.inf, -np.inf, np.nan])
 def test_weights(weight):
     for model in (FITTED, CompoundLDA(2, max_iter=2).fit(GOOD)):
-        with pytest.raises(ValueError, match=r"sample_weight\[1\] = .*: a weight must be finite and not negative"):
+        with pytest.raises(ValueError, match=r"sample_weight\[1\] = "):
             model.score(GOOD, sample_weight=[1, weight])
 
 

@@ -129,7 +129,7 @@ def test_bad_names(lda, names, error, message):
 def test_names_that_were_replaced_are_checked(lda):
     lda.topic_names_ = ["a"]
     for call in (lda.get_feature_names_out, lambda: topic_table(lda)):
-        with pytest.raises(ValueError, match="topic_names_ has 1 names; there are 3 topics"):
+        with pytest.raises(ValueError, match=r"topic_names_ has 1 .* 3 topics"):
             call()
     with pytest.raises(NotFittedError):
         GibbsLDA().set_topic_names(NAMES)

@@ -111,7 +111,7 @@ def test_a_fit_that_is_killed_before_its_header(folder, corpus, whole, same_fit)
 def test_other_files_are_left_alone(folder, corpus):
     folder.mkdir(parents=True)
     (folder / "thesis.tex").write_text("theorem")
-    with pytest.raises(ValueError, match=r"no checkpoint, such as thesis\.tex: give a new or an empty folder"):
+    with pytest.raises(ValueError, match=r"no checkpoint, such as thesis\.tex"):
         saved_in(folder).fit(corpus)
     assert files(folder) == ["thesis.tex"]
 
@@ -129,7 +129,7 @@ def test_others_with_similar_names_are_left_alone(folder, corpus, name, ended, i
     else:
         (folder / name).write_text("theorem")
     before = contents(folder)
-    with pytest.raises(ValueError, match=f"no checkpoint, such as {re.escape(name)}: give a new or an empty folder"):
+    with pytest.raises(ValueError, match=f"no checkpoint, such as {re.escape(name)}"):
         saved_in(folder, gibbs(max_iter=2)).fit(corpus)
     assert contents(folder) == before
 
@@ -143,7 +143,7 @@ def test_a_file_that_comes_during_the_fit_stays(folder, corpus, after_sweep):
 def test_a_folder_that_goes_during_the_fit(saves, folder, corpus, whole, same_fit, after_sweep):
     after_sweep(15, lambda: shutil.rmtree(folder))
     lda = saved_in(folder)
-    with pytest.warns(UserWarning, match="could not be saved .* The fit continues"):
+    with pytest.warns(UserWarning, match="could not be saved"):
         lda.fit(corpus)
     assert same_fit(lda.set_callbacks(), whole)
 
@@ -211,7 +211,7 @@ def test_a_new_fit_that_is_ended_later(ended, saves, corpus, whole, same_fit, se
 def test_two_threads(interrupted, corpus, tmp_path):
     """Both are refused, the thread and a process after it."""
     held = checkpoint_files.Lock(interrupted)
-    with pytest.raises(ValueError, match="is in use: another process or thread"):
+    with pytest.raises(ValueError, match="is in use"):
         GibbsLDA.resume(interrupted, corpus)
     ended = run_program(
         """
@@ -260,7 +260,7 @@ def test_an_error_at_the_beginning_leaves_nothing(folder, corpus):
 
 def test_a_fit_that_cannot_be_pickled(folder, corpus):
     lda = saved_in(folder, gibbs(init=Local(corpus)))
-    with pytest.raises(TypeError, match="GibbsLDA or the arguments of its fit cannot be pickled"):
+    with pytest.raises(TypeError, match=r"GibbsLDA .*cannot be pickled"):
         lda.fit(corpus)
     assert not folder.exists()
 
@@ -304,13 +304,13 @@ def test_names_of_words(saves, folder, corpus):
 
 
 def test_another_class(interrupted, corpus):
-    with pytest.raises(ValueError, match=r"checkpoint of a GibbsLDA: continue it with GibbsLDA\.resume"):
+    with pytest.raises(ValueError, match=r"GibbsLDA\.resume"):
         CompoundLDA.resume(interrupted, corpus)
 
 
 def test_no_checkpoint(tmp_path, corpus):
     for path in (tmp_path, tmp_path / "none"):
-        with pytest.raises(ValueError, match="has no checkpoint: give the folder of a Checkpoint"):
+        with pytest.raises(ValueError, match="has no checkpoint"):
             GibbsLDA.resume(path, corpus)
 
 
@@ -318,7 +318,7 @@ def test_no_checkpoint(tmp_path, corpus):
 def test_other_versions_of_libraries(interrupted, corpus, monkeypatch, library):
     own = _checkpoints._versions()
     monkeypatch.setattr(_checkpoints, "_versions", lambda: own | {library: "9.9"})
-    with pytest.warns(UserWarning, match=rf"begun with {library} {own[library]}, and continues with {library} 9\.9"):
+    with pytest.warns(UserWarning, match=rf"{library} {own[library]}.*{library} 9\.9"):
         GibbsLDA.resume(interrupted, corpus)
     # A fit that has ended has no draws to come.
     GibbsLDA.resume(interrupted, corpus)
@@ -332,7 +332,7 @@ def changed_facts(folder, **facts):
 def test_another_release(interrupted, corpus):
     """It can have other stages."""
     changed_facts(interrupted, sklda="0.0.1")
-    with pytest.raises(ValueError, match=r"made by sklda 0\.0\.1, .* continue it with sklda 0\.0\.1"):
+    with pytest.raises(ValueError, match=r"sklda 0\.0\.1"):
         GibbsLDA.resume(interrupted, corpus)
 
 
@@ -466,7 +466,7 @@ def test_a_full_disk(monkeypatch, folder, corpus, whole, same_fit, from_sweep, a
     disk = contextlib.ExitStack()
     after_sweep(from_sweep, lambda: disk.enter_context(full_disk(monkeypatch, 3000)))
     lda = saved_in(folder)
-    with disk, pytest.warns(UserWarning, match="could not be saved .* The fit continues"):
+    with disk, pytest.warns(UserWarning, match="could not be saved"):
         lda.fit(corpus)
     assert same_fit(lda.set_callbacks(), whole)
     assert "fit-1/fitted" not in files(folder)
@@ -479,7 +479,7 @@ def test_a_full_disk(monkeypatch, folder, corpus, whole, same_fit, from_sweep, a
 
 def test_estimators_without_chains(corpus, folder):
     estimator = CollapsedVariationalLDA(3)
-    with pytest.raises(TypeError, match=rf"this {type(estimator).__name__} has none: take the callback away"):
+    with pytest.raises(TypeError, match=rf"this {type(estimator).__name__} has none"):
         estimator.set_callbacks(Checkpoint(folder)).fit(corpus)
     assert not folder.exists()
 
@@ -501,7 +501,7 @@ def test_copies_are_refused(corpus, folder):
         lambda: cross_val_score(make_pipeline(lda), corpus, cv=2, error_score="raise"),
         lambda: clone(lda).fit(corpus),
     ):
-        with pytest.raises(ValueError, match="is a copy of an estimator with a Checkpoint"):
+        with pytest.raises(ValueError, match=r"copy .*Checkpoint"):
             fit()
     assert not folder.exists()
     # A copy may have one of its own.
@@ -553,5 +553,5 @@ def test_older_versions_of_scikit_learn(monkeypatch):
     estimator = module.CallbackSupportMixin().set_callbacks(Checkpoint("folder"))
     assert estimator._skl_callbacks[0].path == "folder"
     assert not vars(estimator.set_callbacks())
-    with pytest.raises(TypeError, match=r"End.* is not a Checkpoint: other callbacks need scikit-learn 1\.9"):
+    with pytest.raises(TypeError, match=r"End.* is not a Checkpoint.*scikit-learn 1\.9"):
         estimator.set_callbacks(End(1))

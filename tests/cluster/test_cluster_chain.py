@@ -144,9 +144,7 @@ def test_a_lost_worker_changes_no_draw(X, blocks, killable, tmp_path, monkeypatc
             if sweep == 5:
                 os.kill(killable.run(os.getpid)[chain.corpus._addresses[1]], signal.SIGKILL)
 
-        with pytest.warns(
-            UserWarning, match=f"A worker was lost after sweep 5.* after sweep {saved_at or 0} are repeated"
-        ):
+        with pytest.warns(UserWarning, match=f"lost after sweep 5.* after sweep {saved_at or 0}"):
             run(chain, disturb)
         assert (topics_of(chain) == local.topics).all()
         np.testing.assert_allclose(chain.trace, local.trace, rtol=1e-12)
@@ -207,7 +205,7 @@ def test_workers_that_cannot_save_go_on(X, processes, blocks, tmp_path):
     chain, local = started(X, priors_of("shared"), processes, blocks), in_one_process(X, "shared")
 
     def save_nowhere(sweep):
-        with pytest.raises(OSError, match=r"a worker cannot write its part: .*nowhere"):
+        with pytest.raises(OSError, match=r"cannot write .*nowhere"):
             chain.save_parts(tmp_path / "nowhere", "state")
 
     # A worker that counts as lost would be a warning.
@@ -253,7 +251,7 @@ def test_a_block_that_has_changed_is_not_read_again(X, processes, blocks):
     corpus = ClusterCorpus(blocks(X, 7), processes)
     corpus._sources[3] = dask.delayed(X[:17])
     corpus._futures[1] = None
-    with pytest.raises(ValueError, match="block 3 of X was read again after the loss of a worker, and its counts have"):
+    with pytest.raises(ValueError, match=r"block 3 of X .*its counts"):
         corpus.make_actors()
 
 

@@ -219,7 +219,7 @@ def test_a_block_that_ends_its_workers_ends_the_fit(counts):
         return counts[i * 30 : (i + 1) * 30]
 
     parts = [da.from_delayed(dask.delayed(read, pure=False)(i), (30, counts.shape[1]), counts.dtype) for i in range(5)]
-    with client_of(2, 1), pytest.raises(RuntimeError, match=r"4 workers were lost one after the other with .*block 3"):
+    with client_of(2, 1), pytest.raises(RuntimeError, match=r"4 workers were lost .*block 3"):
         gibbs().fit(da.concatenate(parts))
 
 
@@ -232,7 +232,7 @@ def test_arrays_of_a_wrong_shape(counts, processes):
 
 
 def test_an_array_in_memory_is_refused(counts):
-    with pytest.raises(TypeError, match="DaskGibbsLDA fits a Dask array, got a csr_matrix: GibbsLDA fits"):
+    with pytest.raises(TypeError, match=r"DaskGibbsLDA .*csr_matrix: GibbsLDA"):
         gibbs().fit(sp.csr_matrix(counts))
 
 
@@ -245,7 +245,7 @@ def test_without_a_cluster_there_is_no_fit(counts, blocks, monkeypatch):
         raise ValueError("no global client found")
 
     monkeypatch.setattr("distributed.get_client", none)
-    with pytest.raises(ValueError, match="there is no client of a Dask cluster"):
+    with pytest.raises(ValueError, match="no client"):
         gibbs().fit(blocks(counts, 2))
 
 
@@ -259,7 +259,7 @@ def test_seed_words_are_at_columns_or_in_the_vocabulary(counts, blocks, processe
 
 
 def test_draws_are_on_the_workers(fitted, counts):
-    with pytest.raises(ValueError, match="the draws of a DaskGibbsLDA are on the workers of its cluster"):
+    with pytest.raises(ValueError, match=r"draws of a DaskGibbsLDA .*workers"):
         fitted.sample_posterior()
     assert fitted.doc_topic_posterior(counts[:3]).mean.shape == (3, 4)
     documents = counts[np.flatnonzero(counts.sum(axis=1))]
@@ -370,7 +370,7 @@ def test_a_fit_on_a_cluster_continues_from_its_checkpoint(
         lda.fit(X)
     with pytest.raises(ValueError, match="another X"):
         DaskGibbsLDA.resume(folder, blocks(counts[:, ::-1], 5))
-    with pytest.raises(ValueError, match="if it is a Dask array, its blocks are others"):
+    with pytest.raises(ValueError, match="its blocks are others"):
         DaskGibbsLDA.resume(folder, blocks(counts, 4))
     folder = folder.rename(tmp_path / "moved")
     if is_damaged:

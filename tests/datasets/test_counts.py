@@ -222,7 +222,7 @@ def test_what_cannot_be_saved(tmp_path, X, options, error, message):
 )
 def test_what_are_no_texts(tmp_path, X):
     """Characters, keys and names of columns would be counted as texts."""
-    with pytest.raises(TypeError, match=f"X is a {type(X).__name__}, .*: give a list of str"):
+    with pytest.raises(TypeError, match=f"X is a {type(X).__name__}, .*list of str"):
         save_counts(tmp_path / "new", X, vectorizer=CountVectorizer().fit(TEXTS))
     assert not [*tmp_path.iterdir()]
     save_counts(tmp_path, pandas.Series(TEXTS), vectorizer=CountVectorizer().fit(TEXTS))
@@ -253,7 +253,7 @@ def test_a_changed_description_of_the_names(tmp_path, names):
     save_counts(tmp_path, TEXTS, vectorizer=CountVectorizer().fit(TEXTS))
     described = json.loads((tmp_path / "counts.json").read_text())
     (tmp_path / "counts.json").write_text(json.dumps(described | {"feature_names": names}))
-    with pytest.raises(ValueError, match=r"counts\.json is damaged, or .*: write the folder again"):
+    with pytest.raises(ValueError, match=r"counts\.json is damaged"):
         load_counts(tmp_path)
 
 
@@ -261,7 +261,7 @@ def test_a_changed_description_of_the_names(tmp_path, names):
 def test_a_damaged_description(tmp_path, text):
     save_counts(tmp_path, TEXTS, vectorizer=CountVectorizer().fit(TEXTS))
     (tmp_path / "counts.json").write_text(text)
-    with pytest.raises(ValueError, match=r"counts\.json is damaged, or .*: write the folder again"):
+    with pytest.raises(ValueError, match=r"counts\.json is damaged"):
         load_counts(tmp_path)
 
 

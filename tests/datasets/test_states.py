@@ -208,7 +208,7 @@ def test_malformed_headers(tmp_path, header, message):
 def test_texts_that_are_not_utf8(tmp_path):
     path = tmp_path / "state"
     path.write_bytes((HEADER + GOOD + "0 NA 1 1 café 0\n").encode("latin-1"))
-    with pytest.raises(ValueError, match=r"line 5: the word .* is not UTF-8. Convert the file"):
+    with pytest.raises(ValueError, match=r"line 5: .* not UTF-8"):
         read_mallet_state(path)
 
 
@@ -218,7 +218,7 @@ def test_damaged_gzip(tmp_path):
     path = tmp_path / "state"
     for kept in (2, 5, 12, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:kept])
-        with pytest.raises(ValueError, match=r"line \d+: the compressed file is incomplete or damaged"):
+        with pytest.raises(ValueError, match=r"line \d+: .*incomplete"):
             read_mallet_state(path)
     path.write_bytes(whole[:-6] + bytes([whole[-6] ^ 1]) + whole[-5:])
     with pytest.raises(ValueError, match="CRC"):

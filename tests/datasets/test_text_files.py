@@ -62,9 +62,7 @@ def test_letters_are_composed(tmp_path):
     assert table.index.tolist() == ["Müller/café"] and table["text"].tolist() == ["Müller/café"]
     assert table["folder"].tolist() == ["Müller"]
     write(tmp_path, {"Müller/café.txt": "x"})
-    with pytest.raises(
-        ValueError, match=r"two files (?:with the name )?'Müller/café\.txt', by two spellings of an accent"
-    ):
+    with pytest.raises(ValueError, match=r"'Müller/café\.txt'.*accent"):
         read_texts(tmp_path)
 
 
@@ -135,7 +133,7 @@ def test_encodings(tmp_path):
     assert table["text"].tolist() == [word] * 4
     assert set(table["encoding"]) == set(encodings)
     write(tmp_path, {"old.txt": word.encode("cp1252")})
-    with pytest.warns(UserWarning, match="1 texts are not UTF-8 and were read as Windows-1252: 'old'"):
+    with pytest.warns(UserWarning, match="not UTF-8.*Windows-1252: 'old'"):
         table = read_texts(tmp_path)
     assert table.loc["old", ["text", "encoding"]].tolist() == [word, "cp1252"]
 
@@ -145,7 +143,7 @@ def test_a_given_encoding(tmp_path):
     assert read_texts(tmp_path, encoding="cp1251")["text"].tolist() == ["дом", "сад"]
     with pytest.raises(ValueError, match=r"a\.txt is not a text in utf-8 .*another encoding"):
         read_texts(tmp_path, encoding="utf-8")
-    with pytest.raises(ValueError, match="encoding = 'utf-9' is not one that Python has"):
+    with pytest.raises(ValueError, match="encoding = 'utf-9'"):
         read_texts(tmp_path, encoding="utf-9")
     with pytest.raises(ValueError, match="encoding = 'base64' is not one"):
         read_texts(tmp_path, encoding="base64")
@@ -163,13 +161,13 @@ def test_what_is_refused(tmp_path):
         read_texts(tmp_path)
     with pytest.raises(ValueError, match="is a file, not a folder"):
         read_texts(tmp_path / "a.pdf")
-    with pytest.raises(ValueError, match="is an absolute path: give a pattern within the folder"):
+    with pytest.raises(ValueError, match="absolute path"):
         read_texts(tmp_path, pattern=str(tmp_path / "*.txt"))
     write(tmp_path, {"c.txt": b"\x00\x01"})
-    with pytest.raises(ValueError, match=r"c\.txt has zero characters, so it is not a text"):
+    with pytest.raises(ValueError, match=r"c\.txt has zero characters"):
         read_texts(tmp_path)
     write(tmp_path, {"c.txt": b"\x81\x8d"})
-    with pytest.raises(ValueError, match=r"c\.txt is not a text in utf-8 or cp1252"):
+    with pytest.raises(ValueError, match=r"c\.txt .*utf-8 or cp1252"):
         read_texts(tmp_path)
     for chunk, error in ((0, ValueError), (1.5, TypeError), (True, TypeError), ("100", TypeError)):
         with pytest.raises(error, match="chunk"):
@@ -296,11 +294,11 @@ def test_expressions_that_are_refused(tmp_path):
     write(tmp_path, {"a.txt": "one"})
     with pytest.raises(ValueError, match=r"split = '\* \*' is not a regular expression \(nothing to repeat.*backslash"):
         read_texts(tmp_path, split="* *")
-    with pytest.raises(ValueError, match=r"split = '.*' fits every line: give the words with which a heading begins"):
+    with pytest.raises(ValueError, match=r"split = '.*' fits every line"):
         read_texts(tmp_path, split=".*")
-    with pytest.raises(TypeError, match=r"split must be a str with a regular expression"):
+    with pytest.raises(TypeError, match=r"split must be a str"):
         read_texts(tmp_path, split=1)
-    with pytest.raises(ValueError, match=r"no line of the texts begins with split = 'two': they have no such headings"):
+    with pytest.raises(ValueError, match=r"split = 'two'"):
         read_texts(tmp_path, split="two")
 
 

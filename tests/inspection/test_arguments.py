@@ -148,7 +148,7 @@ def test_a_description_is_one_line():
 def test_coherence_of_gensim():
     assert topic_coherence(LDA, X, method="u_mass") == topic_coherence(LDA, X, method="umass")
     for call in (lambda: topic_coherence(LDA, X, method="c_v"), lambda: make_coherence_scorer(method="c_v")):
-        with pytest.raises(ValueError, match="'c_v' needs the order of the words"):
+        with pytest.raises(ValueError, match=r"'c_v' .*order"):
             call()
     with pytest.raises(ValueError, match="method must be one of"):
         make_coherence_scorer(method="c_w")
@@ -158,7 +158,7 @@ def test_axes_for_every_topic():
     axes = plt.subplots(1, 3)[1]
     display = TopicWordsDisplay.from_estimator(LDA, ax=axes)
     assert list(display.axes_) == list(axes) and all(len(ax.patches) for ax in axes)
-    with pytest.raises(ValueError, match="one Axes for each of the 3 topics; got 2"):
+    with pytest.raises(ValueError, match=r"Axes .* 3 topics; got 2"):
         display.plot(axes[:2])
 
 
@@ -166,7 +166,7 @@ def test_documents_of_a_description():
     labels, other = np.arange(20) % 2, X[::-1]
     lda = CompoundLDA(3, max_iter=5, random_state=0).fit(X, collections=labels)
     for names in ({"collections": labels}, {"document_names": list(map(str, range(20)))}):
-        with pytest.raises(ValueError, match=f"{next(iter(names))} are those of the documents of X: give X, too"):
+        with pytest.raises(ValueError, match=f"{next(iter(names))} .*give X"):
             describe(lda, **names)
     # Of new documents collections change the proportions, and so the shares.
     alpha = lda.transform(other, collections=labels)
@@ -176,7 +176,7 @@ def test_documents_of_a_description():
     assert document_table(named)["document"][3] == "d3"
     # Another X has other documents.
     assert document_table(named, other[:5]).equals(document_table(lda, other[:5]))
-    with pytest.raises(TypeError, match="GibbsLDA has no collections: do not give any"):
+    with pytest.raises(TypeError, match="GibbsLDA has no collections"):
         topic_table(describe(LDA, X, collections=labels))
 
 
@@ -244,7 +244,7 @@ def test_column_numbers_say_how_to_give_words():
     ]
     named = describe(LDA, vocabulary=WORDS)
     for show in shows:
-        with pytest.raises(UserWarning, match=f"GibbsLDA was {NO_WORDS}. Give them once: describe"):
+        with pytest.raises(UserWarning, match=f"GibbsLDA was {NO_WORDS}.*describe"):
             show(LDA)
         show(named)
     # Nothing that shows no words says so; neither do topics that have names, and arrays.
@@ -265,7 +265,7 @@ def test_words_of_two_models():
     others = describe(LDA, vocabulary=WORDS[::-1])
     with pytest.raises(ValueError, match="features with other names"):
         contrast_topics(named, topic=0, other_topic=1, other_estimator=others)
-    with pytest.raises(ValueError, match="column 0 is the word 'w00' in a and 'w11' in b"):
+    with pytest.raises(ValueError, match=r"column 0 .*'w00' in a .*'w11' in b"):
         match_topics(named, others)
 
 
@@ -350,7 +350,7 @@ def test_a_search_over_a_classifier_of_topics():
 def test_plots_of_chains_take_pipelines():
     shown = ConvergenceDisplay.from_estimator(make_pipeline("passthrough", LDA))
     np.testing.assert_array_equal(shown.trace, LDA.log_joint_trace_)
-    with pytest.raises(TypeError, match="GibbsLDA has no topic_counts_: give a fitted TopicCountLDA"):
+    with pytest.raises(TypeError, match=r"GibbsLDA has no topic_counts_.*TopicCountLDA"):
         TopicCountDisplay.from_estimator(make_pipeline("passthrough", LDA))
 
 

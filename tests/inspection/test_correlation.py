@@ -154,7 +154,7 @@ def test_one_and_two_topics_and_documents_without_words():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             lda = GibbsLDA(K, max_iter=20, random_state=0).fit(X)
-        with pytest.warns(UserWarning, match="20 of 53 documents have no words, and take no part"):
+        with pytest.warns(UserWarning, match="20 of 53 documents have no words"):
             found = topic_correlation(lda, n_draws=20, random_state=0)
         assert found.correlation.shape == (K, K)
         if K == 1:
@@ -163,7 +163,7 @@ def test_one_and_two_topics_and_documents_without_words():
             np.testing.assert_allclose(found.correlation, [[1, -1], [-1, 1]])
             np.testing.assert_allclose(found.std, 0, atol=1e-6)
     few = GibbsLDA.from_assignments(X[30:52], [0, 1], n_components=2)
-    with pytest.raises(ValueError, match="at least three documents with words; there are 2"):
+    with pytest.raises(ValueError, match=r"three documents .*there are 2"):
         topic_correlation(few)
 
 
@@ -185,10 +185,10 @@ def test_documents_without_words_are_left_out():
     X = np.random.default_rng(0).poisson(1, (20, 12))
     lda = NMF(3, random_state=0, max_iter=500).fit(X)
     longer = np.concatenate([X, np.zeros((30, 12), int)])
-    with pytest.warns(UserWarning, match="30 of 50 documents have no words, and take no part"):
+    with pytest.warns(UserWarning, match="30 of 50 documents have no words"):
         found = topic_correlation(lda, X=longer)
     np.testing.assert_allclose(found.correlation, topic_correlation(lda, X=X).correlation)
-    with pytest.raises(ValueError, match="at least three documents with words; there are 2"):
+    with pytest.raises(ValueError, match=r"three documents .*there are 2"):
         topic_correlation(lda, X=longer[18:])
 
 

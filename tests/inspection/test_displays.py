@@ -94,9 +94,9 @@ def test_groups_of_any_model(arrays, corpus):
     display = TopicEffectsDisplay.from_groups(arrays, corpus.data, years, topics=[3, 0], ordered=True)
     for j, year in enumerate((2001, 2002, 2003)):
         np.testing.assert_allclose(display.estimate[j], corpus.doc_topic[years == year].mean(axis=0)[[3, 0]])
-    with pytest.raises(TypeError, match=r"has no collection_topic_: give X and groups, or a fitted CompoundLDA"):
+    with pytest.raises(TypeError, match=r"no collection_topic_.*CompoundLDA"):
         TopicEffectsDisplay.from_groups(arrays, corpus.data)
-    with pytest.raises(ValueError, match="groups has 30 values; there are 5 documents"):
+    with pytest.raises(ValueError, match=r"groups has 30 .* 5"):
         TopicEffectsDisplay.from_groups((arrays[0], arrays[1][:5]), groups=years)
 
 

@@ -143,7 +143,7 @@ def test_documents_without_a_group_are_left_out_of_groups(docstrings, fitted):
     same = ["none" if d % 2 else "known" for d in range(n)]
     expected = parse(TopicExplorer.from_estimator(fitted, docstrings.data, groups=same).to_html())["groups"]
     assert found["mean"] == expected["mean"][:1]
-    with pytest.raises(TypeError, match=r"groups\[1\] = \[1\] is not hashable, as a label must be"):
+    with pytest.raises(TypeError, match=r"groups\[1\] = \[1\] .*hashable"):
         TopicExplorer.from_estimator(fitted, docstrings.data, groups=["a", *[[1]] * (n - 1)])
 
 
@@ -465,7 +465,7 @@ def test_a_model_without_documents_needs_x():
     X = np.array([[1, 0, 2], [0, 1, 1]])
     with pytest.raises(ValueError, match="texts are shown with the topics of the words of X: give X, too"):
         TopicExplorer.from_estimator(GibbsLDA(2, max_iter=1).fit(X), texts=["a", "b"])
-    with pytest.raises(ValueError, match="X is None, and LatentDirichletAllocation keeps no documents: give X"):
+    with pytest.raises(ValueError, match="LatentDirichletAllocation keeps no documents"):
         TopicExplorer.from_estimator(LatentDirichletAllocation(2).fit(X))
 
 

@@ -125,10 +125,10 @@ def test_what_the_folder_has_already(model, tmp_path):
         other = tmp_path / own.partition(".")[0]
         other.mkdir()
         (other / own).write_text('{"mine": 1}')
-        with pytest.raises(ValueError, match=f"has '{own}', which no earlier call has written"):
+        with pytest.raises(ValueError, match=f"has '{own}'"):
             export_results(model, TEXTS, folder=other)
         assert contents(other) == {own: b'{"mine": 1}'}
-    with pytest.raises(ValueError, match="is a file: give the path of a folder"):
+    with pytest.raises(ValueError, match="is a file"):
         export_results(model, TEXTS, folder=folder / "my notes.txt")
 
 

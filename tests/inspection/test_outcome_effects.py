@@ -132,7 +132,7 @@ def test_merged_topics_have_the_sums_of_every_chain():
     """Topics with different effects become one, so its words have different effects."""
     merged = merge_topics(LDA, [[0, 1]])
     slope = LinearRegression().fit(merged.doc_topic_[:, 1:], Y).coef_[0]
-    with pytest.warns(UserWarning, match=r"words of topics beyond their shares: 0: .* \(z = "):
+    with pytest.warns(UserWarning, match=r"beyond their shares: 0: .*z = "):
         table = effects(merged)
     assert_allclose(table["estimate"][:2], [-slope, slope], rtol=1e-4)
     chains = merge_topics(GibbsLDA(K, n_chains=2, max_iter=100, random_state=0).fit(X), [[0, 1]])
@@ -172,7 +172,7 @@ def test_one_topic_too_few_gets_a_warning():
     model = describe(enough, vocabulary=[f"w{v}" for v in range(60)])
     outcome_effects(model, corpus.data, y, random_state=0)
     model = describe(few, vocabulary=[f"w{v}" for v in range(60)])
-    with pytest.warns(UserWarning, match="Subjects with different effects are in one topic"):
+    with pytest.warns(UserWarning, match="different effects .*one topic"):
         outcome_effects(model, corpus.data, y, random_state=0)
 
 
@@ -430,7 +430,7 @@ def test_a_covariate_that_the_prior_does_not_know_gets_a_warning():
     documents = np.array([rng.multinomial(8, p / p.sum()) for p in theta @ CORPUS.topic_word])
     y = 3 * theta[:, 1] + 0.5 * rng.standard_normal(600)
     plain = GibbsLDA(K, max_iter=200, random_state=0).fit(documents)
-    with pytest.warns(UserWarning, match=r"'x0' goes together with the topics.*Fit a CovariateLDA"):
+    with pytest.warns(UserWarning, match=r"'x0' .*CovariateLDA"):
         table = effects(plain, documents, y, x)
     assert table["high"].iloc[-1] < 0
     known = CovariateLDA(K, max_iter=200, random_state=0).fit(documents, covariates=x)
@@ -453,9 +453,9 @@ def test_a_prior_that_is_not_that_of_the_documents_gets_a_warning():
         return outcome_effects(model, documents, y, topics=[1], random_state=0)["estimate"][0]
 
     assert abs(estimate(alpha) - 3) < 0.4
-    with pytest.warns(UserWarning, match=r"shrunk too much: the estimates are about 1\.[1-9]"):
+    with pytest.warns(UserWarning, match=r"too much.* 1\.[1-9]"):
         assert estimate(5 * alpha) > 3.5
-    with pytest.warns(UserWarning, match=r"shrunk too little: the estimates are about 0\.[4-9]"):
+    with pytest.warns(UserWarning, match=r"too little.* 0\.[4-9]"):
         assert estimate(alpha / 5) < 2.7
     # The mean of the prior is wrong, rather than its sum: then the shares of documents move together.
     with warnings.catch_warnings():

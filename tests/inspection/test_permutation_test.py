@@ -95,17 +95,15 @@ def test_columns_of_covariates_that_stay():
 
 def test_what_is_refused():
     for permuted in ("color", []):
-        with pytest.raises(ValueError, match="permuted must hold names of covariates of the model"):
+        with pytest.raises(ValueError, match=r"permuted .*names of covariates"):
             permutation_test(LDA, X, FRAME, permuted=permuted)
     without = ColumnTransformer([("age", "passthrough", ["age"])])
-    with pytest.raises(ValueError, match="no exchange of 'treated' changes a term of the linear model"):
+    with pytest.raises(ValueError, match="no exchange of 'treated'"):
         permutation_test(LDA, X, FRAME, permuted="treated", transformer=without)
     with pytest.raises(ValueError, match="n_permutations"):
         permutation_test(LDA, X, FRAME, n_permutations=0)
     knows = CovariateLDA(3, max_iter=20, random_state=0).fit(X, covariates=FRAME[["treated"]])
-    with pytest.raises(
-        ValueError, match="the prior of the CovariateLDA has 'treated', so its fit would be another one"
-    ):
+    with pytest.raises(ValueError, match="CovariateLDA has 'treated'"):
         permutation_test(knows, X, FRAME[["treated"]])
     # Beside one that the fit did not know, in a product with it, and where the words are those of other documents.
     new = describe(knows, X[::-1], covariates=FRAME[::-1])

@@ -312,11 +312,11 @@ def test_what_is_refused():
         topic_check((corpus.topic_word, corpus.doc_topic), X)
     with pytest.raises(TypeError, match=r"LatentDirichletAllocation has no posterior draws .*from_assignments"):
         topic_check(LatentDirichletAllocation(2).fit(X), X)
-    with pytest.raises(ValueError, match="groups has 3 values; there are 20"):
+    with pytest.raises(ValueError, match=r"groups has 3 .* 20"):
         topic_check(lda, X, groups=[0, 1, 2])
     with pytest.raises(ValueError, match="one label"):
         topic_check(lda, X, groups=[0] * 20)
-    with pytest.raises(ValueError, match="clusters are those of the documents of groups: give groups, too"):
+    with pytest.raises(ValueError, match=r"clusters .*give groups"):
         topic_check(lda, X, clusters=np.arange(20) % 3)
     with pytest.raises(ValueError, match="clusters has one label"):
         topic_check(lda, X, groups=np.arange(20) % 2, clusters=[0] * 20)

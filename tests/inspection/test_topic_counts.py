@@ -221,7 +221,7 @@ def test_copies_of_a_checkpoint_are_refused(tmp_path):
     pytest.importorskip("sklearn.callback")
     lda = GibbsLDA(max_iter=2).set_callbacks(Checkpoint(tmp_path / "fit"))
     for model in (lda, make_pipeline(lda), ConsensusTopics(lda, n_fits=2)):
-        with pytest.raises(ValueError, match="is a copy of an estimator with a Checkpoint"):
+        with pytest.raises(ValueError, match=r"copy .*Checkpoint"):
             compare_topic_counts(model, X, [2], cv=2, random_state=0)
     assert not (tmp_path / "fit").exists()
 
@@ -353,7 +353,7 @@ def test_the_picture():
     assert any("3 to 9 topics" in text.get_text() for text in display.legend_.get_texts())
     axes = plt.subplots(3, 1)[1]
     assert list(found.plot(ax=axes).axes_) == list(axes)
-    with pytest.raises(ValueError, match="one Axes for the flows, and one for each of the 2 measures; got 2"):
+    with pytest.raises(ValueError, match=r"Axes .*2 measures; got 2"):
         found.plot(ax=axes[:2])
     assert len(compare(LDA, X, [4, 2], cv=0, random_state=0).plot().axes_) == 1
     assert len(compare(LDA, X, [3], cv=2, random_state=0).plot().axes_) == 1

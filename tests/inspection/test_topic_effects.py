@@ -62,7 +62,7 @@ def test_the_effect_of_a_number_is_found_and_all_chains_have_it():
 
 def test_a_category_with_one_level_is_left_out_with_a_warning():
     frame = pandas.DataFrame({"x": X_NUMBER, "country": "Chile"})
-    with pytest.warns(UserWarning, match="covariate 'country' is 'Chile' for all documents that take part"):
+    with pytest.warns(UserWarning, match="covariate 'country' is 'Chile'"):
         table = topic_effects(LDA, COUNTS, frame, random_state=0)
     assert table["term"].unique().tolist() == ["intercept", "x"]
     alone = topic_effects(LDA, COUNTS, frame[["x"]], random_state=0)
@@ -357,7 +357,7 @@ def test_documents_without_words_and_labels():
     counts, labels = COUNTS.copy(), (GROUPS[:, None] == np.unique(GROUPS)).astype(int)
     counts[:3], labels[:3] = 0, 0
     lda = LabeledLDA(max_iter=4, n_draws=1, random_state=0).fit(counts, labels)
-    with pytest.warns(UserWarning, match="3 of 80 documents have no words or no labels, and take no part"):
+    with pytest.warns(UserWarning, match="3 of 80 documents have no words or no labels"):
         table = topic_effects(lda, counts, X_NUMBER, n_draws=3)
     assert (np.isfinite(column(table, "attenuation")) & np.isfinite(column(table, "estimate"))).all()
 
@@ -771,7 +771,7 @@ def test_a_covariate_of_the_sources_gets_a_warning(source):
 
 
 def test_a_category_of_one_document_gets_a_warning():
-    with pytest.warns(UserWarning, match="1 of 3 effects depend on one document alone"):
+    with pytest.warns(UserWarning, match="1 of 3 effects .*one document"):
         table = topic_effects(LDA, COUNTS, ["a", "b"] * (D // 2 - 1) + ["a", "c"], n_draws=2)
     assert np.isfinite(column(table, "p_value")).all()
 
@@ -885,7 +885,7 @@ def test_no_variation_has_no_p_value(clusters):
 
 
 def test_the_covariate_of_the_axis_is_not_given():
-    with pytest.raises(ValueError, match="at has the covariate of the axis, 'x0'"):
+    with pytest.raises(ValueError, match=r"at .*axis, 'x0'"):
         TopicEffectsDisplay.from_estimator(LDA, COUNTS, X_NUMBER, at={"x0": 0.5}, n_draws=2)
 
 

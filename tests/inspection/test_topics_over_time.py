@@ -132,7 +132,7 @@ def test_periods_are_not_shorter_than_what_is_known_of_all_dates(dates, expected
 
 
 def test_dates_that_do_not_tell_periods_apart():
-    with pytest.raises(ValueError, match="'month' is shorter than what is known of all dates, which is the year"):
+    with pytest.raises(ValueError, match=r"'month' .*the year"):
         starts(["2019", "2019-05-07"] * (D // 2), period="month")
     with pytest.warns(UserWarning, match=rf"dates is missing in documents 0, 2, .* \({D // 2} of {D}\)"):
         found = starts(["2019", "2019-05-07"] * (D // 2), period="month", missing="drop")
@@ -147,7 +147,7 @@ def test_dates_that_do_not_tell_periods_apart():
     for period in ("day", "month", "year"):
         with pytest.raises(ValueError, match="which is the week"):
             starts(weeks, period=period)
-    with pytest.raises(ValueError, match="some dates are weeks and others months or years"):
+    with pytest.raises(ValueError, match="weeks and others months"):
         starts([*weeks[:-1], "2004"])
     with pytest.raises(ValueError, match="before the year 1"):
         starts(np.array(["-0044-03-15"] * D, "M8[D]"))
@@ -211,7 +211,7 @@ def test_documents_without_a_date_or_words_take_no_part():
     dates[:5], counts[75:] = None, 0
     clusters = [None] * 5 + (np.arange(5, D) // 2).tolist()
     with (
-        pytest.warns(UserWarning, match="dates is missing in documents .* These documents are left"),
+        pytest.warns(UserWarning, match="dates is missing in documents"),
         pytest.warns(UserWarning, match="5 of 80 documents have no words"),
     ):
         found = topics_over_time(LDA, counts, dates, topics=[TOPIC], clusters=clusters, missing="drop", random_state=0)
@@ -320,7 +320,7 @@ def test_panels_are_the_largest_topics_and_axes_can_be_given():
     assert shown.topics == [f"{k}: {'ab'[k]}" for k in order] and len(shown.axes_) == 2
     figure, axes = plt.subplots(1, 2)
     assert shown.plot(axes) is shown and shown.figure_ is figure
-    with pytest.raises(ValueError, match="one Axes for each of the 2 topics; got 1"):
+    with pytest.raises(ValueError, match=r"Axes .* 2 topics; got 1"):
         shown.plot(axes[0])
     assert TopicEffectsDisplay.from_dates(named, dates=YEARS, topics=["b"], n_draws=2).topics == ["1: b"]
 
@@ -364,7 +364,7 @@ def test_bad_arguments(dates, options, error, message):
 
 def test_dates_in_the_order_of_another_index():
     frame = pandas.DataFrame(COUNTS, index=[f"d{i}" for i in range(D)])
-    with pytest.raises(ValueError, match="the index of dates has the labels of the index of X in another order"):
+    with pytest.raises(ValueError, match=r"dates .* X in another order"):
         topics_over_time(LDA, frame, pandas.Series(YEARS, frame.index)[::-1])
 
 

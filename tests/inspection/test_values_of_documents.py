@@ -49,7 +49,7 @@ def test_outcomes_with_a_formula_without_a_constant_do_not_depend_on_their_origi
 @pytest.mark.filterwarnings("ignore:X is not the X of the fit")
 def test_merged_topics_of_covariates_need_them_for_new_documents():
     merged = merge_topics(CovariateLDA(3, max_iter=20, random_state=0).fit(X, covariates=COLUMN), [[0, 1]])
-    with pytest.raises(TypeError, match="alpha of a document depends on its covariates"):
+    with pytest.raises(TypeError, match="depends on its covariates"):
         topic_effects(merged, X[::-1].reset_index(drop=True), NUMBERS)
     prior = merged.document_prior(COLUMN)
     assert prior.shape == (40, 2)

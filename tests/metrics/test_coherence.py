@@ -232,7 +232,7 @@ def test_words_of_every_document_and_documents_without_words():
 @pytest.mark.parametrize("topics", [[("a", 0.5)], {0: ["a", "b"]}, np.array([["a", "b"]]), [{"a"}], ["a b"]])
 def test_words_that_are_no_lists(topics):
     for call in (lambda: topic_coherence(topics, X, n_words=2), lambda: topic_diversity(topics, n_words=2)):
-        with pytest.raises(TypeError, match="must be a list with a list of str for each topic"):
+        with pytest.raises(TypeError, match="list of str for each topic"):
             call()
 
 
@@ -249,9 +249,9 @@ def test_topics_of_another_tool():
         assert topic_coherence(topics, frame, n_words=2, method=method, per_topic=True).tolist() == expected
     named = describe(topics, vocabulary=words)
     assert topic_diversity(named, n_words=2) == topic_diversity(weights, n_words=2)
-    with pytest.raises(TypeError, match="nothing says which columns of X these are: give X as a data frame, or"):
+    with pytest.raises(TypeError, match=r"columns of X .*data frame"):
         topic_coherence(topics, X, n_words=2)
-    with pytest.raises(ValueError, match="n_words=3, and the shortest list of words has 2"):
+    with pytest.raises(ValueError, match=r"n_words=3.* has 2"):
         topic_coherence(named, X, n_words=3)
-    with pytest.raises(ValueError, match="topic 1 has 1 of its words not in the vocabulary: 'zebra'"):
+    with pytest.raises(ValueError, match=r"topic 1 .*vocabulary: 'zebra'"):
         topic_coherence(describe([["w0", "w1"], ["zebra", "w2"]], vocabulary=words), X, n_words=2)

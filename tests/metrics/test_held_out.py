@@ -96,7 +96,7 @@ def test_estimators_score():
     assert (np.abs(samples - value) <= 6 * spread + 1e-6).all()
     with pytest.raises(ValueError, match="no token of positive weight"):
         model.score(np.zeros((2, 50), int))
-    with pytest.raises(ValueError, match="sample_weight has 3 values; there are 40"):
+    with pytest.raises(ValueError, match=r"sample_weight has 3 .* 40"):
         model.score(X, sample_weight=[1, 1, 1])
 
 

@@ -69,7 +69,7 @@ def test_estimators_and_pipelines():
     assert sorted(found.nearest_in_b) == [0, 1] and (found.distance_in_b < 0.3).all()
     np.testing.assert_allclose(match_topics(a[-1], b[-1].topic_word_).distances, found.distances)
     c = make_pipeline(CountVectorizer(), lda).fit([text.replace("car", "van") for text in texts])
-    with pytest.raises(ValueError, match="column 2 is the word 'car' in a and 'cherry' in b"):
+    with pytest.raises(ValueError, match=r"column 2 .*'car' in a .*'cherry' in b"):
         match_topics(a, c)
 
 

@@ -148,7 +148,7 @@ def test_the_vocabulary_has_the_order_of_the_columns(X):
     frame = pandas.DataFrame(X.toarray(), columns=VOCABULARY)
     lda = GibbsLDA(3, max_iter=2, seed_words={0: ["w00"]}, vocabulary=VOCABULARY, random_state=0)
     lda.fit(frame)
-    with pytest.raises(ValueError, match="vocabulary has column 39 for 'w39', but column 0 of X has this name"):
+    with pytest.raises(ValueError, match=r"vocabulary .*39 for 'w39', .*column 0 of X"):
         lda.fit(frame[VOCABULARY[::-1]])
 
 
@@ -178,7 +178,7 @@ def test_a_search_that_was_fitted(X):
 def test_pipelines_of_different_counts_do_not_compare(X, lda):
     texts = to_texts(X)
     a, b = pipeline_of(lda), make_pipeline(CountVectorizer(vocabulary=VOCABULARY, binary=True).fit(VOCABULARY), lda)
-    with pytest.raises(ValueError, match="a and b make different counts from X"):
+    with pytest.raises(ValueError, match=r"a and b .*different counts"):
         metrics.compare_topic_models(a, b, texts)
 
 

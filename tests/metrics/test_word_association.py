@@ -78,7 +78,7 @@ def test_bad_cues(cue, error, message):
 
 
 def test_bad_models():
-    with pytest.raises(ValueError, match="cue has 1 of its words not in the vocabulary: 'x'"):
+    with pytest.raises(ValueError, match=r"cue .*vocabulary: 'x'"):
         word_association(describe(PHI, vocabulary=["a", "b", "c", "d"]), cue="x")
     with pytest.raises(ValueError, match="vocabulary has 2 words; there are 4 columns"):
         word_association(describe(PHI, vocabulary=["a", "b"]), cue="a")
@@ -97,7 +97,7 @@ def test_covariates_are_asked_for():
     X = np.random.default_rng(0).poisson(1, (20, 6))
     lda = CovariateLDA(2, max_iter=10, random_state=0).fit(X, covariates=np.arange(20) % 2)
     for model in (lda, make_pipeline(lda)):
-        with pytest.raises(TypeError, match="in the CovariateLDA, alpha of a document depends on its covariates"):
+        with pytest.raises(TypeError, match=r"CovariateLDA, .*depends on its covariates"):
             word_association(model, cue=0)
     known = lda.topic_word_, lda.document_prior([1])[0]
     assert word_association(known, cue=0).sum() == pytest.approx(1)

@@ -175,9 +175,7 @@ class AnnotatedData:
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_an_object_that_contains_the_matrix(entry):
-    with pytest.raises(
-        TypeError, match=r"X is an object of type AnnotatedData.*: give the matrix in it, as in adata.X"
-    ):
+    with pytest.raises(TypeError, match=r"AnnotatedData.*adata.X"):
         ENTRIES[entry](AnnotatedData(GOOD))
 
 
@@ -300,7 +298,7 @@ def test_malformed_sparse_matrices(entry, in_blocks, monkeypatch):
         monkeypatch.setattr(corpus_module, "_LARGE", 0)
         monkeypatch.setattr(counts_module, "_CHUNK", 1)
     for make_one in MALFORMED.values():
-        with pytest.raises(ValueError, match=r"X is a malformed \w+: .* build it again"):
+        with pytest.raises(ValueError, match=r"X is a malformed"):
             (ENTRIES | {"save_counts": _saved})[entry](make_one())
 
 
@@ -309,7 +307,7 @@ def test_malformed_sparse_labels(name, same):
     lda = LabeledLDA(n_chains=1, max_iter=2, n_draws=1, fold_in_iter=2).fit(GOOD, LABELS)
     before = dict(vars(lda))
     for make_one in MALFORMED.values():
-        with pytest.raises(ValueError, match=r"^y is a malformed \w+: .* build it again"):
+        with pytest.raises(ValueError, match=r"^y is a malformed"):
             getattr(lda, name)(GOOD, make_one())
     assert same(vars(lda), before)
 
@@ -413,7 +411,7 @@ def test_transform(same):
         with pytest.raises(ValueError, match=message):
             lda.transform(X)
     assert same(vars(lda), before)
-    with pytest.raises(ValueError, match="'fold_in_iter' parameter of GibbsLDA must be an int in the range"):
+    with pytest.raises(ValueError, match=r"'fold_in_iter' .*int in the range"):
         lda.set_params(fold_in_iter=0).transform([[1, 2, 3]])
 
 

@@ -207,12 +207,12 @@ def test_better_than_variational_bayes():
 def test_the_first_chunk_fixes_the_vocabulary(counts):
     lda = make().partial_fit(counts[:30])
     assert (lda.n_features_in_, lda.n_batch_iter_) == (60, 2)
-    with pytest.raises(ValueError, match="X has 59 features, but CollapsedVariationalLDA is expecting 60"):
+    with pytest.raises(ValueError, match=r"59 features.* 60"):
         lda.partial_fit(counts[:, :59])
     for call in (lda.transform, lda.score):
         with pytest.raises(ValueError, match="X has 59 features"):
             call(counts[:, :59])
-    with pytest.raises(ValueError, match="continues with the 4 topics that it has, but n_components is now 5"):
+    with pytest.raises(ValueError, match=r"4 topics .*n_components is now 5"):
         lda.set_params(n_components=5).partial_fit(counts)
 
 

@@ -189,7 +189,7 @@ def test_the_spread_of_chains_is_in_the_errors(corpus, labels):
 def test_numbers_as_collections(corpus):
     """A covariate that is a real number is not a collection."""
     values = np.repeat(np.arange(45) / 7, 2)
-    with pytest.warns(UserWarning, match="45 different values, and they are fractional numbers"):
+    with pytest.warns(UserWarning, match="45 different values.*fractional"):
         make(max_iter=2).fit(corpus.data, collections=values)
 
 
@@ -273,7 +273,7 @@ def test_thousands_of_collections():
     n = 2000
     X = make_compound_lda_corpus([1] * n, 30, 4, doc_length=5, random_state=0).data
     lda = CompoundLDA(4, max_iter=4, random_state=0)
-    with pytest.warns(UserWarning, match=f"{n} different values, and most of them belong to one document only"):
+    with pytest.warns(UserWarning, match=f"{n} different values.*one document"):
         lda.fit(X, collections=range(n))
     assert lda.collection_topic_.shape == (n, 4)
     assert np.isfinite(lda.collection_topic_).all()

@@ -298,7 +298,7 @@ def test_other_topic_models(corpus, estimator):
 
 def test_equal_fits_get_a_warning(corpus):
     X = corpus.data.astype(float)
-    with pytest.warns(ConvergenceWarning, match="same start or do not depend on a seed"):
+    with pytest.warns(ConvergenceWarning, match="same start"):
         ConsensusTopics(NMF(4, init="nndsvd"), n_fits=2).fit(X)
 
 
@@ -508,7 +508,7 @@ def test_documents_with_a_category_that_a_sample_lacks_have_the_mean_level(corpu
     levels = np.array(["a", "b"] * 100, dtype=object)
     levels[7] = "rare"
     model = ConsensusTopics(CovariateLDA(4, max_iter=60), n_fits=4, resample=0.5, random_state=0)
-    with pytest.warns(UserWarning, match="1 of 200 documents, of which document 7 is the first, have a level"):
+    with pytest.warns(UserWarning, match="1 of 200 documents, .*document 7 .*a level"):
         model.fit(corpus.data, covariates=levels)
     assert {len(each.covariate_names_) for each in model.estimators_} == {2, 3}
     assert model.n_components_ == 4

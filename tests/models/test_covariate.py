@@ -359,7 +359,7 @@ def test_a_series_of_another_name(fitted):
     year = pandas.Series(YEAR, name="year")
     named, unnamed = make(max_iter=2).fit(X, covariates=year), make(max_iter=2).fit(X, covariates=YEAR)
     for ask in (named.document_prior, lambda covariates: named.transform(X, covariates=covariates)):
-        with pytest.raises(ValueError, match="no column 'year', which the fit had"):
+        with pytest.raises(ValueError, match="no column 'year'"):
             ask(year.rename("month"))
     for own in (year, YEAR, year.rename(None)):
         assert_array_equal(named.document_prior(own), unnamed.document_prior(own))
@@ -370,16 +370,16 @@ def test_too_many_terms_are_refused(monkeypatch):
     X = np.ones((1002, 2), int)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        with pytest.raises(ValueError, match="covariates have 1002 terms, 1001 of them from 'id'; at most 1000"):
+        with pytest.raises(ValueError, match=r"1002 terms, 1001 .*'id'"):
             CovariateLDA(2, max_iter=2).fit(
                 X, covariates={"y": np.arange(1002), "id": [f"{d % 1001}" for d in range(1002)]}
             )
     monkeypatch.setattr("os.sysconf", lambda name: 1024)
     numbers = np.random.default_rng(0).standard_normal((250, 200))
-    with pytest.raises(MemoryError, match="3 topics on 200 terms of the covariates need"):
+    with pytest.raises(MemoryError, match="3 topics on 200 terms"):
         make(max_iter=2).fit(X[:250], covariates=numbers)
     monkeypatch.setattr("os.sysconf", lambda name: 512)
-    with pytest.raises(MemoryError, match="200 terms of the covariates of 250 documents"):
+    with pytest.raises(MemoryError, match=r"200 terms .*250 documents"):
         design_of(np.eye(250, 200), 250)
 
 
@@ -387,7 +387,7 @@ def test_one_value_for_all_documents_is_refused():
     X = np.ones((6, 4), int)
     lda = CovariateLDA(2, max_iter=2, random_state=0).fit(X, covariates={"a": np.arange(6.0)})
     for call in (lda.transform, lda.score):
-        with pytest.raises(ValueError, match="covariate 'a' must have one value for each document"):
+        with pytest.raises(ValueError, match=r"covariate 'a' .*each document"):
             call(X, covariates={"a": 1})
 
 
@@ -433,7 +433,7 @@ def test_an_array_for_the_covariates_of_a_frame_has_them_in_their_order(fitted):
     assert_array_equal(fitted.document_prior(rows), fitted.document_prior(Z))
     unnamed = make(max_iter=2).fit(X, covariates=rows)
     assert unnamed.covariate_names_.tolist() == ["x0", "x1[press]", "x1[radio]"]
-    with pytest.raises(ValueError, match="no column 'x0', which the fit had"):
+    with pytest.raises(ValueError, match="no column 'x0'"):
         unnamed.document_prior(Z)
 
 
@@ -453,14 +453,14 @@ def test_functions_that_take_collections_refuse_them(fitted):
         with pytest.raises(TypeError, match="CovariateLDA has no collections"):
             ask()
     assert len(token_topics(fitted, X, document=0))
-    with pytest.warns(UserWarning, match="the documents have the mean covariates of the CovariateLDA"):
+    with pytest.warns(UserWarning, match="mean covariates of the CovariateLDA"):
         assert len(token_topics(fitted, X[:2], document=0))
 
 
 def test_the_mean_covariates_in_a_consensus_are_named():
     lda = ConsensusTopics(make(max_iter=20), n_fits=2, min_prevalence=0.5, random_state=0)
     lda.fit(X, covariates=SOURCE)
-    with pytest.warns(UserWarning, match="the documents have the mean covariates of the ConsensusTopics"):
+    with pytest.warns(UserWarning, match="mean covariates of the ConsensusTopics"):
         document_table(lda, X=X[:3])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -500,7 +500,7 @@ def test_scores_take_the_covariates_or_refuse(fitted):
     ):
         with pytest.raises(TypeError, match=r"alpha of a document depends on its covariates: give describe"):
             call()
-    with pytest.raises(TypeError, match="CovariateLDA has covariates of documents, which this score does not know"):
+    with pytest.raises(TypeError, match="CovariateLDA has covariates of documents"):
         leave_one_out_score(fitted, X, n_draws=10)
 
 
@@ -536,7 +536,7 @@ def test_the_prior_at_the_mean_covariates_is_within_the_range_of_the_kernels():
 @pytest.mark.parametrize("constant", [np.ones(D), np.array(["press"] * D)])
 def test_a_constant_has_no_effect_and_is_named(constant):
     """Its coefficient would be a draw from the prior, and change the prior of new documents."""
-    with pytest.warns(UserWarning, match="the term 'same.*' is the same in all documents"):
+    with pytest.warns(UserWarning, match="the term 'same.*' is the same"):
         lda = make(max_iter=20).fit(X, covariates={"year": YEAR, "same": constant})
     assert lda.covariate_names_.tolist() == ["year"]
     plain = make(max_iter=20).fit(X, covariates={"year": YEAR})
@@ -551,7 +551,7 @@ def test_a_constant_has_no_effect_and_is_named(constant):
 
 def test_a_new_level_has_the_mean_level_and_the_spread_of_levels(fitted):
     new = {"year": YEAR[:4], "source": ["press", "film", "radio", "film"]}
-    with pytest.warns(UserWarning, match="2 of 4 documents, of which document 1 is the first, have a level"):
+    with pytest.warns(UserWarning, match="2 of 4 documents, .*document 1"):
         prior = fitted.document_prior(new)
     with pytest.warns(UserWarning, match="no document of the fit had"):
         assert_allclose(fitted.transform(np.zeros((4, V), int), covariates=new), prior / prior.sum(axis=1)[:, None])
@@ -587,12 +587,12 @@ def test_levels_of_products_vary_around_the_number(fitted):
     model = lda._prior_of_documents_.model
     of_chain = model.terms.predictors(draws[-1])[model.index]
     assert_allclose(lda.intercept_draws_[-1] + columns @ lda.coef_draws_[-1].T, of_chain, atol=1e-9)
-    with pytest.warns(UserWarning, match="1 of 2 documents, of which document 1 is the first"):
+    with pytest.warns(UserWarning, match="1 of 2 documents, .*document 1"):
         prior = lda.document_prior({"year": [2005.0, 2005.0], "source": ["press", "film"]})
     assert np.isfinite(prior).all()
     # Without the number itself, products have nothing to vary around.
     lda = make(formula="source:year", max_iter=5).fit(X, covariates=Z)
-    with pytest.raises(ValueError, match="is 'film', which no document of the fit had"):
+    with pytest.raises(ValueError, match=r"is 'film', .*no document of the fit"):
         lda.document_prior({"year": [2005.0], "source": ["film"]})
 
 
@@ -600,7 +600,7 @@ def test_combinations_of_levels_that_no_document_has_are_new():
     group = np.where(SOURCE == "press", "a", np.array(["a", "b"])[np.arange(D) % 2])
     lda = make(formula="source * group", max_iter=20).fit(X, covariates={"source": SOURCE, "group": group})
     assert "source[press]:group[b]" not in lda.covariate_names_ and len(lda.covariate_names_) == 7
-    with pytest.warns(UserWarning, match="1 of 2 documents, of which document 1 is the first"):
+    with pytest.warns(UserWarning, match="1 of 2 documents, .*document 1"):
         prior = lda.document_prior({"source": ["press", "press"], "group": ["a", "b"]})
     assert np.isfinite(prior).all()
 
@@ -626,7 +626,7 @@ def test_numbers_as_levels_that_are_new_have_one_warning():
 
 @pytest.mark.parametrize("contrasts", ["poly", "helmert", "diff"])
 def test_contrasts_that_levels_do_not_have_are_refused(contrasts):
-    with pytest.raises(ValueError, match="the model has an effect of each level"):
+    with pytest.raises(ValueError, match="effect of each level"):
         make(formula=f"C(source, contr.{contrasts})", max_iter=5).fit(X, covariates=Z)
 
 

@@ -87,9 +87,9 @@ def test_scores_compare_the_names_of_labels():
     assert fit(Y).score(X, frame) == accuracy
     weights = np.arange(40)
     assert lda.score(X, frame, weights) == accuracy_score(Y, lda.predict(X), sample_weight=weights)
-    with pytest.raises(ValueError, match="column 0 of y is 'e', and that of the y of the fit was 'a'"):
+    with pytest.raises(ValueError, match=r"column 0 of y is 'e', .*'a'"):
         lda.score(X, frame[list("edcba")])
-    with pytest.raises(ValueError, match="y has 5 values; there are 40 documents"):
+    with pytest.raises(ValueError, match=r"y has 5 .* 40"):
         lda.score(X, frame[:5])
     with pytest.raises(ValueError, match="the target y is None"):
         lda.score(X, None)

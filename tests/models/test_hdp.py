@@ -128,18 +128,18 @@ def test_other_models_do_not_count_topics(corpus):
 
 def test_a_truncation_that_binds():
     X = make_lda_corpus(60, 50, 8, doc_length=40, topic_word_prior=0.05, random_state=0).data
-    with pytest.warns(UserWarning, match=r"use up to 6 of the max_components=6 topics, so the truncation matters"):
+    with pytest.warns(UserWarning, match=r"6 of the max_components=6"):
         make(max_components=6).fit(X)
 
 
 def test_a_number_that_has_not_settled(corpus):
-    with pytest.warns(ConvergenceWarning, match="has not settled: .*too high. Its interval may be too narrow"):
+    with pytest.warns(ConvergenceWarning, match="not settled: .*too high"):
         make(burn_in=0, n_chains=1).fit(corpus.data)
 
 
 @pytest.mark.filterwarnings("ignore:The chains disagree")
 def test_a_number_on_which_chains_disagree(corpus):
-    with pytest.warns(ConvergenceWarning, match="has not settled: .* Means of the chains are from") as caught:
+    with pytest.warns(ConvergenceWarning, match="not settled: .*chains are from") as caught:
         lda = make(burn_in=0, n_chains=2).fit(corpus.data)
     means = lda.traces_["topic_count"].mean(axis=1)
     texts = [str(each.message) for each in caught]
@@ -157,7 +157,7 @@ def bursts(concentration):
 @pytest.mark.filterwarnings("ignore:The chains disagree", "ignore:The number of topics in use")
 def test_repeated_words_bring_eta_to_its_smallest_value():
     options = {"topic_word_prior": None, "max_iter": 100}
-    with pytest.warns(UserWarning, match=r"is at its smallest value, 0\.05: .* not a property of the corpus"):
+    with pytest.warns(UserWarning, match=r"smallest value, 0\.05"):
         repeated = make(**options).fit(bursts(1.0))
     assert repeated.topic_word_prior_ == pytest.approx(0.05)
     plain = make(**options).fit(bursts(1e4))

@@ -239,7 +239,7 @@ def test_seed_words_of_a_new_topic(data):
     lda = fit(X, known, seed_words={2: {3: 500}}, max_iter=60)
     eta = lda.topic_word_prior_
     np.testing.assert_allclose(eta[2, 3] - eta[2, 4], 500, rtol=1e-5)
-    with pytest.raises(ValueError, match="topic 1, which is a known topic"):
+    with pytest.raises(ValueError, match=r"topic 1, .*known topic"):
         fit(X, known, seed_words={1: [3]})
 
 

@@ -153,9 +153,9 @@ def test_other_numbers_of_labels(labelled):
 
 def test_changes_that_need_another_fit(labelled):
     X, Y = labelled
-    with pytest.raises(ValueError, match="label_prior='dependency' needs the topics of labels: fit again"):
+    with pytest.raises(ValueError, match="label_prior='dependency' needs"):
         make().fit(X, Y).set_params(label_prior="dependency").predict(X)
-    with pytest.raises(ValueError, match="label_count needs a regression of the number of labels: fit again"):
+    with pytest.raises(ValueError, match="label_count needs"):
         make(label_count=1).fit(X, Y).set_params(label_count="meta").predict(X)
 
 
@@ -166,7 +166,7 @@ def test_a_regressor_that_predicts_no_numbers(labelled):
         def predict(self, X):
             return np.full(X.shape[0], np.nan)
 
-    with pytest.raises(ValueError, match=r"label_count: Nan\(\) must predict one finite number for each document"):
+    with pytest.raises(ValueError, match=r"label_count: Nan\(\) .*finite"):
         make(label_count=Nan()).fit(X, Y).predict(X)
 
 
@@ -191,7 +191,7 @@ def test_documents_without_labels(labelled, same):
 def test_a_label_without_documents_has_its_prior(labelled):
     X, Y = labelled
     lda = make(topic_word_prior=np.linspace(0.1, 1, 20))
-    with pytest.warns(UserWarning, match="1 of 5 labels have no document with words: '4'"):
+    with pytest.warns(UserWarning, match="1 of 5 labels .*: '4'"):
         lda.fit(X, np.column_stack([Y, np.zeros(120, int)]))
     np.testing.assert_allclose(lda.components_[N_LABELS], np.linspace(0.1, 1, 20))
     assert lda.label_frequency_[N_LABELS] == 0
@@ -336,9 +336,9 @@ def test_labels_that_only_the_test_has(labelled):
     ):
         lda.score(X[:3], ["a", "b", "e"])
     lda = make().fit(X, Y)
-    with pytest.raises(ValueError, match="y has the label 4, which is not a label of the fit: it has 5 columns"):
+    with pytest.raises(ValueError, match=r"y has the label 4, .*5 columns"):
         lda.score(X, np.column_stack([Y, Y[:, 0]]))
-    with pytest.raises(ValueError, match=r"y has shape \(120, 3\); the y of the fit had 4 columns"):
+    with pytest.raises(ValueError, match=r"y has shape \(120, 3\).* 4 columns"):
         lda.score(X, Y[:, :3])
 
 

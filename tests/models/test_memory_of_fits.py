@@ -202,7 +202,7 @@ def test_too_many_topics_for_any_memory_are_refused_before_an_array_is_made(call
 def test_scores_check_parameters():
     lda = make(n_components=2).fit(GOOD).set_params(fold_in_iter=0)
     for score in (lda.score, lda.score_samples, lda.perplexity):
-        with pytest.raises(ValueError, match="'fold_in_iter' parameter of GibbsLDA must be an int in the range"):
+        with pytest.raises(ValueError, match=r"'fold_in_iter' .*int in the range"):
             score(GOOD)
 
 
@@ -256,5 +256,5 @@ def test_arrays_whose_size_the_caller_sets_are_compared_with_the_memory(name, mo
 
 def test_identifiers_are_no_groups():
     X = np.ones((40, 3), int)
-    with pytest.raises(ValueError, match="groups has 40 labels for 40 documents, as if they were identifiers"):
+    with pytest.raises(ValueError, match="groups has 40 labels for 40 documents"):
         group_words(GibbsLDA(2, max_iter=2).fit(X), X, [f"id{d}" for d in range(40)])

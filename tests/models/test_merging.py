@@ -108,7 +108,7 @@ def test_the_result_works_as_an_estimator(model):
     assert TopicExplorer.from_estimator(merged, X).to_html()
     if not isinstance(merged, ConsensusTopics):
         if getattr(merged, "covariate_names_", ()):
-            with pytest.raises(TypeError, match="alpha of a document depends on its covariates"):
+            with pytest.raises(TypeError, match="depends on its covariates"):
                 held_out_log_likelihood(merged, X[:3], random_state=0)
         else:
             held_out_log_likelihood(merged, X[:3], random_state=0)
@@ -180,7 +180,7 @@ def test_another_fit_of_the_model_does_not_change_merged_topics(again):
 
 
 def test_merged_topics_are_not_fitted(lda):
-    with pytest.raises(TypeError, match="merged topics belong to one fit: fit the model, and merge its topics again"):
+    with pytest.raises(TypeError, match="merged topics belong to one fit"):
         merge_topics(lda, [[1, 3]]).fit(X)
 
 
@@ -250,7 +250,7 @@ def test_groups_that_are_refused(lda, groups, error, message):
 def test_topics_that_were_replaced(lda):
     changed = pickle.loads(pickle.dumps(lda))
     changed.components_ = changed.components_[:3]
-    with pytest.raises(ValueError, match="components_ has 3 topics, but doc_topic_ has 5 topics: fit again"):
+    with pytest.raises(ValueError, match=r"components_ has 3 .*doc_topic_ has 5"):
         merge_topics(changed, [[0, 1]])
 
 

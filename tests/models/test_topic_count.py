@@ -139,7 +139,7 @@ def test_bad_parameters(X, parameters, message):
 
 def test_a_prior_of_the_count_without_an_order(X):
     for prior in ({2: 0.5, 3: 0.5}, {0.5}):
-        with pytest.raises(TypeError, match="topic_count_prior must be an array with a value of each number of topics"):
+        with pytest.raises(TypeError, match=r"topic_count_prior .*each number of topics"):
             TopicCountLDA(min_components=2, max_components=3, topic_count_prior=prior, **QUICK).fit(X)
 
 
@@ -180,9 +180,9 @@ def test_priors_that_are_given_stay(X):
 @ignore
 def test_ends_of_the_range_are_said(X):
     given = {"max_iter": 100, "random_state": 0}
-    with pytest.warns(ConvergenceWarning, match="at the end of the range, 3 topics: .* Raise max_components"):
+    with pytest.warns(ConvergenceWarning, match="3 topics: .*max_components"):
         TopicCountLDA(min_components=2, max_components=3, **given).fit(X)
-    with pytest.warns(ConvergenceWarning, match="at the start of the range, 5 topics: .* Lower min_components"):
+    with pytest.warns(ConvergenceWarning, match="5 topics: .*min_components"):
         TopicCountLDA(min_components=5, max_components=7, **given).fit(X)
 
 
@@ -200,7 +200,7 @@ def test_bursts_are_said(X, fitted):
     """A document has its words two times: more dependence of words on documents than the model has."""
     assert fitted.model_check_z_ < 4
     lda = TopicCountLDA(max_components=30, max_iter=100, random_state=0)
-    with pytest.warns(UserWarning, match="depend on the documents by .* See sklda.inspection.topic_check"):
+    with pytest.warns(UserWarning, match="depend on the documents .*topic_check"):
         lda.fit(2 * X)
     assert lda.model_check_z_ > 4
     assert "it may be too large" in lda.summary()

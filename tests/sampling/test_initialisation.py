@@ -156,7 +156,7 @@ def test_prune_needs_equal_topics(counts):
     eta = np.full((3, 60), 0.1)
     eta[0, :5] = 5
     for priors in ({"topic_word_prior": eta}, {"doc_topic_prior": [0.1, 0.2, 0.3]}):
-        with pytest.raises(ValueError, match="init='prune' merges topics, so they must share their priors"):
+        with pytest.raises(ValueError, match=r"init='prune' .*share"):
             GibbsLDA(3, init="prune", **priors).fit(counts)
     fitted = GibbsLDA(3, init="anneal", topic_word_prior=eta, max_iter=5, random_state=0).fit(counts)
     assert fitted.components_.shape == (3, 60)

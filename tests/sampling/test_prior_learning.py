@@ -354,7 +354,7 @@ def test_missing_information_is_that_of_second_and_first_derivatives():
 @pytest.mark.parametrize("kind", [True, "symmetric"])
 def test_a_corpus_that_says_little_about_alpha_has_a_warning(kind):
     weak = make_lda_corpus(200, 300, 15, doc_length=20, doc_topic_prior=0.3, topic_word_prior=0.3, random_state=0).data
-    with pytest.warns(ConvergenceWarning, match="learnt alpha may be far from its most likely value"):
+    with pytest.warns(ConvergenceWarning, match="learnt alpha may be far"):
         GibbsLDA(15, learn_priors=kind, max_iter=200, random_state=0).fit(weak)
     # No warning: alpha is given, or words tell topics apart.
     GibbsLDA(15, learn_priors=kind, doc_topic_prior=0.3, max_iter=100, random_state=0).fit(weak)
@@ -365,7 +365,7 @@ def test_a_corpus_that_says_little_about_alpha_has_a_warning(kind):
 def test_a_burn_in_too_short_to_learn_alpha_has_a_warning():
     truth = {"doc_topic_prior": 2.0, "topic_word_prior": 0.05, "random_state": 0}
     X = make_lda_corpus(300, 500, 5, doc_length=60, **truth).data
-    with pytest.warns(ConvergenceWarning, match="learnt alpha is too small.* larger max_iter"):
+    with pytest.warns(ConvergenceWarning, match="learnt alpha is too small.*max_iter"):
         GibbsLDA(5, max_iter=40, burn_in=15, draw_every=1, random_state=0).fit(X)
     GibbsLDA(5, random_state=0).fit(X)
 

@@ -44,11 +44,9 @@ def test_exact_with_many_topics():
         held_out_log_likelihood((np.full((11, 2), 0.5), 0.1), X[:, :2], method="exact"), [2 * np.log(0.5), 0]
     )
     X[1, 0] = 320
-    with pytest.raises(
-        ValueError, match=r"document 0 has 3 tokens: method='exact' would sum over about 10\^180 counts"
-    ):
+    with pytest.raises(ValueError, match=r"document 0 has 3 tokens: method='exact' .*10\^180"):
         held_out_log_likelihood(model, X, method="exact")
-    with pytest.raises(ValueError, match=r"document 0 has 320 tokens: .* about 10\^749 counts of its 300 topics"):
+    with pytest.raises(ValueError, match=r"document 0 has 320 tokens: .*10\^749"):
         held_out_log_likelihood(model, X[1:], method="exact")
 
 

@@ -104,7 +104,7 @@ def test_another_corpus_than_that_of_the_fit(fitted):
     X, lda = fitted
     assert (X.sum(axis=1) > 0).any()
     for other in (X[::-1], X[:, ::-1], X.astype(bool).astype(int)):
-        with pytest.raises(ValueError, match="X is different from the X of the fit"):
+        with pytest.raises(ValueError, match="X is different"):
             leave_one_out_score(lda, other, n_draws=10)
     options = {"rows": [0], "n_draws": 10, "random_state": 0}
     assert leave_one_out_score(lda, X.toarray().astype(float), **options) == leave_one_out_score(lda, X, **options)
@@ -114,9 +114,9 @@ def test_models_whose_documents_have_labels(fitted):
     X = fitted[0]
     labels = np.arange(30) % 2
     labelled = LabeledLDA(n_shared=1, n_chains=1, burn_in=1, n_draws=1).fit(X, labels)
-    with pytest.raises(TypeError, match="LabeledLDA has labels of documents, which this score does not know"):
+    with pytest.raises(TypeError, match="LabeledLDA has labels of documents"):
         leave_one_out_score(labelled, X, n_draws=10)
-    with pytest.raises(TypeError, match="CompoundLDA has collections of documents, which this score does not know"):
+    with pytest.raises(TypeError, match="CompoundLDA has collections of documents"):
         leave_one_out_score(CompoundLDA(2, max_iter=2).fit(X, collections=labels), X, n_draws=10)
 
 
@@ -124,5 +124,5 @@ def test_models_whose_documents_have_labels(fitted):
 def test_topics_out_of_range(fitted, topic):
     X, lda = fitted
     topics = np.full(len(lda.topic_assignments_), topic)
-    with pytest.raises(ValueError, match=f"range from {topic} to {topic}; with n_components=3"):
+    with pytest.raises(ValueError, match=f"{topic} to {topic}; .*n_components=3"):
         leave_one_out_score((topics, 0.1, 0.1), X, n_components=3)
