@@ -1,7 +1,6 @@
 """Seeds and random streams: from ``random_state`` to one stream for each chain or document."""
 
 import numpy as np
-from scipy.special import log_softmax
 from sklearn.utils import check_random_state
 
 
@@ -81,4 +80,7 @@ def log_gamma(rng, shape):
 
 def log_dirichlet(rng, parameter):
     """Logarithms of Dirichlet variates, one for each row of `parameter`. They are finite for small parameters too."""
-    return log_softmax(log_gamma(rng, parameter), axis=1)
+    found = log_gamma(rng, parameter)
+    # For a few numbers `scipy.special.log_softmax` takes several times as long.
+    found -= found.max(axis=1, keepdims=True)
+    return found - np.log(np.exp(found).sum(axis=1, keepdims=True))

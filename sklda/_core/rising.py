@@ -34,7 +34,8 @@ def log_gamma_ratio(a, n):
     a = np.asarray(a, dtype=np.float64)
     n = np.asarray(n, dtype=np.float64)
     # For a few numbers `np.broadcast_arrays` takes longer than the kernel.
-    each_a, each_n, result = (np.empty(np.broadcast(a, n).shape) for _ in range(3))
+    shape = np.broadcast(a, n).shape
+    each_a, each_n, result = np.empty(shape), np.empty(shape), np.empty(shape)
     each_a[...] = a
     each_n[...] = n
     _rising.log_gamma_ratios(each_a.reshape(-1), each_n.reshape(-1), result.reshape(-1))

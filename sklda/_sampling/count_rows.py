@@ -1,5 +1,7 @@
 """The topic counts of words, m_kv, in rows of 16 bits, and in rows of 32 bits for words with more tokens."""
 
+from math import prod
+
 import numpy as np
 
 from sklda._kernels import _histograms, _log_joint, _tokens
@@ -102,7 +104,7 @@ class CountRows:
 
 def aligned_zeros(shape, dtype):
     """An array of zeros that begins at a cache line: vectors of 64 bytes then lie in one line each."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    size = prod(shape) * np.dtype(dtype).itemsize
     memory = np.zeros(size + _LINE, np.uint8)
-    start = -memory.ctypes.data % _LINE
+    start = -memory.__array_interface__["data"][0] % _LINE
     return memory[start : start + size].view(dtype).reshape(shape)

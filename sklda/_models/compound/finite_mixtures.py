@@ -22,7 +22,7 @@ from sklda._core import random
 from sklda._core.corpus import tally
 from sklda._core.count_histograms import Histograms
 from sklda._core.gibbs_em import BOUNDS
-from sklda._core.rising import log_gamma_ratio
+from sklda._core.rising import log_gamma_ratio, sum_of_log_gamma_ratios
 from sklda._core.slice_sampling import slice_on_log
 from sklda._models.compound.hdp import HDPMixtures, topic_counts
 from sklda._models.compound.hyperparameters import LEARNT_GAMMA, document_prior
@@ -42,7 +42,7 @@ _ETA_WAITS = 10
 # Sweeps between two draws of eta.
 _ETA_EVERY = 2
 # Sweeps between two attempts to split a topic or to merge two, and the number of tokens below which each sweep has one.
-_MOVE_EVERY, _SMALL = 5, 2000
+_MOVE_EVERY, _SMALL = 5, 500
 # Sweeps of the burn-in between two rounds in which topics are removed.
 _REMOVE_EVERY = 20
 # What a chain records after every sweep, by the names in `traces_`.
@@ -86,11 +86,9 @@ class FinitePrior:
 
     def log_terms(self, n, n_tables, g, others=0.0):
         """log of the terms of V(n), (n_counts,), minus infinity below n; `others` are added."""
-        first = int(np.searchsorted(self.counts, n))
-        T = self.counts[first:]
-        terms = np.full(len(self.counts), -np.inf)
-        terms[first:] = self._log_factorials[T] - self._log_factorials[T - n] - log_gamma_ratio(g * T, n_tables)
-        return terms + self.log_p + others
+        log_factorials, left = self._log_factorials, self.counts - n
+        chosen = np.where(left < 0, -np.inf, log_factorials[self.counts] - log_factorials[left])
+        return self.log_p + chosen - log_gamma_ratio(g * self.counts, n_tables) + others
 
     @cached_property
     def _log_factorials(self):
@@ -152,8 +150,9 @@ class FiniteMixtures(HDPMixtures):
         if prior.g is None:
             self.g = self._drawn_g(rng, t[t > 0], terms)
         log_p = prior.log_terms(n, M, self.g, terms)
-        p = np.exp(log_p - np.logaddexp.reduce(log_p))
-        self.n_topics = int(rng.choice(prior.counts, p=p / p.sum()))
+        p = np.exp(log_p - log_p.max())
+        p /= p.sum()
+        self.n_topics = int(prior.counts[np.searchsorted(np.cumsum(p), rng.random() * (1 - 1e-9), side="right")])
         if prior.gammas is not None:
             self.gamma = float(prior.gammas[prior.place[self.n_topics]])
         if prior.etas is not None:
@@ -231,27 +230,27 @@ class FiniteMixtures(HDPMixtures):
         lengths, numbers = corpus.distinct_lengths
 
         def log_density(x):
-            return _log_normal(x, GAMMA_PRIOR) + n_tables * x - numbers @ log_gamma_ratio(np.exp(x), lengths)
+            return _log_normal(x, GAMMA_PRIOR) + n_tables * x - sum_of_log_gamma_ratios(np.exp(x), lengths, numbers)
 
         return slice_on_log(rng, self.gamma, log_density, LEARNT_GAMMA)
 
     def _drawn_g(self, rng, tables, terms):
-        n, M = len(tables), int(tables.sum())
+        n, M, once = len(tables), int(tables.sum()), np.ones(len(tables))
 
         def log_density(x):
             g = np.exp(x)
-            rising = log_gamma_ratio(g, tables).sum()
+            rising = sum_of_log_gamma_ratios(g, tables, once)
             return _log_normal(x, G_PRIOR) + rising + np.logaddexp.reduce(self.prior.log_terms(n, M, g, terms))
 
         return slice_on_log(rng, self.g, log_density, G_BOUNDS)
 
     def _drawn_eta(self, chain, rng):
         words, totals = self._word_histograms(chain)
-        V = chain.corpus.n_features
+        V, once = chain.corpus.n_features, np.ones(len(totals))
 
         def log_density(x):
             eta = np.exp(x)
-            return _log_normal(x, ETA_PRIOR) + words.sum_at(eta) - log_gamma_ratio(eta * V, totals).sum()
+            return _log_normal(x, ETA_PRIOR) + words.sum_at(eta) - sum_of_log_gamma_ratios(eta * V, totals, once)
 
         return slice_on_log(rng, float(chain.priors.word[0]), log_density, BOUNDS)
 

@@ -215,9 +215,10 @@ class _Pair:
         self.u = self.rng.beta(*(self.g + self.tables))
 
     def sweep(self, f):
-        alpha = np.maximum(self.mass * np.array([[self.u, f * (1 - self.u)]]), SMALLEST)
         chain = self.chain
-        chain.priors = replace(chain.priors, doc=alpha)
+        # In place: a new `Priors` for each sweep takes as long as a sweep of a small corpus.
+        alpha = chain.priors.doc
+        alpha[:] = np.maximum((self.mass * self.u, self.mass * f * (1 - self.u)), SMALLEST)
         chain.sweep()
         self.tables = draw_document_tables(chain.corpus, chain.topics, self.collections, alpha, chain.stream)[0]
 
