@@ -58,7 +58,6 @@ from sklda._models.labels.estimator import LabeledLDA
 from sklda._models.merging import merge_topics
 from sklda._models.persistence import trusted_types
 from sklda._models.variational.estimator import CollapsedVariationalLDA
-from sklda._sampling.point_estimates import point_estimates
 
 __version__ = version("sklda")
 __all__ = [
@@ -77,6 +76,5 @@ __all__ = [
     "inspection",
     "merge_topics",
     "metrics",
-    "point_estimates",
     "trusted_types",
 ]

@@ -21,7 +21,6 @@ from sklda import (
     GibbsLDA,
     LabeledLDA,
     TopicCountLDA,
-    point_estimates,
 )
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.metrics import (
@@ -211,7 +210,7 @@ def topic_count():
 
 
 def metrics():
-    """The functions of sklda.metrics, and point_estimates."""
+    """The functions of sklda.metrics, and from_assignments."""
     lda = GibbsLDA(3, max_iter=20, topic_word_prior=0.1, **SEED).fit(SIMULATED)
     other = GibbsLDA(3, max_iter=20, topic_word_prior=0.2, random_state=1).fit(SIMULATED)
     for method in ("guided_ais", "document_completion"):
@@ -233,8 +232,8 @@ def metrics():
     yield "topic_coherence", {"value": topic_coherence(lda, SIMULATED)}
     yield "word_association", {"value": word_association(lda, cue=[0, 1])}
     for method in ("cgs_p", "cgs"):
-        found = point_estimates(SIMULATED, lda.topic_assignments_, n_components=3, method=method)
-        yield f"point_estimates, {method}", dict(found)
+        found = GibbsLDA.from_assignments(SIMULATED, lda.topic_assignments_, n_components=3, point_estimate=method)
+        yield f"from_assignments, {method}", {"doc_topic": found.doc_topic_, "components": found.components_}
 
 
 def papers_held_out():

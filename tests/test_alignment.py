@@ -17,7 +17,6 @@ from sklda import (
     LabeledLDA,
     _kernels,
     metrics,
-    point_estimates,
 )
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import _with_aligned_arrays, results_of
@@ -161,9 +160,6 @@ CALLS = {
     "model": lambda: GibbsLDA(K, init=Fitted(), **GIBBS).fit(X),
     "assignments": lambda: GibbsLDA.from_assignments(X, unaligned(TOPICS), **PRIORS).transform(X),
     "several chains": lambda: GibbsLDA(K, n_chains=2, **PRIORS, **GIBBS).fit(X).doc_topic_std_,
-    "estimates": lambda: point_estimates(
-        X, unaligned(TOPICS), doc_topic_prior=unaligned(ALPHAS), topic_word_prior=unaligned(ETAS)
-    ),
     "components_": of_replaced("components_", PHI),
     "components_ in single precision": of_replaced("components_", PHI.astype(np.float32)),
     "doc_topic_prior_": of_replaced("doc_topic_prior_", ALPHA),

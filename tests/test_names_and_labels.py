@@ -179,13 +179,6 @@ def call(public, method, argument, value, folder, X=X, **options):
     return function(**given)
 
 
-# Functions in which a row or a curve may be a sum of topics.
-OF_SUMS = (
-    inspection.topic_effects,
-    inspection.TopicEffectsDisplay,
-    inspection.outcome_effects,
-    inspection.permutation_test,
-)
 # Functions with an argument that has a default only because X before it may come from `describe`.
 NEEDED = {
     (inspection.group_words, "groups"),
@@ -260,9 +253,6 @@ def test_what_has_no_order_is_refused(public, method, argument, tmp_path):
     for value in unordered(argument, GOOD[argument]):
         if argument == "names" and isinstance(value, dict):
             # Topics by their numbers
-            continue
-        if argument == "topics" and public in OF_SUMS and isinstance(value, dict) and "key 0" in value:
-            # A name for each sum of topics
             continue
         with pytest.raises((TypeError, ValueError), match=argument):
             call(public, method, argument, value, tmp_path)

@@ -23,7 +23,6 @@ from sklda import (
     LabeledLDA,
     TopicCountLDA,
     metrics,
-    point_estimates,
 )
 from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import TopicWordsDisplay, document_table, to_pyldavis, token_topics, top_documents, topic_table
@@ -61,7 +60,10 @@ REFUSED = [
             ("doc_topic_prior", lambda masked: GibbsLDA(2, doc_topic_prior=masked([1, 2], [0, 1])).fit(X)),
             ("topic_word_prior", lambda masked: GibbsLDA(2, topic_word_prior=masked([1, 2], [0, 1])).fit(X)),
             ("collections", lambda masked: CompoundLDA(2).fit(X, collections=masked(["a", "b"], [0, 1]))),
-            ("topic_assignments", lambda masked: point_estimates(X, masked([0, 1, 1, 0, 0, 1], [0, 0, 0, 0, 0, 1]))),
+            (
+                "topic_assignments",
+                lambda masked: GibbsLDA.from_assignments(X, masked([0, 1, 1, 0, 0, 1], [0, 0, 0, 0, 0, 1])),
+            ),
             ("topic_word", lambda masked: held_out_log_likelihood((masked(PHI, [[0, 1]]), 0.1), X)),
         )
     ),
@@ -75,7 +77,10 @@ REFUSED = [
         ValueError,
         "components_ of the Flat has shape (3,): it is",
     ),
-    *((lambda a=a: point_estimates(X, a), TypeError, "must hold a topic for every token, got") for a in (None, 3, "x")),
+    *(
+        (lambda a=a: GibbsLDA.from_assignments(X, a), TypeError, "must hold a topic for every token, got")
+        for a in (None, 3, "x")
+    ),
     (lambda: GibbsLDA(2).fit(SimpleNamespace(X=X, obs=None, var=None)), TypeError, "no matrix of counts", "adata.X"),
     (lambda: GibbsLDA(2).fit([[1, 2], [3]]), ValueError, "X is not a matrix: its rows differ in length"),
     (lambda: GibbsLDA(2, doc_topic_prior=10**400).fit(X), TypeError, "doc_topic_prior must hold real numbers"),
@@ -212,7 +217,7 @@ BAD_PARAMETERS = [
     *(
         (name, value, f"'{name}' parameter of GibbsLDA must be")
         for name, values in {
-            "learn_priors": (None, "x", 1, True),
+            "learn_priors": (None, "x", "asymmetric", 1),
             "tol": (-1.0, np.nan, np.inf, "x"),
             "n_draws": (0, None, 1.5),
             "draw_every": (0, np.nan, None),

@@ -17,7 +17,7 @@ import numpy as np
 from _record import Part, corpus
 from peers import ALPHA, ETA, gibbs, split, stopwatch
 
-from sklda import GibbsLDA, point_estimates
+from sklda import GibbsLDA
 from sklda.metrics import compare_topic_models, held_out_log_likelihood
 from sklda.papers.held_out import ais, held_out_curve, left_to_right, ratio_ais
 
@@ -48,8 +48,8 @@ def pair_of_models(X, n_topics, options):
     perturbed = learned.copy()
     redrawn = rng.random(len(learned)) < 0.05
     perturbed[redrawn] = rng.integers(n_topics, size=redrawn.sum())
-    priors = {"n_components": n_topics, "doc_topic_prior": ALPHA, "topic_word_prior": ETA, "method": "cgs"}
-    return [(point_estimates(X, z, **priors).topic_word, ALPHA) for z in (learned, perturbed)]
+    priors = {"n_components": n_topics, "doc_topic_prior": ALPHA, "topic_word_prior": ETA, "point_estimate": "cgs"}
+    return [(GibbsLDA.from_assignments(X, z, **priors).topic_word_, ALPHA) for z in (learned, perturbed)]
 
 
 def log_ratios(X, pair, n_temperatures, n_runs, seed):

@@ -371,7 +371,8 @@ class GibbsLDA(LocalChainLDA):
             a word of count c has c tokens. Topics are numbered from 0. `sklda.datasets.read_mallet_state` and
             `sklda.datasets.count_tokens` return them in this order.
         n_components : int, default=None
-            Number of topics. None: the largest topic in `topic_assignments` plus one.
+            Number of topics. None: the largest topic in `topic_assignments` plus one; more than 10,000 topics are
+            accepted only if there are at least as many tokens.
         **parameters
             Other parameters of the estimator. With `learn_priors`, priors that are None have their most likely values
             given the topic assignments.
@@ -384,7 +385,7 @@ class GibbsLDA(LocalChainLDA):
         Raises
         ------
         ValueError, TypeError
-            As `fit` and `sklda.point_estimates`.
+            As `fit`; also if the number of assignments is not the number of tokens, or one is out of range.
 
         Examples
         --------

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils import Bunch
 
-from sklda._core.arguments import check_choice, check_int, check_no_mask
-from sklda._core.corpus import Corpus, small_parts, tally
+from sklda._core.arguments import check_int, check_no_mask
+from sklda._core.corpus import small_parts, tally
 from sklda._core.counts import LARGEST_COUNT
 from sklda._core.parallel import NEVER_STOP
-from sklda._core.priors import Priors, check_memory_of_topics, padded
-from sklda._core.types import Counts
+from sklda._core.priors import check_memory_of_topics, padded
 from sklda._kernels import _point_estimates, _tokens
 from sklda._sampling.matching import MOST_DOUBTFUL
 
@@ -194,81 +189,6 @@ def check_memory_of_results(corpus, n_components, n_chains=1, n_draws=1, n_rows=
     check_memory_of_topics(K, 4 * n_chains * (D + V) + 8 * (n_rows + n_matched**2 // K))
 
 
-def point_estimates(
-    X: Counts,
-    topic_assignments: ArrayLike | Sequence[ArrayLike],
-    *,
-    n_components: int | None = None,
-    doc_topic_prior: ArrayLike | None = None,
-    topic_word_prior: ArrayLike | None = None,
-    method: Literal["cgs_p", "cgs"] = "cgs_p",
-) -> Bunch:
-    """Topics and topic proportions from topic assignments, as any Gibbs sampler for LDA draws them.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n_documents, n_features)
-        Word counts.
-    topic_assignments : array-like of int, shape (n_tokens,), or sequence of n_documents such arrays
-        The topic of every token, document by document. The tokens of a document are in ascending order of word ids; a
-        word of count c has c tokens. Topics are numbered from 0.
-    n_components : int, default=None
-        Number of topics. None: the largest topic in `topic_assignments` plus one; more than 10,000 topics are accepted
-        only if there are at least as many tokens.
-    doc_topic_prior : float or array-like of shape (n_components,) or (n_documents, n_components), default=None
-        alpha, the Dirichlet parameter per topic of the topic proportions. None: ``1 / n_components``.
-    topic_word_prior : float or array-like of shape (n_features,) or (n_components, n_features), default=None
-        eta, the Dirichlet parameter per word of the topics. None: ``1 / n_components``.
-    method : {"cgs_p", "cgs"}, default="cgs_p"
-        ``"cgs_p"`` replaces each token's topic by its full conditional given all other tokens. So it averages over all
-        states that differ in one token (Papanikolaou et al. 2017, equations 33 and 41). ``"cgs"`` uses the counts of
-        the assignments.
-
-    Returns
-    -------
-    sklearn.utils.Bunch
-        ``doc_topic`` (n_documents, n_components) and ``topic_word`` (n_components, n_features), whose rows sum to one,
-        and ``components`` (n_components, n_features), counts plus prior, of which ``topic_word`` has the normalised
-        rows.
-
-    Raises
-    ------
-    ValueError
-        If X is not a matrix of counts, the number of assignments is not the number of tokens, or a topic is out of
-        range. If a prior has the wrong shape or does not lie between 1e-12 and 1e12.
-    TypeError
-        If topics or `n_components` are not integers, or a prior does not hold real numbers.
-
-    References
-    ----------
-    Papanikolaou, Foulds, Rubin & Tsoumakas (2017). Dense distributions from sparse samples: improved Gibbs sampling
-    parameter estimators for LDA. JMLR 18.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import sklda
-    >>> X = np.array([[2, 1, 0], [0, 1, 2]])
-    >>> found = sklda.point_estimates(X, [0, 0, 0, 1, 1, 1], doc_topic_prior=0.5, topic_word_prior=0.5)
-    >>> found.doc_topic.round(2)
-    array([[0.77, 0.23],
-           [0.23, 0.77]])
-    """
-    check_choice(method, "method", METHODS)
-    corpus = Corpus.from_counts(X)
-    topics, n_components = check_assignments(topic_assignments, corpus, n_components)
-    shape = n_components, corpus.n_features, corpus.n_documents
-    priors = Priors.make(doc_topic_prior, topic_word_prior, *shape)
-    doc_topic, topic_word = estimate_counts(corpus, priors, topics, method)
-    priors.add_doc(doc_topic)
-    topic_word += priors.topic_word()
-    return Bunch(
-        doc_topic=doc_topic / doc_topic.sum(axis=1, keepdims=True),
-        topic_word=topic_word / topic_word.sum(axis=1, keepdims=True),
-        components=topic_word,
-    )
-
-
 def check_assignments(topic_assignments, corpus, n_components=None):
     """Check the topic assignments of a corpus.
 
@@ -280,7 +200,7 @@ def check_assignments(topic_assignments, corpus, n_components=None):
     Raises
     ------
     ValueError, TypeError
-        See `point_estimates`.
+        If they are no whole numbers, are not as many as the tokens, or do not lie below `n_components`.
     """
     if n_components is not None:
         check_int(n_components, "n_components", 1, LARGEST_COUNT)

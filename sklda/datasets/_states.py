@@ -33,7 +33,7 @@ def read_mallet_state(path: str | PathLike[str]) -> Bunch:
             Word counts. A document without tokens has no lines in the file and gets an empty row here. Such documents
             at the end of the corpus are unknown and have no row.
         topic_assignments : ndarray of shape (n_tokens,), int32
-            In the order that `sklda.point_estimates` takes: by document, then by word, then by position.
+            In the order that `GibbsLDA.from_assignments` takes: by document, then by word, then by position.
         feature_names : ndarray of str, object dtype, (n_features,)
             The words. Columns are the words that occur, in the order of MALLET's type indices.
         type_indices : ndarray of int of shape (n_features,)
@@ -58,7 +58,7 @@ def read_mallet_state(path: str | PathLike[str]) -> Bunch:
     See Also
     --------
     count_tokens : The same for lists of words and topics.
-    sklda.point_estimates : Topics and topic proportions from topic assignments.
+    sklda.GibbsLDA.from_assignments : Topics and topic proportions from topic assignments.
 
     Notes
     -----

@@ -38,7 +38,7 @@ def count_tokens(
     -------
     sklearn.utils.Bunch
         ``data``, the counts, csr_array of shape (n_documents, n_features), int64; and ``topic_assignments``, int32
-        (n_tokens,), or None if no topics were given. Topics are in the order that `sklda.point_estimates` takes:
+        (n_tokens,), or None if no topics were given. Topics are in the order that `GibbsLDA.from_assignments` takes:
         document by document, and by word id within a document. Topics of the same word in the same document keep their
         order.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,43 +24,6 @@ ADVICE = (
     "Leave it out; the intercept is there already, so give cr(x, df=4, constraints='center'), "
     "SplineTransformer(include_bias=False) and OneHotEncoder(drop='first')."
 )
-
-
-@dataclass
-class TopicSums:
-    """The topics of a table or a plot: each row is one, or a sum of several."""
-
-    members: list[np.ndarray]  # numbers of the topics of each row
-    labels: list[str]
-    numbers: list[Any]  # as the table shows them: an int, or a tuple for a sum
-
-    @classmethod
-    def of(cls, view, topics, n_words):
-        """Those that were asked for: a dict has a name and the topics of each sum; for others see `View.chosen`."""
-        if not isinstance(topics, Mapping):
-            shown = view.chosen(topics)
-            return cls([np.array([k]) for k in shown], view.labels(shown, n_words), shown.tolist())
-        if not topics:
-            raise ValueError("topics is an empty dict: give a name and the topics of each sum.")
-        members = []
-        for name, each in topics.items():
-            if not isinstance(name, str):
-                raise TypeError(f"topics has the key {name!r}: the keys of a dict are names of sums of topics.")
-            if each is None:
-                raise ValueError(f"topics[{name!r}] is None: give the topics of the sum.")
-            own = view.chosen(each)
-            if len(np.unique(own)) < len(own):
-                raise ValueError(f"topics[{name!r}] has a topic twice: {each!r}.")
-            members.append(own)
-        return cls(members, list(topics), [tuple(own.tolist()) for own in members])
-
-    def sums(self, values):
-        """Sums over the topics of each row, (n, n_rows) of (n, n_topics)."""
-        return np.column_stack([values[:, own].sum(axis=1) for own in self.members])
-
-    def found_in(self, has_topics):
-        """The number of chains or fits that have all topics of a row, (n_rows,)."""
-        return np.array([has_topics[:, own].all(axis=1).sum() for own in self.members])
 
 
 @dataclass
@@ -131,25 +93,25 @@ class Effects:
         return np.array([(self.matrix[alone, j] == 1).any() for j in range(self.matrix.shape[1])])
 
     def summary(self, combinations, topics, shares):
-        """The effects of combinations of terms (n_combinations, n_terms) on `TopicSums`: a dict of arrays.
+        """The effects of combinations of terms (n_combinations, n_terms) on some topics: a dict of arrays.
 
-        They have the shape (n_combinations, n_rows). `shares` says which are mean proportions, and no differences of
+        They have the shape (n_combinations, n_topics). `shares` says which are mean proportions, and no differences of
         them. The draws can be used only once.
         """
-        sums = map(topics.sums, self.draws.theta)
-        models = LinearModels.fit(self.matrix, sums, combinations, self.clusters, self.weights)
+        shown = (theta[:, topics] for theta in self.draws.theta)
+        models = LinearModels.fit(self.matrix, shown, combinations, self.clusters, self.weights)
         warn_of_undetermined(models.determined, "cluster" if self.clusters is not None else "document")
         names = "estimate", "standard_error", "low", "high", "p_value", "df"
         found = dict(zip(names, models.summary(self.level, shares), strict=True))
         found["p_value"] = np.maximum(found["p_value"], SMALLEST_P_VALUE)
         shrunk = np.ones(1)
         if not prior_knows(self.view, self.draws.used, self.matrix).all():
-            shrunk = attenuations(self.view, self.draws.used, self.weights, self.seed, topics.members)
+            shrunk = attenuations(self.view, self.draws.used, self.weights, self.seed, topics)
         found["attenuation"] = np.broadcast_to(shrunk, found["estimate"].shape)
         return found
 
     def columns(self, topics):
-        """Columns of a table that has a row for each term of each of `TopicSums`. The draws can be used only once."""
+        """Columns of a table that has a row for each term of each of these topics. The draws can be used only once."""
         found = self.summary(np.eye(len(self.design.terms)), topics, self.is_share())
         found["t"] = found["estimate"] / found["standard_error"]
         names = "estimate", "standard_error", "low", "high", "t", "p_value", "df", "attenuation"
@@ -192,7 +154,7 @@ class GroupMeans:
             every[name][place] = values
         shrunk = np.ones(view.n_topics)
         if shrinks and not prior_knows(view, used, (index[:, None] == np.arange(len(place))).astype(float)).all():
-            shrunk = attenuations(view, used, weights, seed, [[k] for k in range(view.n_topics)])
+            shrunk = attenuations(view, used, weights, seed, np.arange(view.n_topics))
         documents = np.bincount(group, minlength=n_groups)
         return cls(**every, documents=documents, found_in=draws.has_topics.sum(axis=0), attenuation=shrunk)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -27,7 +26,7 @@ from sklda._core.rounding import rounding
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn
 from sklda._description.view import view
-from sklda.inspection._effects import ADVICE, TopicSums, clusters_and_weights, used_documents, warn_of_undetermined
+from sklda.inspection._effects import ADVICE, clusters_and_weights, used_documents, warn_of_undetermined
 from sklda.inspection._outcome_words import words_beyond_shares
 from sklda.inspection._prior_check import unshrunk
 from sklda.inspection._theta import prior_knows, share_moments
@@ -54,7 +53,7 @@ def outcome_effects(
     covariates: Any = None,
     *,
     family: Literal["linear", "logistic"] = "linear",
-    topics: Values | Mapping[str, Values] | None = None,
+    topics: Values | None = None,
     base: Values | str | int | None = None,
     formula: str | None = None,
     transformer: Any = None,
@@ -87,9 +86,9 @@ def outcome_effects(
     family : {"linear", "logistic"}, default="linear"
         ``"linear"``: least squares. ``"logistic"``: a logistic regression, whose effects are differences of log odds.
         It knows the spread of theta given the words.
-    topics : sequence of int or str, or dict of {str: sequence of int or str}, default=None
-        Topics of the table, by number or name. None: all. A dict has a row for several topics together. The model has
-        the shares of all topics, whatever the table shows.
+    topics : sequence of int or str, default=None
+        Topics of the table, by number or name. None: all. The model has the shares of all topics, whatever the table
+        shows.
     base : int, str, or sequence of int or str, default=None
         The topic, or topics, with which each is compared. None: all others. Several topics have their mean shares.
     formula, transformer
@@ -240,48 +239,46 @@ def outcome_effects(
 class _TopicRows:
     """The rows of the table that are topics, and what these are compared with: None for all others."""
 
-    shown: TopicSums
-    base: TopicSums | None
-    names: list[str]  # of all topics, for messages
+    shown: np.ndarray
+    base: np.ndarray | None
+    names: list[str]  # of all topics
 
     @classmethod
     def of(cls, found, topics, base, n_words):
         names = found.labels(None, n_words)
         if base is None:
-            return cls(TopicSums.of(found, topics, n_words), None, names)
-        against = TopicSums.of(found, {"base": base}, n_words)
-        own = against.members[0]
+            return cls(found.chosen(topics), None, names)
+        own = np.unique(found.chosen(base))
         if topics is None:
             topics = np.setdiff1d(np.arange(found.n_topics), own)
             if not len(topics):
                 raise ValueError(f"base = {base!r} is all topics: there are none to compare with it.")
-        shown = TopicSums.of(found, topics, n_words)
-        if any(np.isin(each, own).any() for each in shown.members):
+        shown = found.chosen(topics)
+        if np.isin(shown, own).any():
             raise ValueError(f"base = {base!r} is among the topics that are compared with it.")
-        return cls(shown, against, names)
+        return cls(shown, own, names)
 
     @property
     def base_label(self):
-        return "all others" if self.base is None else ", ".join(self.names[k] for k in self.base.members[0])
+        return "all others" if self.base is None else ", ".join(self.names[k] for k in self.base)
 
     def contrasts(self, known, shares):
-        """Differences of mixes of the known topics, (n_rows, n_groups): that of a row less that of its base.
+        """Differences of mixes of the known topics, (n_rows, n_groups): the topic of a row less the mix of its base.
 
-        A mix of several topics has them in proportion to their mean `shares`, of which those of the rest come last.
-        NaN: this fit does not have all topics that are needed.
+        The mix has topics in proportion to their mean `shares`, of which those of the rest come last. NaN: this fit
+        does not have all topics that are needed.
         """
         place = np.cumsum(known) - 1
-        found = np.full((len(self.shown.members), len(shares)), np.nan)
-        for row, members in zip(found, self.shown.members, strict=True):
-            base = np.zeros(0, int) if self.base is None else self.base.members[0]
-            if not known[np.r_[members, base]].all():
+        found = np.full((len(self.shown), len(shares)), np.nan)
+        for row, k in zip(found, self.shown, strict=True):
+            base = np.zeros(0, int) if self.base is None else self.base
+            if not known[np.r_[k, base]].all():
                 continue
-            own = place[members]
-            others = np.setdiff1d(np.arange(len(shares)), own) if self.base is None else place[base]
+            others = np.delete(np.arange(len(shares)), place[k]) if self.base is None else place[base]
             if not len(others):
-                raise ValueError("a row of the table has all topics: there are no others to compare it with.")
+                raise ValueError("there is one topic: there are no others to compare it with.")
             row[:] = 0
-            row[own] = shares[own] / shares[own].sum()
+            row[place[k]] = 1
             row[others] -= shares[others] / shares[others].sum()
         return found
 
@@ -543,7 +540,7 @@ def _table(fits, rows, moments, terms, bases, level, unit, has_clusters):
                 "CovariateLDA with these covariates."
             )
     if not warned:
-        of_topics = slice(len(rows.shown.numbers))
+        of_topics = slice(len(rows.shown))
         shrunk, shrunk_error = (
             unit * mean_of_known(np.array([getattr(each, name) for each in fits]))
             for name in ("shrunk", "shrunk_error")
@@ -551,9 +548,9 @@ def _table(fits, rows, moments, terms, bases, level, unit, has_clusters):
         _warn_of_prior(estimate[of_topics], error[of_topics], shrunk, shrunk_error)
     return DataFrame(
         {
-            "topic": [*rows.shown.numbers, *[None] * len(terms)],
-            "name": [*rows.shown.labels, *terms],
-            "base": [*[rows.base_label] * len(rows.shown.numbers), *bases],
+            "topic": [*rows.shown.tolist(), *[None] * len(terms)],
+            "name": [*(rows.names[k] for k in rows.shown), *terms],
+            "base": [*[rows.base_label] * len(rows.shown), *bases],
             "estimate": estimate,
             "standard_error": error,
             "low": low,
@@ -561,7 +558,7 @@ def _table(fits, rows, moments, terms, bases, level, unit, has_clusters):
             "t": t,
             "p_value": np.maximum(p_value, SMALLEST_P_VALUE),
             "df": freedom,
-            "found_in": [*rows.shown.found_in(has_topics), *[len(fits)] * len(terms)],
+            "found_in": [*has_topics[:, rows.shown].sum(axis=0), *[len(fits)] * len(terms)],
             "topic_error": topic_error,
             "from_draws": from_draws,
         }

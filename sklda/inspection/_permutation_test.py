@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklda._core.arguments import check_int
 from sklda._core.least_squares import Columns
 from sklda._core.names import listed
 from sklda._core.types import Data, Model, Seed, Values
-from sklda.inspection._effects import Effects, TopicSums
+from sklda.inspection._effects import Effects
 from sklda.inspection._theta import prior_knows
 
 # The key of the stream of permutations, which no draw of theta has.
@@ -31,7 +30,7 @@ def permutation_test(
     covariates: Any = None,
     *,
     permuted: Values | str | None = None,
-    topics: Values | Mapping[str, Values] | None = None,
+    topics: Values | None = None,
     formula: str | None = None,
     transformer: Any = None,
     clusters: Any = None,
@@ -150,10 +149,10 @@ def permutation_test(
         n_draws=n_draws,
         random_state=random_state,
     )
-    shown = TopicSums.of(effects.view, topics, n_words)
+    shown = effects.view.chosen(topics)
     names = _permuted(effects, permuted)
     exchanged, units, orders = _exchanges(effects, names)
-    proportions = _means(map(shown.sums, effects.draws.theta))
+    proportions = _means(theta[:, shown] for theta in effects.draws.theta)
     estimate = _coefficients(effects.matrix, effects.weights, proportions)
 
     rng = np.random.default_rng(random.child(random.seed_sequence(random_state), _STREAM))
@@ -186,13 +185,12 @@ def permutation_test(
 
     p_value = np.where(np.isnan(estimate), np.nan, (1 + larger) / (1 + n_permutations))
     terms = np.flatnonzero(moved)
-    n_rows = len(shown.numbers)
     return DataFrame(
         {
-            "topic": [number for number in shown.numbers for _ in terms],
-            "name": np.repeat(shown.labels, len(terms)),
-            "term": [effects.design.terms[j] for j in terms] * n_rows,
-            "base": [effects.design.bases[j] for j in terms] * n_rows,
+            "topic": [number for number in shown.tolist() for _ in terms],
+            "name": np.repeat(effects.view.labels(shown, n_words), len(terms)),
+            "term": [effects.design.terms[j] for j in terms] * len(shown),
+            "base": [effects.design.bases[j] for j in terms] * len(shown),
             "estimate": estimate[terms].T.ravel(),
             "p_value": p_value[terms].T.ravel(),
             "exchanged": exchanged,

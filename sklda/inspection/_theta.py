@@ -110,25 +110,25 @@ def prior_knows(found: View, used: np.ndarray, matrix: np.ndarray) -> np.ndarray
     return np.all([own.prior_knows(used, matrix) for own, _ in found.fits() or [(found, None)]], axis=0)
 
 
-def attenuations(found: View, used: np.ndarray, weights: np.ndarray | None, seed: Any, members: list) -> np.ndarray:
-    """The part of an effect on each sum of topics that the prior leaves, (n_rows,).
+def attenuations(found: View, used: np.ndarray, weights: np.ndarray | None, seed: Any, topics: Any) -> np.ndarray:
+    """The part of an effect on each of some topics that the prior leaves, (n_rows,).
 
     These are the slopes of the proportions of simulated documents on those that they are simulated from. They contain
     what the prior takes from an effect, and what is lost because words do not tell topics apart. The proportions of a
     topic that all documents have alike have no slope: it is that of documents whose topics are known.
     """
-    products, squares = np.zeros((2, len(members)))
+    products, squares = np.zeros((2, len(topics)))
     known = []
     for f, (own, of_common) in enumerate(found.fits() or [(found, np.eye(found.n_topics))]):
         if own.alpha is None or not own.has_counts:
-            return np.ones(len(members))
+            return np.ones(len(topics))
         corpus, phi, alpha = _prior_of(own, used)
         part = corpus.lengths / (corpus.lengths + alpha.sum(axis=1))
         # The proportions of a document with one topic are known.
         known.append(np.average(np.where((alpha > SMALLEST).sum(axis=1) == 1, 1, part), weights=weights))
         seed_of = seed if own is found else random.child(seed, f)
         before, after = (summed(each, of_common > 0) for each in _simulated(corpus, phi, alpha, seed_of, weights))
-        before, after = (np.column_stack([each[:, own].sum(axis=1) for own in members]) for each in (before, after))
+        before, after = before[:, topics], after[:, topics]
         deviation = before - before.mean(axis=0)
         products += np.nan_to_num(deviation * after).sum(axis=0)
         squares += np.nan_to_num(deviation**2).sum(axis=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike
 from pandas import DataFrame
 
 from sklda._core.types import Data, Model, Seed, Values
-from sklda.inspection._effects import Effects, TopicSums
+from sklda.inspection._effects import Effects
 
 
 def topic_effects(
@@ -18,7 +17,7 @@ def topic_effects(
     X: Data | None = None,
     covariates: Any = None,
     *,
-    topics: Values | Mapping[str, Values] | None = None,
+    topics: Values | None = None,
     formula: str | None = None,
     transformer: Any = None,
     clusters: Any = None,
@@ -46,9 +45,9 @@ def topic_effects(
     covariates : array-like, sparse matrix or data frame with n_documents rows
         Numbers, or texts and other labels for categories. A category has a column for each level but the first in
         order, its base. Columns of an array have the names x0, x1, ...
-    topics : sequence of int or str, or dict of {str: sequence of int or str}, default=None
-        Topics of the table, by number or name. None: all. A dict has a row for the sum of several topics, such as
-        ``{"immigration": [3, 5]}``: effects on the sum of their proportions.
+    topics : sequence of int or str, default=None
+        Topics of the table, by number or name. None: all. For the sum of several topics, give a model in which they are
+        merged (`sklda.merge_topics`).
     formula : str, default=None
         The terms of the linear model, such as ``"bs(year, df=4) + source"``, for the package formulaic. `covariates` is
         then a data frame or a dict of columns that it takes.
@@ -78,8 +77,7 @@ def topic_effects(
     pandas.DataFrame
         A row for every topic and term, with the columns
 
-        - ``topic``, ``name`` (its number, with its name or its words) and ``term``; for a sum of topics, the tuple of
-          their numbers, and its name;
+        - ``topic``, ``name`` (its number, with its name or its words) and ``term``;
         - ``base``: the level with which a category is compared;
         - ``estimate``: the change of the proportion if the term grows by one;
         - ``standard_error``, and ``low`` and ``high``, the ends of the interval;
@@ -177,18 +175,18 @@ def topic_effects(
         level=level,
         random_state=random_state,
     )
-    shown = TopicSums.of(effects.view, topics, n_words)
+    shown = effects.view.chosen(topics)
     terms, bases = effects.design.terms, effects.design.bases
     columns = effects.columns(shown)
     shrunk = columns.pop("attenuation")
     return DataFrame(
         {
-            "topic": [number for number in shown.numbers for _ in terms],
-            "name": np.repeat(shown.labels, len(terms)),
-            "term": terms * len(shown.members),
-            "base": bases * len(shown.members),
+            "topic": [number for number in shown.tolist() for _ in terms],
+            "name": np.repeat(effects.view.labels(shown, n_words), len(terms)),
+            "term": terms * len(shown),
+            "base": bases * len(shown),
             **columns,
-            "found_in": np.repeat(shown.found_in(effects.draws.has_topics), len(terms)),
+            "found_in": np.repeat(effects.draws.has_topics[:, shown].sum(axis=0), len(terms)),
             "attenuation": shrunk,
         }
     )

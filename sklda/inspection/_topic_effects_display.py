@@ -17,7 +17,7 @@ from sklda._core.names import plain_text, plain_texts
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.view import lacks, view
 from sklda.inspection._axes import PanelsDisplay, colours_of, largest_of, series_styles, size_in_points
-from sklda.inspection._effects import Effects, TopicSums
+from sklda.inspection._effects import Effects
 from sklda.inspection._groups import group_shares
 from sklda.inspection._panels import (
     DIFFERENCES,
@@ -144,7 +144,7 @@ class TopicEffectsDisplay(PanelsDisplay):
         covariates: Any = None,
         *,
         covariate: str | None = None,
-        topics: Values | Mapping[str, Values] | None = None,
+        topics: Values | None = None,
         by: str | None = None,
         at: Mapping[str, Any] | None = None,
         difference: Sequence[Any] | None = None,
@@ -171,8 +171,8 @@ class TopicEffectsDisplay(PanelsDisplay):
             See `topic_effects`.
         covariate : str, default=None
             Name of the covariate of the horizontal axis, ``x0`` for the first column of an array. None: the first.
-        topics : sequence of int or str, or dict of {str: sequence of int or str}, default=None
-            Topics to show, or sums of them; None: the six largest.
+        topics : sequence of int or str, default=None
+            Topics to show; None: the six largest.
         by : str, default=None
             Name of a category. Each of its levels has a colour, and a curve or points of its own. Curves differ in
             shape if the formula has the product of both covariates, as in ``"rating * bs(day, df=5)"``. A curve ends
@@ -237,13 +237,13 @@ class TopicEffectsDisplay(PanelsDisplay):
         if difference is not None:
             rows, known, groups = rows[:1] - rows[1:], known[:1] & known[1:], []
             documents = [np.concatenate(documents)]
-        asked = TopicSums.of(found, topics, n_words)
+        asked = found.chosen(topics)
         summary = effects.summary(np.concatenate(rows), asked, shares=difference is None)
         # A group without documents, or with one, has a curve over all values.
         known = np.where(known.any(axis=1, keepdims=True), known, True)
         for key in ("estimate", "low", "high"):
             summary[key] = np.where(known.reshape(-1, 1), summary[key], np.nan)
-        shown = np.arange(len(asked.members))
+        shown = np.arange(len(asked))
         if topics is None:
             share = found.share if difference is not None else np.nanmean(summary["estimate"], axis=0)
             shown = np.argsort(-share, kind="stable")[:6]
@@ -259,7 +259,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             estimate=curves(summary["estimate"]),
             low=curves(summary["low"]),
             high=curves(summary["high"]),
-            topics=plain_texts(asked.labels[i] for i in shown),
+            topics=plain_texts(found.labels(asked[shown], n_words)),
             groups=[f"{by} = {group}" for group in groups] or [""],
             attenuation=curves(summary["attenuation"])[0],
             difference="" if difference is None else f"{by}: {_minus(difference)}",

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from sklda import point_estimates
+from sklda import GibbsLDA
 from sklda.datasets import count_tokens, make_lda_corpus, read_mallet_state
 
 HEADER = "#doc source pos typeindex type topic\n#alpha : 0.5 0.25 2.0E-4 \n#beta : 0.01\n"
@@ -139,11 +139,11 @@ def test_estimates_are_those_of_the_corpus(tmp_path):
     path = write(tmp_path, *state_lines(words, topics, [f"w{v}" for v in range(30)], ["NA"] * 40), compress=True)
     state, lists = read_mallet_state(path), count_tokens(words, topics, n_features=30)
     options = {"n_components": 3, "doc_topic_prior": state.doc_topic_prior, "topic_word_prior": 0.01}
-    truth = point_estimates(corpus.data, corpus.topic_assignments, **options)
+    truth = GibbsLDA.from_assignments(corpus.data, corpus.topic_assignments, **options)
     for found in (state, lists):
-        own = point_estimates(found.data, found.topic_assignments, **options)
-        np.testing.assert_allclose(own.doc_topic, truth.doc_topic)
-        np.testing.assert_allclose(own.topic_word, truth.topic_word)
+        own = GibbsLDA.from_assignments(found.data, found.topic_assignments, **options)
+        np.testing.assert_allclose(own.doc_topic_, truth.doc_topic_)
+        np.testing.assert_allclose(own.topic_word_, truth.topic_word_)
 
 
 @pytest.mark.parametrize("length", [1, 7, 8, 9, 16, 21])

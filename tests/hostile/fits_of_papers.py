@@ -22,7 +22,6 @@ def priors(draw, session):
     options = {
         "max_iter": draw.option(1, 2, 5, 20),
         "region": draw.mostly(regions, [((1, 0.1), (1, 2)), ((0, 1), (0, 1))]),
-        "topic_word_prior": draw.prior([]),
         "n_chains": draw.option(1, 2, 4),
         "random_state": draw.seed(),
     }
@@ -34,8 +33,9 @@ def priors(draw, session):
         options["tempering"] = _tempering(draw)
     else:
         function = draw.pick([empirical_bayes.gibbs_em, empirical_bayes.variational_em])
-    per_topic = [(K,)] if function is empirical_bayes.gibbs_em else []
-    found = session.call(function, X.given, K, refuse=X.refuse, doc_topic_prior=draw.prior(per_topic), **options)
+        start = draw.prior([(K,)] if function is empirical_bayes.gibbs_em else []), draw.prior([])
+        options["start"] = draw.pick([start, (None, None)])
+    found = session.call(function, X.given, K, refuse=X.refuse, **options)
     if found is None or X.clean is None:
         return
     for name in ("doc_topic_prior", "topic_word_prior"):

@@ -74,15 +74,6 @@ def test_the_effects_are_found_and_draws_make_them_smaller():
     assert 0 < table["topic_error"][0] < 0.5 * table["standard_error"][0]
 
 
-def test_several_topics_have_the_mean_of_their_effects():
-    table = effects(topics={"both": [0, 1], "last": 2})
-    alone = effects()
-    assert_allclose(table["estimate"][0], -table["estimate"][1])
-    assert_allclose(table["estimate"][1], alone["estimate"][2])
-    assert table["topic"][:2].tolist() == [(0, 1), (2,)]
-    assert table["name"][:2].tolist() == ["both", "last"]
-
-
 def test_weights_are_those_of_least_squares():
     weights = np.random.default_rng(1).gamma(1, size=D)
     table = effects(weights=weights, base=0)
@@ -504,7 +495,6 @@ def test_the_same_seed_gives_the_same_table():
         ({"base": [0, 1, 2]}, ValueError, "is all topics"),
         ({"base": 0, "topics": [0, 1]}, ValueError, "base = 0 is among the topics"),
         ({"base": 5}, ValueError, "topics must be numbers from 0 to 2"),
-        ({"topics": {"all": [0, 1, 2]}}, ValueError, "has all topics"),
         ({"formula": "x0"}, ValueError, "belong to covariates"),
         ({"level": 0}, ValueError, "level must lie between 0 and 1"),
         ({"weights": np.zeros(D)}, ValueError, "all weights of documents with words are 0"),

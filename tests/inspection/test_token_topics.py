@@ -11,7 +11,7 @@ from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, GibbsLDA, TopicCountLDA, point_estimates
+from sklda import CollapsedVariationalLDA, CompoundLDA, GibbsLDA, TopicCountLDA
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import describe, token_topics
@@ -64,13 +64,13 @@ def test_words_are_right_where_indices_are_not_sorted():
     counts = sparse.coo_matrix((np.ones(len(table)), (documents, words)), X.shape).toarray()
     np.testing.assert_array_equal(counts, X.toarray())
     # The counts by topic and word, and by document and topic, are those of the assignments.
-    counted = point_estimates(X, lda.topic_assignments_, **priors, method="cgs")
+    counted = GibbsLDA.from_assignments(X, lda.topic_assignments_, **priors, point_estimate="cgs")
     m = np.zeros(lda.components_.shape)
     np.add.at(m, (table["topic"], words), 1)
-    np.testing.assert_allclose(m + 0.05, counted.components)
+    np.testing.assert_allclose(m + 0.05, counted.components_, rtol=1e-6)
     n = np.zeros(lda.doc_topic_.shape)
     np.add.at(n, (documents, table["topic"]), 1)
-    np.testing.assert_allclose((n + 0.1) / (n + 0.1).sum(axis=1, keepdims=True), counted.doc_topic)
+    np.testing.assert_allclose((n + 0.1) / (n + 0.1).sum(axis=1, keepdims=True), counted.doc_topic_, rtol=1e-6)
     # The obvious code names other words.
     assert (np.repeat(X.indices, X.data) != words).mean() > 0.5
 
@@ -134,10 +134,10 @@ def test_full_conditionals_of_other_estimators():
 def test_the_average_of_the_full_conditionals_is_the_point_estimate():
     priors = {"doc_topic_prior": 0.3, "topic_word_prior": 0.2}
     lda = GibbsLDA(3, **priors, max_iter=4, random_state=0).fit(SMALL)
-    estimates = point_estimates(SMALL, lda.topic_assignments_, **priors)
+    estimates = GibbsLDA.from_assignments(SMALL, lda.topic_assignments_, **priors)
     for d in range(6):
         expected = token_topics(lda, SMALL, document=d).filter(regex="^topic_").to_numpy().sum(axis=0) + 0.3
-        np.testing.assert_allclose(estimates.doc_topic[d], expected / expected.sum())
+        np.testing.assert_allclose(estimates.doc_topic_[d], expected / expected.sum(), rtol=1e-5)
 
 
 PHI = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6], [0.25, 0.25, 0.25, 0.25]])

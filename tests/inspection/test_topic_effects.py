@@ -14,9 +14,16 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, LabeledLDA
+from sklda import (
+    CollapsedVariationalLDA,
+    CompoundLDA,
+    ConsensusTopics,
+    CovariateLDA,
+    GibbsLDA,
+    LabeledLDA,
+    merge_topics,
+)
 from sklda.inspection import TopicEffectsDisplay, topic_effects
-from sklda.inspection._effects import TopicSums
 
 matplotlib.use("agg")
 
@@ -623,43 +630,11 @@ def test_bad_weights(weights, error, message):
         topic_effects(LDA, COUNTS, X_NUMBER, weights=weights)
 
 
-def test_a_row_can_be_the_sum_of_several_topics():
+def test_the_sum_of_several_topics_is_a_merged_topic():
     given = {"random_state": 0, "n_draws": 10}
-    table = topic_effects(LDA, COUNTS, X_NUMBER, topics={"all": [1, 0], "first": TOPIC}, **given)
-    assert table["topic"].tolist() == [(1, 0)] * 2 + [(TOPIC,)] * 2
-    assert table["name"].tolist() == ["all"] * 2 + ["first"] * 2
-    assert_allclose(table["estimate"][:2], [1, 0], atol=1e-12)
-    alone = topic_effects(LDA, COUNTS, X_NUMBER, topics=[TOPIC], **given)
-    assert_allclose(table["standard_error"][2:], alone["standard_error"])
-    assert table["found_in"].tolist() == [3] * 4
-    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, X_NUMBER, topics={"all": [1, 0]}, **given)
-    assert list(shown.topics) == ["all"]
-    assert_allclose(shown.estimate, 1)
-
-
-def test_a_sum_is_in_the_fits_that_have_all_of_its_topics():
-    theta = np.ones((4, 3)) / 3
-    sums = TopicSums([np.array([0, 1]), np.array([2])], ["a", "b"], [(0, 1), (2,)])
-    has = np.array([[True, False, True], [True, True, True]])
-    assert sums.found_in(has).tolist() == [1, 2]
-    found = sums.sums(np.where(has[0], theta, np.nan))
-    assert np.isnan(found[:, 0]).all()
-    assert_allclose(found[:, 1], 1 / 3)
-
-
-@pytest.mark.parametrize(
-    ("topics", "message"),
-    [
-        ({}, "empty dict"),
-        ({"a": [0, 0]}, r"topics\['a'\] has a topic twice"),
-        ({"a": None}, r"topics\['a'\] is None"),
-        ({"a": []}, "topics must be numbers from 0 to 1"),
-        ({"a": [0, 2]}, "topics must be numbers from 0 to 1"),
-    ],
-)
-def test_bad_sums(topics, message):
-    with pytest.raises(ValueError, match=message):
-        topic_effects(LDA, COUNTS, X_NUMBER, topics=topics)
+    table = topic_effects(merge_topics(LDA, {"all": [1, 0]}), COUNTS, X_NUMBER, **given)
+    assert table["name"].tolist() == ["0: all"] * 2
+    assert_allclose(table["estimate"], [1, 0], atol=1e-12)
 
 
 MISSING = np.where(np.arange(D) == 7, np.nan, X_NUMBER)

@@ -22,7 +22,6 @@ from sklda import (
     LabeledLDA,
     TopicCountLDA,
     metrics,
-    point_estimates,
 )
 from sklda._core import corpus as corpus_module
 from sklda._core.corpus import Corpus
@@ -143,7 +142,7 @@ ENTRIES = {
         f"LabeledLDA.{name}": lambda X, name=name: getattr(fitted(LabeledLDA), name)(X)
         for name in ("transform", "predict", "decision_function", "score_samples", "perplexity")
     },
-    "point_estimates": lambda X: point_estimates(X, np.zeros(7, int)),
+    "from_assignments": lambda X: GibbsLDA.from_assignments(X, np.zeros(7, int)),
     "compare_topic_models": lambda X: metrics.compare_topic_models((PHI, ALPHA), (PHI[::-1], ALPHA), X),
     "ratio_ais": lambda X: ratio_ais((PHI, ALPHA), (PHI[::-1], ALPHA), X),
     "chib": lambda X: chib((PHI, ALPHA), X),

@@ -9,9 +9,11 @@ from sklearn.base import clone
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.frozen import FrozenEstimator
 
-from sklda import GibbsLDA, point_estimates
+from sklda import GibbsLDA
 from sklda._core.corpus import Corpus
+from sklda._core.priors import Priors
 from sklda._sampling.initialisation import _drawn_topics
+from sklda._sampling.point_estimates import estimate_counts
 from sklda.datasets import count_tokens, make_lda_corpus
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -141,9 +143,12 @@ def test_bad_initial_states(corpus, init, error, message):
 def test_from_assignments_has_the_point_estimates(corpus, method):
     X, z = corpus.data, corpus.topic_assignments
     lda = GibbsLDA.from_assignments(X, z, point_estimate=method, **PRIORS)
-    expected = point_estimates(X, z, method=method, **PRIORS)
-    np.testing.assert_allclose(lda.doc_topic_, expected.doc_topic, rtol=1e-6)
-    np.testing.assert_allclose(lda.components_, expected.components, rtol=1e-6)
+    corpus = Corpus.from_counts(X)
+    priors = Priors.make(PRIORS["doc_topic_prior"], PRIORS["topic_word_prior"], 4, corpus.n_features)
+    doc_topic, topic_word = estimate_counts(corpus, priors, z, method)
+    doc_topic += PRIORS["doc_topic_prior"]
+    np.testing.assert_allclose(lda.doc_topic_, doc_topic / doc_topic.sum(axis=1, keepdims=True), rtol=1e-6)
+    np.testing.assert_allclose(lda.components_, topic_word + PRIORS["topic_word_prior"], rtol=1e-6)
     np.testing.assert_array_equal(lda.topic_assignments_, z)
     assert (lda.n_components, lda.n_iter_, lda.n_draws_, lda.n_burn_in_) == (4, 0, 1, 0)
     assert (lda.doc_topic_prior_, lda.topic_word_prior_) == (0.2, 0.1)
@@ -211,9 +216,9 @@ def test_token_lists_of_another_library(corpus):
     np.testing.assert_array_equal(found.data.toarray(), corpus.data.toarray())
     lda = GibbsLDA.from_assignments(found.data, found.topic_assignments, **PRIORS)
     # Tokens of one word in one document have no order, so topics may be exchanged among them.
-    expected = point_estimates(corpus.data, corpus.topic_assignments, **PRIORS)
-    np.testing.assert_allclose(lda.doc_topic_, expected.doc_topic, rtol=1e-6)
-    np.testing.assert_allclose(lda.components_, expected.components, rtol=1e-6)
+    expected = GibbsLDA.from_assignments(corpus.data, corpus.topic_assignments, **PRIORS)
+    np.testing.assert_allclose(lda.doc_topic_, expected.doc_topic_, rtol=1e-6)
+    np.testing.assert_allclose(lda.components_, expected.components_, rtol=1e-6)
     lda = GibbsLDA(4, init=found.topic_assignments, max_iter=20, random_state=0).fit(found.data)
     np.testing.assert_allclose(lda.doc_topic_.sum(axis=1), 1, rtol=1e-6)
 

@@ -8,13 +8,14 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from sklda import GibbsLDA, point_estimates
+from sklda import GibbsLDA
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._likelihood.held_out import document_block
 from sklda._sampling import collapsed as chain
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.point_estimates import estimate_counts
 
 PRIORS = {
     "symmetric": {},
@@ -243,10 +244,10 @@ def test_relabelling(counts, priors):
     for z, a, e in ((topics, alpha, eta), (new_name[topics], alpha[old_name], eta[old_name])):
         state = ChainState(z, np.ones(4, np.uint64))
         log_joints.append(GibbsChain(corpus, Priors.make(a, e, 4, 60), state).log_joint())
-        estimates.append(point_estimates(counts, z, n_components=4, doc_topic_prior=a, topic_word_prior=e))
+        estimates.append(estimate_counts(corpus, Priors.make(a, e, 4, 60), z))
     np.testing.assert_allclose(*log_joints, rtol=1e-12)
-    np.testing.assert_allclose(estimates[1].doc_topic, estimates[0].doc_topic[:, old_name], rtol=1e-12)
-    np.testing.assert_allclose(estimates[1].topic_word, estimates[0].topic_word[old_name], rtol=1e-12)
+    np.testing.assert_allclose(estimates[1][0], estimates[0][0][:, old_name], rtol=1e-12)
+    np.testing.assert_allclose(estimates[1][1], estimates[0][1][old_name], rtol=1e-12)
 
 
 def test_arrays_given_as_priors_are_copied(counts, same):

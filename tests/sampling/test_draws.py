@@ -27,7 +27,6 @@ from sklda._sampling.draws import (
     variance_around_mean,
     variance_of_draws,
 )
-from sklda._sampling.point_estimates import point_estimates
 from sklda._sampling.run_chains import Run, Schedule, burn_in_of
 from sklda._sampling.steps import Draw
 from sklda.datasets import make_lda_corpus
@@ -104,9 +103,10 @@ def test_one_draw_has_the_moments_of_dirichlet_distributions(method):
     found_std = doc_topic_std(truth.corpus, kept_draws(truth.priors, [np.array(z)]))
     np.testing.assert_allclose(found_std, np.sqrt(a * (total - a) / (total**2 * (total + 1))), rtol=1e-5)
     X = np.array([np.bincount(doc, minlength=V) for doc in DOCS])
-    expected = point_estimates(X, z, doc_topic_prior=[0.2, 0.9], topic_word_prior=0.3, method=method)
-    np.testing.assert_allclose(found.doc_topic, expected.doc_topic, rtol=1e-6)
-    np.testing.assert_allclose(found.components, expected.components, rtol=1e-6)
+    priors = {"doc_topic_prior": [0.2, 0.9], "topic_word_prior": 0.3, "point_estimate": method}
+    expected = GibbsLDA.from_assignments(X, z, **priors)
+    np.testing.assert_allclose(found.doc_topic, expected.doc_topic_, rtol=1e-6)
+    np.testing.assert_allclose(found.components, expected.components_, rtol=1e-6)
 
 
 def test_identical_draws_do_not_differ_from_one():
