@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from calibration.ranks import rank
 from sklda import HDPLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
-from sklda._core.corpus import count_tokens
+from sklda._core.corpus import tally
 from sklda.inspection import token_topics
 from sklda.papers.empirical_bayes import full_bayes
 
@@ -127,7 +127,7 @@ def theta(rng, alpha=0.5, fitted_alpha=0.5, sampler="collapsed"):
     lda = GibbsLDA(K, **given, **CHAIN, random_state=seed_of(rng)).fit(X)
     drawn = lda.sample_posterior(N_DRAWS, seed_of(rng))
     share, tokens = z.sum(axis=0) / z.sum(), lda._results_.draws[0].topics
-    shares = np.array([count_tokens(each, K) for each in tokens]) / z.sum()
+    shares = np.array([tally(each, K) for each in tokens]) / z.sum()
     ranked = of_documents(X, (true, phi), (drawn.doc_topic, drawn.topic_word))
     ranked["theta of a topic"] = true[0, 0], drawn.doc_topic[:, 0, 0]
     ranked["largest share"] = share.max(), shares.max(axis=1)
