@@ -363,7 +363,7 @@ def child(cases, n_jobs, n_interrupts, seconds, seed):
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", "CovariateLDA has no covariates", UserWarning)
     warnings.filterwarnings("ignore", r"\w*CompoundLDA has no collections", UserWarning)
-    warnings.filterwarnings("ignore", "Merging some topics and splitting others", ConvergenceWarning)
+    warnings.filterwarnings("ignore", "The fit has too few sweeps", ConvergenceWarning)
     warnings.filterwarnings("ignore", r"\d+ of \d+ labels may be missing", UserWarning)
     latencies, error = [], ""
     with OPEN:

@@ -11,6 +11,10 @@ from sklda._core.rounding import rounding
 
 # Fewest draws of a chain for R-hat: a half needs two draws for its variance.
 FEWEST_DRAWS = 4
+# A clear rise: batches of sweeps, the fewest sweeps of a chain and of a batch, the least slope in standard errors, the
+# least rest in standard deviations of a sweep, and the power of the number of sweeps with which the rest falls.
+# benchmarks/bench_short_fits.py has half and twice of them.
+_BATCHES, _FEWEST_SWEEPS, _SMALLEST_BATCH, _CLEAR, _LEAST_REST, _POWER = 10, 100, 3, 3.0, 2.0, 1.5
 
 
 @dataclass(frozen=True)
@@ -186,6 +190,41 @@ def _autocorrelations(chains):
     rho = 1 - (within - covariances) / total
     rho[:, 0] = 1
     return rho
+
+
+def clear_rise(trace, first):
+    """The rise of a quantity of a chain that is more than noise, and the sweeps until it ends.
+
+    A line is fitted to the means of ten batches of sweeps. Their scatter around it gives the error of its slope, also
+    if a sweep is like the one before. What is left is taken to fall with a power of the number of sweeps.
+
+    Parameters
+    ----------
+    trace : ndarray of shape (n_sweeps,)
+    first : int
+        The first sweep that counts, from 0. The first half of all sweeps never counts.
+
+    Returns
+    -------
+    tuple of (float, int) or None
+        The rise over the sweeps that count, and the number of sweeps after which the rest of it is less than the
+        standard deviation from sweep to sweep. None if there are too few sweeps, if the rise is not clear, or if the
+        rest is less than two standard deviations already.
+    """
+    n_sweeps = len(trace)
+    size = (n_sweeps - max(first, n_sweeps // 2)) // _BATCHES
+    if n_sweeps < _FEWEST_SWEEPS or size < _SMALLEST_BATCH:
+        return None
+    draws, place = trace[n_sweeps - size * _BATCHES :], np.arange(_BATCHES) - (_BATCHES - 1) / 2
+    means = draws.reshape(_BATCHES, size).mean(axis=1)
+    slope = place @ means / (place @ place)
+    line = means.mean() + slope * place
+    error = np.sqrt(((means - line) ** 2).sum() / (_BATCHES - 2) / (place @ place))
+    if not slope > _CLEAR * error or np.ptp(draws) <= rounding(draws):
+        return None
+    rise, noise = float(slope * _BATCHES), np.std(draws - np.repeat(line, size))
+    rest = rise / ((n_sweeps / (n_sweeps - len(draws))) ** _POWER - 1)
+    return (rise, int(n_sweeps * (rest / noise) ** (1 / _POWER))) if rest > _LEAST_REST * noise else None
 
 
 def std_of_proportions(variance):

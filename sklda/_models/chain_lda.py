@@ -19,7 +19,7 @@ from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, settings_of
 from sklda._models.known_topics import read_known_topics
 from sklda._models.parameters import columns_of_words
-from sklda._models.results import ChainAttributes, ChainResults
+from sklda._models.results import ChainAttributes, ChainResults, warn_of_short_fit
 from sklda._models.seed_words import seeds_of, set_seeds
 from sklda._sampling.annealed_start import NOT_ANNEALED
 from sklda._sampling.choice import chain_class
@@ -194,7 +194,7 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
 
     def _warn(self, documents):
         self._results_.warn_of_disagreement()
-        self._results_.warn_of_modes()
+        warn_of_short_fit(self, self._results_.signs_of_short_fit(self._learns_alpha))
         documents.warn(self._results_)
 
     @cached_property

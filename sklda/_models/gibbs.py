@@ -219,8 +219,9 @@ class GibbsLDA(LocalChainLDA):
     sklearn.exceptions.ConvergenceWarning
         If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps. If alpha
         is learnt, and words have less than 30 % of the information about it that the topics of all tokens would have.
-        Gibbs-EM is then too slow, and alpha usually too small. If the last round of merges and splits in the burn-in
-        still found better topics.
+        Gibbs-EM is then too slow, and alpha usually too small. If there were too few sweeps: the log joint still
+        rises, the learnt alpha is far from its maximum, or the last round of merges and splits in the burn-in still
+        found better topics. A fit that misses a topic does not warn: several chains and `topic_check` tell some.
 
     See Also
     --------

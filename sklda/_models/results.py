@@ -12,7 +12,7 @@ from sklearn.utils import Bunch
 from sklda._core import random
 from sklda._core.consensus import SAME_TOPIC, has_own_words, stability_and_prevalence
 from sklda._core.corpus import Corpus
-from sklda._core.diagnostics import FEWEST_DRAWS, diagnose, std_of_proportions
+from sklda._core.diagnostics import FEWEST_DRAWS, clear_rise, diagnose, std_of_proportions
 from sklda._core.distances import jensen_shannon_pairs
 from sklda._core.parallel import in_parallel
 from sklda._core.priors import at_topics
@@ -36,6 +36,8 @@ from sklda._sampling.run_chains import best_chain, in_rows, traces_of
 # R-hat beyond which chains get a warning: the variance between chains is three times that within. With fewer sweeps
 # after the burn-in R-hat is unreliable.
 _LARGE_R_HAT, _FEWEST_SWEEPS = 2.0, 50
+# A rise of the log joint by so many nats matters to nobody.
+_FEW_NATS = 10
 # Topics for which one more sweep allows one more draw in the means. With 500 and 1,000 topics, the expected counts of a
 # draw take about as long as n_components / 150 sweeps, on documents of 100 tokens.
 _TOPICS_EACH = 12
@@ -156,18 +158,15 @@ class ChainResults(RunResults):
     def priors(self):
         return [each.priors for each in self.draws]
 
-    def warn_of_modes(self):
-        """Warn if the last round of merges and splits in the burn-in still found better topics."""
+    def signs_of_short_fit(self, learns_alpha):
+        """What says that the kept chain had too few sweeps, beside its log joint; a weak alpha gets a warning."""
+        signs = []
         if any(step.n_moves for step in self.states[self.best].steps if not step.settled()):
-            warn(
-                "Merging some topics and splitting others still led to better topics at the end of the burn-in. Some "
-                "topics may be two in one, and others copies of each other. Fit with a larger max_iter.",
-                ConvergenceWarning,
+            signs.append(
+                "Merging some topics and splitting others still led to better topics at the end of the burn-in, so "
+                "some topics may be two in one, and others copies of each other."
             )
-
-    def warn_of_weak_priors(self):
-        """Warn if the learnt alpha is far from the maximum, or if words say too little about it to tell."""
-        missing, to_come = missing_information(self.corpus, self.draws[self.best])
+        missing, to_come = missing_information(self.corpus, self.draws[self.best]) if learns_alpha else (0, 0)
         if missing > MUCH_MISSING:
             warn(
                 "The learnt alpha may be far from its most likely value: words have only "
@@ -177,12 +176,11 @@ class ChainResults(RunResults):
                 ConvergenceWarning,
             )
         elif abs(to_come) > FAR:
-            warn(
+            signs.append(
                 f"The learnt alpha is too {'small' if to_come > 0 else 'large'}: its sum should be about "
-                f"{np.exp(to_come):.2g} times as large. The burn-in was too short to learn it. Fit with a larger "
-                "max_iter, or give doc_topic_prior.",
-                ConvergenceWarning,
+                f"{np.exp(to_come):.2g} times as large."
             )
+        return signs
 
     def estimate(self, method, n_jobs):
         """Compute the means. This takes the time of some sweeps."""
@@ -426,6 +424,23 @@ def set_traces(estimator, results):
     estimator.n_iter_ = results.traces["log_joint"].shape[1]
     estimator.n_burn_in_ = results.n_burn_in
     estimator.best_chain_ = results.best
+
+
+def warn_of_short_fit(estimator, signs=()):
+    """Warn if the log joint of the kept chain still rises, or if there are other signs of too few sweeps."""
+    trace = estimator.log_joint_trace_[estimator.best_chain_]
+    found = clear_rise(trace[~np.isnan(trace)], estimator.n_burn_in_)
+    more = "more sweeps"
+    if found is not None and found[0] > _FEW_NATS:
+        rise, n_sweeps = found
+        signs = [f"The log joint still rises, by {_two_digits(rise)} nats after the burn-in.", *signs]
+        more = f"about {_two_digits(n_sweeps)} sweeps"
+    if signs:
+        warn(f"The fit has too few sweeps. {' '.join(signs)} Fit with {more}.", ConvergenceWarning)
+
+
+def _two_digits(value):
+    return f"{float(f'{value:.2g}'):,.0f}"
 
 
 def shares_with_std(kept, chains):

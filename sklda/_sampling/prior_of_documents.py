@@ -118,10 +118,6 @@ class SharedAlpha(PriorOfDocuments):
     def record(self, chain, draws):
         return {"doc_topic_prior_": alpha_attribute(draws.priors, self.per_topic)}
 
-    def warn(self, results):
-        if self.m_step is not None:
-            results.warn_of_weak_priors()
-
 
 def alpha_attribute(priors: Priors, per_topic: bool) -> Any:
     """An alpha that all documents share as a fitted attribute: an array, or a float if topics have the same."""

@@ -83,7 +83,7 @@ def compare_new_topics(
     >>> from sklda.datasets import make_lda_corpus
     >>> from sklda.metrics import compare_new_topics
     >>> corpus = make_lda_corpus(100, 40, 3, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0)
-    >>> lda = GibbsLDA(known_topics=corpus.topic_word[:2], known_weight=np.inf, max_iter=100)
+    >>> lda = GibbsLDA(known_topics=corpus.topic_word[:2], known_weight=np.inf, max_iter=80)
     >>> table = compare_new_topics(lda, corpus.data, n_temperatures=50, n_chains=2, random_state=0)
     >>> (table["gain"] > 3 * table["gain_std"]).tolist()
     [False, True, False]

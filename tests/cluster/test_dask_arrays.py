@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.pipeline import make_pipeline
 from workers import client_of
@@ -26,7 +27,7 @@ from sklda._core import corpus
 from sklda._models.dask.cluster_corpus import ClusterCorpus
 from sklda._models.dask.estimator import present_client
 from sklda.callbacks import Checkpoint
-from sklda.datasets import load_docstrings
+from sklda.datasets import load_docstrings, make_lda_corpus
 from sklda.inspection import describe, outcome_effects, topic_table
 from sklda.metrics import neg_ais_perplexity_scorer
 
@@ -268,6 +269,13 @@ def test_draws_are_on_the_workers(fitted, counts):
         outcome_effects(fitted, documents, outcome)
     known = outcome_effects((fitted.topic_word_, fitted.doc_topic_prior_), documents, outcome, random_state=0)
     assert known["topic"].tolist()[:4] == [0, 1, 2, 3]
+
+
+def test_a_chain_of_too_few_sweeps(processes):
+    truth = {"doc_topic_prior": 0.5, "topic_word_prior": 0.05, "random_state": 0}
+    X = make_lda_corpus(400, 800, 20, doc_length=70, **truth).data.toarray()
+    with pytest.warns(ConvergenceWarning, match="too few sweeps. The log joint still rises"):
+        DaskGibbsLDA(20, max_iter=100, random_state=0).fit(da.from_array(X, chunks=(200, 800)))
 
 
 def test_an_interrupt_ends_the_work_of_the_workers(counts, blocks, processes, after_sweep):

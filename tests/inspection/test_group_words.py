@@ -334,6 +334,7 @@ def test_what_is_refused():
         group_words(lda, X, groups, level=95)
 
 
+@pytest.mark.filterwarnings("ignore:The fit has too few sweeps")
 def test_topics_of_new_documents_are_those_of_the_model():
     """Eight topics with words of their own, and few new documents: their tokens stay in the topics of their words."""
     phi, rng = np.kron(np.eye(8), np.full(10, 0.1)), np.random.default_rng(0)

@@ -63,7 +63,7 @@ def test_the_effect_of_a_number_is_found_and_all_chains_have_it():
     assert_allclose(column(table, "attenuation"), 60 / 61, atol=0.02)
     assert column(table, "term") == ["intercept", "x0"] and column(table, "topic") == [TOPIC, TOPIC]
     # Chains whose topics were not matched would have the opposite effects.
-    one = GibbsLDA(2, max_iter=200, random_state=0, doc_topic_prior=0.5, topic_word_prior=0.1).fit(COUNTS)
+    one = GibbsLDA(2, max_iter=500, random_state=0, doc_topic_prior=0.5, topic_word_prior=0.1).fit(COUNTS)
     assert error < 2 * column(topic_effects(one, COUNTS, X_NUMBER, random_state=0), "standard_error")[1]
 
 

@@ -80,6 +80,7 @@ def words_of_one_distribution(seed):
     return np.random.default_rng(seed).multinomial(60, p / p.sum(), size=300)
 
 
+@pytest.mark.filterwarnings("ignore:The fit has too few sweeps")
 @pytest.mark.mutation("sklda._core.consensus._BEYOND_CHANCE", -np.inf)
 def test_a_corpus_without_topics_has_no_consensus_topics():
     """The limit of .65 is six standard deviations above the mean of 314 clusters of such corpora, .31 ± .06."""
@@ -100,7 +101,7 @@ def bursty_words(rng, doc_topic, topic_word, length):
     return X
 
 
-@pytest.mark.filterwarnings("ignore:Merging some topics")
+@pytest.mark.filterwarnings("ignore:The fit has too few sweeps")
 @pytest.mark.mutation("sklda._core.consensus.in_halves", lambda *_: (1.0, 1.0))
 def test_bursts_of_words_make_no_topics():
     """Fits to the same documents agree on words that single documents repeat. Fits to halves of them do not.
@@ -115,6 +116,7 @@ def test_bursts_of_words_make_no_topics():
     assert not hasattr(model.set_params(n_splits=0).fit(X), "split_half_agreement_") and model.n_components_ > 0
 
 
+@pytest.mark.filterwarnings("ignore:The fit has too few sweeps")
 def test_true_topics_of_bursty_words_are_kept():
     """Two halves have .79 or more of them in common."""
     rng = np.random.default_rng(0)

@@ -159,7 +159,7 @@ def test_effects_on_proportions_are_not_attenuated(fitted):
 
 def test_the_learnt_eta_and_given_priors():
     big = csr_matrix(np.vstack([X.toarray()] * 2))
-    lda = CovariateLDA(K, max_iter=100, random_state=0).fit(big, covariates=np.tile(YEAR, 2))
+    lda = CovariateLDA(K, max_iter=300, random_state=0).fit(big, covariates=np.tile(YEAR, 2))
     assert 0.02 < lda.topic_word_prior_ < 0.15
     small = CovariateLDA(K, max_iter=5).fit(X[:5], covariates=YEAR[:5])
     assert small.topic_word_prior_ == 0.1

@@ -154,7 +154,7 @@ def bursts(concentration):
     return np.array([rng.multinomial(50, each) for each in own])
 
 
-@pytest.mark.filterwarnings("ignore:The chains disagree", "ignore:The number of topics in use")
+@pytest.mark.filterwarnings("ignore:(The chains disagree|The number of topics in use|The fit has too few sweeps)")
 def test_repeated_words_bring_eta_to_its_smallest_value():
     options = {"topic_word_prior": None, "max_iter": 100}
     with pytest.warns(UserWarning, match=r"smallest value, 0\.05"):

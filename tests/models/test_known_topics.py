@@ -431,6 +431,7 @@ def test_a_topic_without_tokens_can_be_anywhere(data):
     assert (table["moved_low"][2], table["moved_high"][2]) == (0, 1)
 
 
+@pytest.mark.filterwarnings("ignore:The fit has too few sweeps")
 @pytest.mark.parametrize("weight", [np.inf, "learn"])
 def test_a_new_topic_is_needed_where_there_is_one(weight):
     for n_new in (0, 1):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from refusals import GOOD
 from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
@@ -20,8 +21,28 @@ from sklda import (
     LabeledLDA,
     TopicCountLDA,
 )
+from sklda.datasets import make_lda_corpus
 from sklda.inspection import document_table, topic_table
 from sklda.metrics import held_out_log_likelihood
+
+
+@pytest.fixture(scope="module")
+def slow_corpus():
+    """Words of many topics in each document: a chain needs more than a hundred sweeps."""
+    truth = {"doc_topic_prior": 0.5, "topic_word_prior": 0.05, "random_state": 0}
+    return make_lda_corpus(400, 800, 20, doc_length=70, **truth).data
+
+
+@pytest.mark.parametrize("cls", [GibbsLDA, CompoundLDA, CovariateLDA])
+def test_fits_whose_log_joint_still_rises(cls, slow_corpus):
+    with pytest.warns(
+        ConvergenceWarning, match=r"log joint still rises, by [\d,]+ nats.*about [\d,]+ sweeps"
+    ) as caught:
+        cls(20, max_iter=100, random_state=0).fit(slow_corpus)
+    (message,) = [str(each.message) for each in caught if "too few sweeps" in str(each.message)]
+    wanted = int(message.split("about ")[1].split(" ")[0].replace(",", ""))
+    assert 100 < wanted < 2000
+    cls(20, max_iter=wanted, random_state=0).fit(slow_corpus)
 
 
 @pytest.mark.parametrize("wrapped", [True, False])

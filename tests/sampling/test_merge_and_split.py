@@ -202,6 +202,7 @@ def test_draws_are_after_the_moves(monkeypatch):
     assert rise.argmax() < lda.n_burn_in_
 
 
+@pytest.mark.filterwarnings("ignore:The fit has too few sweeps")
 def test_short_fits_make_no_moves(monkeypatch):
     monkeypatch.setattr(merge_and_split, "round_of_moves", None)
     found = skewed_corpus(3)

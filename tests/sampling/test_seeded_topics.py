@@ -9,6 +9,7 @@ from sklda.datasets import load_docstrings
 SEEDS = {0: ["spline", "knots"], 1: ["cluster", "clustering"], 2: ["eigenvalues", "singular"], 3: ["filter", "poles"]}
 
 
+@pytest.mark.filterwarnings("ignore:The fit has too few sweeps")
 @pytest.mark.parametrize("random_state", range(4))
 def test_a_few_prior_occurrences_hold_a_topic(random_state):
     corpus = load_docstrings()

@@ -158,7 +158,9 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
+        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps. If there
+        were too few sweeps: the log joint still rises, or the last round of merges and splits in the burn-in still
+        found better topics.
     UserWarning
         If a fit has no collections, if more than 10 collections are fractional numbers, or if most of more than 10 have
         a single document.

@@ -170,7 +170,7 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
     -----
     sklearn.exceptions.ConvergenceWarning
         If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps, or that of
-        the number of topics in use is above 1.5.
+        the number of topics in use is above 1.5. If the log joint still rises: there were too few sweeps.
     UserWarning
         If more than half of the topics are in use. If `topic_word_prior` was learnt and ended at 0.05 in all chains. If
         more than 10 collections are fractional numbers, or most of more than 10 have a single document.

@@ -138,7 +138,7 @@ default=None
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If p(T | w) is above 0.1 at an end of the range, or chains clearly disagree.
+        If p(T | w) is above 0.1 at an end of the range, if chains clearly disagree, or if the log joint still rises.
     UserWarning
         If words depend on documents by more than the model allows.
 

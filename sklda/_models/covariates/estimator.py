@@ -170,7 +170,9 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps.
+        If chains clearly disagree: R-hat of a quantity in `diagnostics_` is above 2 over at least 50 sweeps. If there
+        were too few sweeps: the log joint still rises, or the last round of merges and splits in the burn-in still
+        found better topics.
     UserWarning
         If a category has more than 10 levels, most of which one document has, if a number is a combination of others,
         if a term is the same in all documents, or if there are no covariates.

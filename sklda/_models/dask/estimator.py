@@ -23,7 +23,7 @@ from sklda._models.dask.cluster_corpus import ClusterCorpus
 from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import Interval, StrOptions, shared
 from sklda._models.progress import with_callbacks
-from sklda._models.results import RunResults, most_draws, set_traces, shares_with_std
+from sklda._models.results import RunResults, most_draws, set_traces, shares_with_std, warn_of_short_fit
 from sklda._sampling.prior_of_documents import SharedAlpha
 
 
@@ -115,6 +115,11 @@ class DaskGibbsLDA(ChainLDA):
         Size of the vocabulary.
     topic_names_ : ndarray of shape (n_components,)
         Names of the topics. Only after `set_topic_names`.
+
+    Warns
+    -----
+    sklearn.exceptions.ConvergenceWarning
+        If the log joint still rises: there were too few sweeps.
 
     See Also
     --------
@@ -261,7 +266,8 @@ class DaskGibbsLDA(ChainLDA):
         raise ValueError(f"a {type(self).__name__} cannot continue: its workers forget the chain when a fit ends.")
 
     def _warn(self, documents):
-        """There is one chain, whose draws are on the workers."""
+        # There is one chain, whose draws are on the workers.
+        warn_of_short_fit(self)
 
     @classmethod
     def _read(cls, X):
