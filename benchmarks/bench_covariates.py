@@ -36,7 +36,7 @@ from sklda import CompoundLDA, CovariateLDA, GibbsLDA
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._models.covariates.coefficients import Coefficients, Columns, CovariateModel
+from sklda._models.covariates.coefficients import Coefficients, CovariateColumns, CovariateModel
 from sklda._sampling.choice import chain_class
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.steps import advance
@@ -351,7 +351,7 @@ def sweeps(options, V=2000):
             coefficients[:, 0] = np.log(0.1)
             X, _ = draw_corpus(rng, design, coefficients, rng.dirichlet(np.full(V, 0.02), size=K), length)
             corpus, priors = Corpus.from_counts(X), Priors.make(0.1, 0.02, K, V)
-            rows, index = Columns.of(columns, [str(j) for j in range(columns.shape[1])], groups).distinct
+            rows, index = CovariateColumns.of(columns, [str(j) for j in range(columns.shape[1])], groups).distinct
             model = CovariateModel(rows, index, np.full(K, np.log(0.1)), groups=groups)
             seed = random.seed_sequence(0)
             chains = {

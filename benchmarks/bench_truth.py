@@ -54,7 +54,7 @@ from truth_words import (
 
 import sklda
 from sklda import ConsensusTopics, GibbsLDA
-from sklda._sampling.matching import match_topics as matching
+from sklda._sampling.matching import match_distributions as matching
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import compare_topic_counts
 from sklda.metrics import match_topics

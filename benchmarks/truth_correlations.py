@@ -9,7 +9,7 @@ from report import table
 from scipy.special import softmax
 
 from sklda import GibbsLDA
-from sklda._sampling.matching import match_topics as matching
+from sklda._sampling.matching import match_distributions as matching
 from sklda.inspection import topic_correlation
 
 # Documents, words, topics, and what theta is drawn from: pairs of topics with a correlation of .65 in a logistic normal

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping, Set
+from numbers import Integral
+from typing import Any
+
 import numpy as np
 
+from sklda._core.arguments import real_numbers
 from sklda._core.corpus import Corpus
 from sklda._core.largest import largest
-from sklda._core.names import distinct, listed, listed_unknown
+from sklda._core.names import distinct, listed, listed_unknown, read_column
+from sklda._core.priors import check_memory_of_topics
 from sklda._core.warn import warn
 from sklda._models.parameters import columns_of_words
-from sklda._sampling.seeded_state import SeedWords, read_seed_words
+from sklda._sampling.seeded_state import SeedWords
 
 # A word of more documents than this share tells no topic.
 _COMMON = 0.5
@@ -32,6 +39,122 @@ def seeds_of(estimator, corpus, known=None) -> SeedWords | None:
         raise ValueError(f"{listed(sorted(both))} is a known topic and has its words: it cannot have seed_words.")
     _warn_of_doubtful(seeds, corpus, columns or {})
     return seeds
+
+
+def read_seed_words(
+    seed_words: Any, n_components: int, n_features: int, columns: dict[str, int] | None, n_known: int = 0
+) -> SeedWords | None:
+    """Seeds as a user gives them; None if there are none.
+
+    Parameters
+    ----------
+    seed_words : dict of {int or str: sequence of words, or dict of {word: float}}
+        Names are those of the first topics behind the known ones, in their order.
+    n_components, n_features : int
+    columns : dict of {str: int} or None
+        The column of every word. None: it is unknown.
+    n_known : int, default=0
+        Number of known topics, which have no seeds.
+    """
+    check_memory_of_topics(n_components)
+    if not isinstance(seed_words, Mapping):
+        raise TypeError(f"seed_words must be a dict of topics and their words, got {seed_words!r}.")
+    names = _names_of(seed_words, n_components, n_known)
+    strengths: dict[tuple[int, int], float] = {}
+    missing: list[str] = []
+    without: dict[int | str, list[str]] = {}
+    for key, words in seed_words.items():
+        topic = names[key] if isinstance(key, str) else _number_of(key, n_components, n_known)
+        own = _words_of(key, words)
+        found = False
+        for word, strength in own:
+            matched = _columns_of(key, word, n_features, columns)
+            if not matched:
+                missing.append(word)
+            for column in matched:
+                found = True
+                if strengths.setdefault((topic, column), strength) != strength:
+                    raise ValueError(f"seed_words[{key!r}] has two strengths for the word {word!r}.")
+        if not found and (own or isinstance(key, str)):
+            without[key] = [word for word, _ in own]
+    if without:
+        shown = "; ".join(
+            f"{key!r} has {listed_unknown(words, columns) if words else 'no word'}" for key, words in without.items()
+        )
+        raise ValueError(f"Each topic of seed_words needs a word that X has. Some have none: {shown}.")
+    if not strengths:
+        return None
+    cells = sorted(strengths)
+    topics, found_words = np.array(cells, dtype=np.int64).T
+    values = np.array([strengths[cell] for cell in cells])
+    named = {topic: name for name, topic in names.items()}
+    return SeedWords(topics, found_words, values, (n_components, n_features), named, list(dict.fromkeys(missing)))
+
+
+def _names_of(seed_words, n_components, n_known):
+    """The topic of every key that is a name."""
+    names = [key for key in seed_words if isinstance(key, str)]
+    if not names:
+        return {}
+    if len(names) < len(seed_words):
+        other = next(key for key in seed_words if not isinstance(key, str))
+        raise TypeError(f"The keys of seed_words must all be names or all be numbers, got {names[0]!r} and {other!r}.")
+    if n_known + len(names) > n_components:
+        known = f" and there are {n_known} known ones" if n_known else ""
+        raise ValueError(f"seed_words has {len(names)} topics{known}, but n_components={n_components}.")
+    for name in names:
+        if not name.strip():
+            raise ValueError("seed_words has an empty name of a topic.")
+    return {name: n_known + i for i, name in enumerate(names)}
+
+
+def _number_of(key, n_components, n_known):
+    """A key that is the number of a topic."""
+    if not isinstance(key, Integral) or isinstance(key, bool):
+        raise TypeError(f"The keys of seed_words must be names or numbers of topics, got {key!r}.")
+    if not 0 <= int(key) < n_components:
+        raise ValueError(f"seed_words has topic {key}; topics are numbered from 0 to {n_components - 1}.")
+    if int(key) < n_known:
+        raise ValueError(
+            f"seed_words has topic {key}, which is a known topic and has its words. New topics are numbered from "
+            f"{n_known}."
+        )
+    return int(key)
+
+
+def _words_of(key: Any, words: Any) -> list[tuple[Any, float]]:
+    """The seed words of a topic and their strengths."""
+    name = f"seed_words[{key!r}]"
+    if isinstance(words, Mapping):
+        strengths = real_numbers(list(words.values()), f"The strengths of {name}")
+        for word, strength in zip(words, strengths, strict=True):
+            if not 0 <= strength < np.inf:
+                raise ValueError(f"{name}[{word!r}] is {strength:g}: a strength is a number of tokens, 0 or more.")
+        return list(zip(words, strengths.tolist(), strict=True))
+    if isinstance(words, Iterator):
+        raise TypeError(f"{name} is an iterator, which a second fit would find empty: give a list of words.")
+    # The order of the words does not matter.
+    words = read_column(list(words) if isinstance(words, Set) else words, name, "a list of words")
+    return [(word, 0.0) for word in words]
+
+
+def _columns_of(key, word, n_features, columns):
+    """The columns of a word or of a pattern with * and ?; of a number, itself."""
+    if isinstance(word, str):
+        if columns is None:
+            raise ValueError(
+                f"seed_words has the word {word!r}, but the words of the columns of X are not known. Give "
+                "vocabulary=vectorizer.get_feature_names_out(), an X with column names, or numbers of columns."
+            )
+        if word in columns or not re.search(r"[*?]", word):
+            return [int(columns[word])] if word in columns else []
+        pattern = re.compile("".join({"*": ".*", "?": "."}.get(each, re.escape(each)) for each in word), re.DOTALL)
+        return [int(column) for each, column in columns.items() if pattern.fullmatch(each)]
+    if not isinstance(word, Integral) or isinstance(word, bool):
+        raise TypeError(f"seed_words[{key!r}] must have words or numbers of columns, got {word!r}.")
+    if not 0 <= int(word) < n_features:
+        raise ValueError(f"seed_words[{key!r}] has column {word}; X has {n_features} columns.")
+    return [int(word)]
 
 
 def _warn_of_doubtful(seeds, corpus, columns):

@@ -19,7 +19,7 @@ INITS = ("random", "sequential", "anneal", "prune")
 
 # "prune": the initial number of topics as a multiple of K, the number of sweeps before the first merge, and the number
 # of sweeps after each merge. Of a given number of sweeps, this share is before the first merge.
-_PRUNE_FACTOR, _PRUNE_FIRST, _PRUNE_BETWEEN, _PRUNE_SHARE = 2.0, 60, 15, 0.4
+_PRUNE_FACTOR, _PRUNE_FIRST, _PRUNE_BETWEEN = 2.0, 60, 15
 # Pairs of topics, summed over rows, in a block of rows; `stop` is called between blocks. A block takes about a tenth of
 # a second.
 _BLOCK_PAIRS = 2**22
@@ -80,7 +80,7 @@ def initialise_chain(init, corpus, priors, seed, kind, stop):
     return kind(corpus, priors, ChainState(chain.topics, chain.stream))
 
 
-def prune(corpus, priors, seed, stop, n_sweeps=None):
+def prune(corpus, priors, seed, stop):
     """A chain that begins with twice as many topics and merges pairs of them.
 
     Parameters
@@ -90,9 +90,6 @@ def prune(corpus, priors, seed, stop, n_sweeps=None):
         The topics must be exchangeable.
     seed : numpy.random.SeedSequence
     stop : callable
-    n_sweeps : int, default=None
-        Sweeps in all: a share of them before the first merge, the others equally after the merges. None: 60, and 15
-        after every merge.
 
     Returns
     -------
@@ -100,15 +97,12 @@ def prune(corpus, priors, seed, stop, n_sweeps=None):
     """
     K = priors.n_components
     n_merges = ceil(_PRUNE_FACTOR * K) - K
-    first = _PRUNE_FIRST if n_sweeps is None else int(_PRUNE_SHARE * n_sweeps)
-    after = n_merges * _PRUNE_BETWEEN if n_sweeps is None else n_sweeps - first
     many = priors.resized(K + n_merges)
     chain = chain_class("collapsed", corpus, many).initialise_randomly(corpus, many, seed)
-    for _ in range(first):
+    for _ in range(_PRUNE_FIRST):
         chain.sweep(stop)
     for i in range(n_merges):
-        between = (i + 1) * after // n_merges - i * after // n_merges
-        chain = merge(chain, priors.resized(K + n_merges - i - 1), between, stop)
+        chain = merge(chain, priors.resized(K + n_merges - i - 1), _PRUNE_BETWEEN, stop)
     return chain
 
 

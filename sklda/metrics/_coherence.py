@@ -15,8 +15,8 @@ from sklda._core.rounding import rounding
 from sklda._core.types import Counts, Model
 from sklda._description.models import Description, topic_weights
 
-Measure: TypeAlias = Literal["npmi", "umass", "u_mass"]
-METHODS = ("npmi", "umass", "u_mass")
+Measure: TypeAlias = Literal["npmi", "umass"]
+METHODS = ("npmi", "umass")
 
 # Röder et al. 2015: added to a joint probability before its logarithm is taken.
 _EPSILON = 1e-12
@@ -50,10 +50,10 @@ def topic_coherence(
     X : array-like or sparse matrix of shape (n_documents, n_features)
         Reference corpus, not negative; with a pipeline, its input. A word occurs in a document if its entry is above
         zero; the number of times does not matter. Documents without words do not count.
-    method : {"npmi", "umass", "u_mass"}, default="npmi"
+    method : {"npmi", "umass"}, default="npmi"
         ``"npmi"``: normalised pointwise mutual information, without unit, from -1 (never together) to 1 (only
         together). ``"umass"``: log-probability of a word given a higher-ranked one, in nats, at most about 0, see ε
-        below; ``"u_mass"`` is gensim's name of it. gensim's ``"c_v"`` needs the order of words, which counts lack.
+        below; gensim calls it ``"u_mass"``. gensim's ``"c_v"`` needs the order of words, which counts lack.
     n_words : int, default=10
         Number of top words, at least 2.
     per_topic : bool, default=False

@@ -146,7 +146,6 @@ def test_a_description_is_one_line():
 
 
 def test_coherence_of_gensim():
-    assert topic_coherence(LDA, X, method="u_mass") == topic_coherence(LDA, X, method="umass")
     for call in (lambda: topic_coherence(LDA, X, method="c_v"), lambda: make_coherence_scorer(method="c_v")):
         with pytest.raises(ValueError, match=r"'c_v' .*order"):
             call()

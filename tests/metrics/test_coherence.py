@@ -176,7 +176,7 @@ def test_diversity_by_hand():
 @pytest.mark.parametrize(
     "change, error, message",
     [
-        ({"method": "c_w"}, ValueError, r"method must be one of \('npmi', 'umass', 'u_mass'\), got 'c_w'"),
+        ({"method": "c_w"}, ValueError, r"method must be one of \('npmi', 'umass'\), got 'c_w'"),
         ({"n_words": 1}, ValueError, "n_words must lie between 2 and the 5 features, got 1"),
         ({"n_words": 6}, ValueError, "n_words must lie between 2 and the 5 features, got 6"),
         ({"n_words": 3.0}, TypeError, "n_words must be an integer, got 3.0"),

@@ -12,13 +12,13 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from sklda._core.known_topic_priors import KnownMStep, KnownTopics
 from sklda._core.priors import FIXED_WEIGHT, Priors
+from sklda._models.seed_words import read_seed_words
 from sklda._sampling.blocked import GroupedChain
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.known_weights import log_std, weight_interval, weight_likelihood
 from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._sampling.partitioned import PartitionedChain
 from sklda._sampling.prior_of_topics import PriorOfTopics
-from sklda._sampling.seeded_state import read_seed_words
 from sklda._sampling.word_major import WordMajorChain
 
 ALARM = 1e-5
