@@ -106,7 +106,13 @@ def corpus_and_model(X, model, collections=None, covariates=None):
         if covariates is not None:
             raise TypeError("arrays have no covariates: give a doc_topic_prior with a row for each document.")
         corpus = Corpus.from_counts(X)
-        return corpus, *check_arrays(*model, corpus)
+        topic_word, alpha = check_arrays(*model, corpus)
+        if (alpha != alpha[0]).any() and np.allclose(alpha.sum(axis=1), 1, rtol=1e-5):
+            raise ValueError(
+                "all rows of doc_topic_prior sum to 1, as topic proportions do: a likelihood takes a pair (topic_word, "
+                "doc_topic_prior) with alpha, the Dirichlet parameters of the proportions."
+            )
+        return corpus, topic_word, alpha
     model, X = inner_model(model, X)
     topic_word = _topics(model)
     corpus = Corpus.from_counts(X)

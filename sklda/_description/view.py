@@ -337,6 +337,22 @@ class View:
         """Whether the fit has posterior draws of the topics, and of the proportions of its documents."""
         return bool(getattr(self.model, "_has_posterior", False))
 
+    @property
+    def fold_in(self):
+        """Sweeps over new documents and their seed, as in `transform`; None for a model that draws no topics there."""
+        given = [getattr(self.model, name, None) for name in ("fold_in_iter", "_fold_in_seed_")]
+        return None if None in given else given
+
+    @property
+    def has_full_conditionals(self):
+        """Whether topics of tokens can be drawn, as for all models of this package but `ConsensusTopics`."""
+        return hasattr(self.model, "_doc_prior")
+
+    @property
+    def known_weights(self):
+        """The weights of known topics; None without any."""
+        return getattr(self.model, "known_weight_", None)
+
     def unmerged(self):
         """The view of the topics that were merged to these, and the place of each of them in these."""
         place = getattr(self.model, "_place", None)

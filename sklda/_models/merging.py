@@ -35,7 +35,7 @@ _SAME = (
 _ONE_FIT = "merged topics belong to one fit: fit the model, and merge its topics again."
 
 
-def merge_topics(model: Model, groups: Any) -> Model:
+def merge_topics(model: Model, topics: Any) -> Model:
     """A fitted model in which groups of topics are one topic each.
 
     A fit often splits a subject into several topics. The proportion of a merged topic in a document is the sum of the
@@ -45,7 +45,7 @@ def merge_topics(model: Model, groups: Any) -> Model:
     ----------
     model : estimator, or pipeline or search that has one
         Any fitted estimator of sklda. It does not change.
-    groups : list of groups, or dict of {str: group}
+    topics : list of groups, or dict of {str: group}
         Each group is a list of at least two topics, by number or by name. No topic is in two groups. The keys of a dict
         become names.
 
@@ -60,7 +60,7 @@ def merge_topics(model: Model, groups: Any) -> Model:
         coefficients, belongs to the topics of the model. `ConsensusTopics` stays one; it lacks ``doc_topic_std_`` and
         ``split_half_agreement_``.
 
-        Names stay, and a merged topic without a name in `groups` has the names of its parts, such as "sport +
+        Names stay, and a merged topic without a name in `topics` has the names of its parts, such as "sport +
         football". Steps of a pipeline behind the topics, such as a classifier, are left out, because they were fitted
         to topics that are merged now.
 
@@ -98,27 +98,27 @@ def merge_topics(model: Model, groups: Any) -> Model:
     ((3, 30), True)
     """
     if isinstance(model, FrozenEstimator):
-        return merge_topics(model.estimator, groups)
+        return merge_topics(model.estimator, topics)
     if hasattr(model, "best_estimator_"):
-        return merge_topics(model.best_estimator_, groups)
+        return merge_topics(model.best_estimator_, topics)
     if isinstance(model, Pipeline):
         merged = copy.copy(up_to_topics(model))
-        name, topics = merged.steps[-1]
-        merged.steps = [*merged.steps[:-1], (name, merge_topics(topics, groups))]
+        name, last = merged.steps[-1]
+        merged.steps = [*merged.steps[:-1], (name, merge_topics(last, topics))]
         return merged
     if not isinstance(model, (BaseLDA, ConsensusTopics)):
         raise TypeError(f"the topics of {type(model).__name__} cannot be merged: it is not an estimator of sklda.")
     check_is_fitted(model)
     _check_same_topics(model)
-    place, names = _new_topics(model, groups)
+    place, names = _new_topics(model, topics)
     if isinstance(model, ConsensusTopics):
         merged = model._merged(place)
     else:
         if isinstance(model, MergedTopics):
             # Topics that were merged before are sums of the topics of one model.
             model, place = model.model, place[model._place]
-            groups = [own.tolist() for k in range(place.max() + 1) if len(own := np.flatnonzero(place == k)) > 1]
-        merged = MergedTopics(_as_it_is(model), groups)
+            topics = [own.tolist() for k in range(place.max() + 1) if len(own := np.flatnonzero(place == k)) > 1]
+        merged = MergedTopics(_as_it_is(model), topics)
         merged._set_sums(place)
     if names is not None:
         merged.set_topic_names(names)
@@ -128,13 +128,13 @@ def merge_topics(model: Model, groups: Any) -> Model:
 class MergedTopics(BaseLDA):
     """A fitted model, some of whose topics are one; see `merge_topics`, which makes it."""
 
-    _parameter_constraints = {"model": "no_validation", "groups": "no_validation"}
+    _parameter_constraints = {"model": "no_validation", "topics": "no_validation"}
     # There is nothing to save while it runs.
     _samples = False
 
-    def __init__(self, model: BaseLDA, groups: Any) -> None:
+    def __init__(self, model: BaseLDA, topics: Any) -> None:
         self.model = model
-        self.groups = groups
+        self.topics = topics
 
     def _set_sums(self, place):
         """Set the fitted attributes; `place` is the new number of every topic of the model."""
@@ -257,12 +257,12 @@ def _check_same_topics(model):
             raise ValueError(f"components_ has {K} topics, but {name} has {n} topics: fit again.")
 
 
-def _new_topics(model, groups):
+def _new_topics(model, topics):
     """The new number of every topic, and the names of the new topics or None."""
     K = model._n_features_out
     known = topic_names(model, K)
-    titles = list(groups) if isinstance(groups, Mapping) else None
-    groups = _checked_groups(groups, K, known)
+    titles = list(topics) if isinstance(topics, Mapping) else None
+    groups = _checked_groups(topics, K, known)
     first = np.arange(K)
     for group in groups:
         first[group] = min(group)
@@ -276,26 +276,26 @@ def _new_topics(model, groups):
     return place, read_topic_names(list(names.values()), len(kept), "names")
 
 
-def _checked_groups(groups, K, names):
+def _checked_groups(topics, K, names):
     """Lists of topic numbers."""
-    groups = list(groups.values()) if isinstance(groups, Mapping) else groups
+    groups = list(topics.values()) if isinstance(topics, Mapping) else topics
     if isinstance(groups, (str, bytes)) or not hasattr(groups, "__len__") or not len(groups):
-        raise ValueError(f"groups must hold at least one group of topics, got {groups!r}.")
+        raise ValueError(f"topics must hold at least one group of topics, got {groups!r}.")
     found, taken = [], set()
     for i, group in enumerate(groups):
         if isinstance(group, (str, bytes)) or not hasattr(group, "__len__"):
-            raise TypeError(f"groups[{i}] is {group!r}: a group is a list of topics, as in [[0, 3], [2, 5]].")
+            raise TypeError(f"topics[{i}] is {group!r}: a group is a list of topics, as in [[0, 3], [2, 5]].")
         numbers = []
         for topic in group:
             k = names.index(topic) if names is not None and isinstance(topic, str) and topic in names else topic
             if isinstance(k, bool) or not isinstance(k, Integral) or not 0 <= k < K:
                 known = "" if names is None else ", or their names"
-                raise ValueError(f"groups[{i}] has {topic!r}: topics are numbers from 0 to {K - 1}{known}.")
+                raise ValueError(f"topics[{i}] has {topic!r}: topics are numbers from 0 to {K - 1}{known}.")
             if k in taken:
-                raise ValueError(f"topic {topic!r} is twice in groups: a topic belongs to one group.")
+                raise ValueError(f"topic {topic!r} is twice in topics: a topic belongs to one group.")
             taken.add(int(k))
             numbers.append(int(k))
         if len(numbers) < 2:
-            raise ValueError(f"groups[{i}] has {len(numbers)} topics: a group has at least two.")
+            raise ValueError(f"topics[{i}] has {len(numbers)} topics: a group has at least two.")
         found.append(sorted(numbers))
     return found

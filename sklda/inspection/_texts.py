@@ -151,7 +151,7 @@ class Texts:
     def _tokens(self, rows):
         """Tokens of the rows, and the places of the rows in these."""
         view = self.view
-        if view.is_training and hasattr(view.model, "topic_assignments_"):
+        if view.is_training and view.of_fit("topic_assignments_") is not None:
             return Tokens(view), rows
         return Tokens(view.of_documents(rows)), np.arange(len(rows))
 

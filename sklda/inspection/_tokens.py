@@ -105,20 +105,20 @@ class Tokens:
     def __init__(self, view):
         self.view = view
         self.corpus = view.corpus
-        model = view.model
-        if view.is_training and hasattr(model, "topic_assignments_"):
-            self.kind, self.topics = "state", model.topic_assignments_
-        elif hasattr(model, "fold_in_iter") and hasattr(model, "_fold_in_seed_"):
+        self.topics = view.of_fit("topic_assignments_") if view.is_training else None
+        if self.topics is not None:
+            self.kind = "state"
+        elif view.fold_in is not None:
             self.kind, self.topics = "fold_in", self._draw()
         else:
             self.kind, self.topics = "likeliest", self._likeliest()
 
     def _draw(self, seed=None):
-        model = self.view.model
+        n_sweeps, own_seed = self.view.fold_in or (0, None)
         options = {
-            "n_sweeps": max(getattr(model, "fold_in_iter", 0), _LEAST_SWEEPS),
-            "seed": model._fold_in_seed_ if seed is None else seed,
-            "n_jobs": getattr(model, "n_jobs", None),
+            "n_sweeps": max(n_sweeps, _LEAST_SWEEPS),
+            "seed": own_seed if seed is None else seed,
+            "n_jobs": getattr(self.view.model, "n_jobs", None),
         }
         return draw_topics(self.corpus, self.view.topic_word, self.view.alpha, **options)
 
@@ -130,12 +130,11 @@ class Tokens:
         TypeError
             If the model has no draws.
         """
-        model = self.view.model
-        if not hasattr(model, "_doc_prior"):
-            raise lacks(model, "posterior draws of the topics of tokens", _NO_DRAWS)
+        if not self.view.has_full_conditionals:
+            raise lacks(self.view.model, "posterior draws of the topics of tokens", _NO_DRAWS)
         if self.kind != "state":
             return [self._draw(random.key(random.child(seed, i))) for i in range(n_draws)]
-        results = getattr(model, "_results_", None)
+        results = getattr(self.view.model, "_results_", None)
         draws = None if results is None else results.kept_draws()
         return [self.topics] if draws is None else list(draws.last(n_draws).topics)
 
@@ -146,16 +145,6 @@ class Tokens:
             words, index = np.unique(self.corpus.words[own], return_inverse=True)
             topics[own] = likeliest(self.view, d, words)[index]
         return topics
-
-    def _alpha_of(self, d):
-        """alpha of document d, (n_components,); 0 for topics that are not open to it."""
-        model = self.view.model
-        if self.kind == "state" and hasattr(model, "doc_label_"):
-            alpha, opened = np.zeros(self.view.n_topics), model.doc_label_[[d]].indices
-            alpha[opened] = model._results_.priors.doc[opened]
-            return alpha
-        alpha = self.view.alpha
-        return alpha[d if len(alpha) > 1 else 0]
 
     def conditional(self, d):
         """The full conditionals of the tokens of document d, (n_tokens, n_components). Rows sum to one, or to zero."""
@@ -169,7 +158,8 @@ class Tokens:
             weights *= self.view.doc_topic[d]
         else:
             counts = np.bincount(self.topics[own][self.topics[own] >= 0], minlength=self.view.n_topics)
-            others = np.tile(counts + self._alpha_of(d), (len(words), 1))
+            alpha = self.view.alpha
+            others = np.tile(counts + alpha[d if len(alpha) > 1 else 0], (len(words), 1))
             has_topic = np.flatnonzero(topics >= 0)
             others[has_topic, topics[has_topic]] -= 1
             weights *= others

@@ -122,11 +122,12 @@ def topic_drift(
         raise ValueError(f"{n_draws} draws have no interval of {level:.4g}: give n_draws={n_needed} or more.")
     found = view(estimator, None)
     model = found.model
-    if not hasattr(model, "known_weight_"):
+    weights = found.known_weights
+    if weights is None:
         raise TypeError(
             f"{type(model).__name__} has no known topics: give a GibbsLDA that was fitted with known_topics."
         )
-    weights, known, results = model.known_weight_, model.known_topic_word_, model._results_
+    known, results = model.known_topic_word_, model._results_
     n = len(weights)
     low, high = np.full((2, n), np.nan)
     learnt = model._prior_of_topics_.known.learnt

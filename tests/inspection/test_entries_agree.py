@@ -10,14 +10,18 @@ import pytest
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from workers import client_of
 
-from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, merge_topics
+from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, DaskGibbsLDA, GibbsLDA, merge_topics
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import (
     TopicEffectsDisplay,
     TopicExplorer,
     describe,
+    document_table,
+    export_results,
     topic_effects,
+    topic_table,
     topics_by_group,
     topics_over_time,
 )
@@ -47,12 +51,24 @@ MODELS = {
 MODELS["pickled"] = pickle.loads(pickle.dumps(MODELS["chains"][0])), X
 MODELS["merged"] = merge_topics(GibbsLDA(4, max_iter=30, random_state=0).fit(X), [[0, 1]]), X
 MODELS["in a pipeline"] = make_pipeline(FunctionTransformer(), GibbsLDA(3, max_iter=30, random_state=0)).fit(X), X
+ALL = pytest.mark.parametrize("name", [*MODELS, "on a cluster"])
+
+
+@pytest.fixture(scope="module")
+def on_a_cluster():
+    da = pytest.importorskip("dask.array")
+    with client_of(1, 1):
+        documents = da.from_array(X.toarray(), chunks=(20, 40))
+        MODELS["on a cluster"] = DaskGibbsLDA(3, max_iter=30, random_state=0).fit(documents), X
+        yield
 
 
 @pytest.fixture(autouse=True)
-def few_simulated_documents(monkeypatch):
+def few_simulated_documents(monkeypatch, request):
     """They are most of the time, and only the attenuation depends on them."""
     monkeypatch.setattr("sklda.inspection._theta._SIMULATED", 50)
+    if "on a cluster" in request.node.name:
+        request.getfixturevalue("on_a_cluster")
 
 
 def named(name):
@@ -74,7 +90,27 @@ def page(model, **options):
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S).group(1))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@ALL
+def test_topics_and_proportions_are_the_same_everywhere(name, tmp_path):
+    model, n = named(name), n_topics(name)
+    export_results(model, folder=tmp_path)
+    report, words, proportions = (
+        pandas.read_csv(tmp_path / f"{each}.csv") for each in ("report", "words", "proportions")
+    )
+    table, data = topic_table(model, n_words=5, columns=["share", "words"]), page(model)
+    np.testing.assert_allclose(report["share"], table["share"], rtol=1e-5)
+    np.testing.assert_allclose(data["topics"]["share"], table["share"], rtol=1e-4)
+    of_topics = [f"topic_{k}" for k in range(n)]
+    for k, own in enumerate(table["words"]):
+        assert words.nlargest(5, of_topics[k])["word"].tolist() == own
+    theta = document_table(model)[of_topics].to_numpy()
+    np.testing.assert_allclose(proportions[of_topics], theta, rtol=1e-5)
+    for document, shown in zip(theta, data["documents"]["topics"], strict=True):
+        for k, share in np.reshape(shown, (-1, 2)):
+            assert share == pytest.approx(document[int(k)], abs=6e-4)
+
+
+@ALL
 def test_a_share_is_the_same_everywhere(name):
     """The share of each topic in each year, with its interval, (3, n_topics, n_years)."""
     model, n = named(name), n_topics(name)
@@ -108,7 +144,7 @@ def test_a_share_is_the_same_everywhere(name):
         )
 
 
-@pytest.mark.parametrize("name", MODELS)
+@ALL
 def test_a_difference_is_the_same_everywhere(name):
     model, n = named(name), n_topics(name)
     frame = pandas.DataFrame({"level": NAMES})

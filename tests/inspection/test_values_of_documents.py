@@ -61,7 +61,7 @@ def test_topics_that_are_merged_twice_are_sums_of_one_model():
     twice, once = merge_topics(merge_topics(model, [[0, 1]]), [[0, 1]]), merge_topics(model, [[0, 1, 2]])
     np.testing.assert_allclose(twice.doc_topic_std_, once.doc_topic_std_)
     np.testing.assert_allclose(twice.topic_share_std_, once.topic_share_std_)
-    assert twice.groups == once.groups == [[0, 1, 2]]
+    assert twice.topics == once.topics == [[0, 1, 2]]
 
 
 def test_described_collections_are_kept_beside_groups():

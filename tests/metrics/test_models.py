@@ -210,6 +210,7 @@ def test_what_is_no_model(X, lda, score):
         (None, TypeError, "NoneType has no components_"),
         (pipeline_of(), TypeError, "CountVectorizer has no components_"),
         ((lda.topic_word_, 0.1, 0.1), ValueError, "model is a tuple of 3"),
+        ((lda.topic_word_, lda.doc_topic_), ValueError, "doc_topic_prior sum to 1, as topic proportions do"),
         (SimpleNamespace(components_=lda.components_), TypeError, "has no doc_topic_prior_"),
         (SimpleNamespace(components_=0 * lda.components_, doc_topic_prior_=1.0), ValueError, "sums to 0"),
     ]:

@@ -296,13 +296,8 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
     def _prior_of_documents(self, corpus, values, learns, default):
         labels, collection_of = encode(values["collections"], corpus.n_documents)
         warn_of_many_collections(labels, collection_of)
-        first = first_hyperparameters(
-            self.n_components,
-            self.collection_topic_prior,
-            self.doc_concentration,
-            self.topic_word_prior,
-            learns,
-            default,
-        )
-        model = CompoundModel(collection_of, len(labels), **first)
+        given = self.collection_topic_prior, self.doc_concentration
+        first = first_hyperparameters(self.n_components, *given, learns, default)
+        learn_eta = learns and self.topic_word_prior is None
+        model = CompoundModel(collection_of, len(labels), **first, learn_eta=learn_eta)
         return CollectionMixtures(labels, model, self.n_components, self._mixtures)

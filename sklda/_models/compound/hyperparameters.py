@@ -1,4 +1,4 @@
-"""alpha, gamma and eta of compound LDA: their first values, and a slice step for alpha."""
+"""alpha and gamma of compound LDA: their first values, and a slice step for alpha."""
 
 from numbers import Real
 
@@ -18,8 +18,8 @@ DRAWN_ALPHA = (1e-6, 1e6)
 _FIRST_ALPHA = (1e-3, 1e3)
 
 
-def first_hyperparameters(n_components, collection_topic_prior, doc_concentration, topic_word_prior, learns, default):
-    """The first alpha, gamma and eta of a fit, and which of them change: fields of `CompoundModel`, a dict.
+def first_hyperparameters(n_components, collection_topic_prior, doc_concentration, learns, default):
+    """The first alpha and gamma of a fit, and which of them change: fields of `CompoundModel`, a dict.
 
     They come from the parameters of `CompoundLDA`; see `default_prior` for `learns` and `default`.
 
@@ -28,7 +28,7 @@ def first_hyperparameters(n_components, collection_topic_prior, doc_concentratio
     ValueError, TypeError
         If a value is out of range or not a number.
     """
-    # alpha and eta of other estimators have the default, and gamma is a sum over topics.
+    # alpha of other estimators has the default, and gamma is a sum over topics.
     gamma = default * n_components
     if doc_concentration is not None:
         gamma = check_prior(doc_concentration, "doc_concentration", {})
@@ -40,10 +40,8 @@ def first_hyperparameters(n_components, collection_topic_prior, doc_concentratio
     return {
         "alpha": alpha,
         "gamma": gamma,
-        "eta": default if topic_word_prior is None else topic_word_prior,
         "alpha_prior": alpha_prior,
         "learn_gamma": learns and doc_concentration is None,
-        "learn_eta": learns and topic_word_prior is None,
     }
 
 

@@ -18,8 +18,8 @@ class CompoundModel(Aligned):
     collections : ndarray of shape (n_documents,), int64
         The collection of every document.
     n_collections : int
-    alpha, gamma, eta : float
-        The first values. eta may be an array.
+    alpha, gamma : float
+        The first values.
     alpha_prior : tuple of (shape, rate) or None
         Gamma prior of alpha; None: alpha is fixed.
     learn_gamma, learn_eta : bool
@@ -34,7 +34,6 @@ class CompoundModel(Aligned):
     n_collections: int
     alpha: float = 1.0
     gamma: float = 1.0
-    eta: float | np.ndarray = 1.0
     alpha_prior: tuple | None = None
     learn_gamma: bool = False
     learn_eta: bool = False

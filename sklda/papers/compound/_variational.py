@@ -101,19 +101,16 @@ def variational_em(
     if corpus.n_tokens == 0:
         raise ValueError(f"X has {corpus.n_documents} documents and no token at all.")
     labels, collection_of = encode(collections, corpus.n_documents)
-    first = first_hyperparameters(
-        n_components,
-        float(collection_topic_prior),
-        doc_concentration,
-        topic_word_prior,
-        *default_prior(learn_priors, corpus.n_tokens, n_components),
-    )
-    model = CompoundModel(collection_of, len(labels), **first)
-    priors = Priors.make(1.0, model.eta, n_components, corpus.n_features)
+    learns, default = default_prior(learn_priors, corpus.n_tokens, n_components)
+    first = first_hyperparameters(n_components, float(collection_topic_prior), doc_concentration, learns, default)
+    learn_eta = learns and topic_word_prior is None
+    first_eta: Any = default if topic_word_prior is None else topic_word_prior
+    model = CompoundModel(collection_of, len(labels), **first, learn_eta=learn_eta)
+    priors = Priors.make(1.0, first_eta, n_components, corpus.n_features)
     # An ascent has the proportions, and an iteration three more arrays of their size.
     check_memory_of_results(corpus, n_components, n_chains, n_rows=(n_chains + 3) * corpus.n_documents)
     seed = random.child(random.seed_sequence(random_state), 0)
-    eta = float(model.eta) if model.learn_eta else None
+    eta = float(first_eta) if learn_eta else None
     ascents = [
         VariationalAscent(corpus, priors, random.child(seed, c), model, model.alpha, model.gamma, eta)
         for c in range(n_chains)
@@ -128,7 +125,7 @@ def variational_em(
         topic_word=best.topic_word_parameter / best.topic_word_parameter.sum(axis=1, keepdims=True),
         doc_topic=best.doc_topic / best.doc_topic.sum(axis=1, keepdims=True),
         doc_concentration=best.gamma,
-        topic_word_prior=model.eta if best.eta is None else best.eta,
+        topic_word_prior=first_eta if best.eta is None else best.eta,
         bound=in_rows([each.trace for each in ascents]),
     )
     if best.prior_trace:

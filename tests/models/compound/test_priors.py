@@ -105,15 +105,11 @@ def test_a_chain_copied_within_its_burn_in_goes_on_alike(corpus, same):
 
 
 def test_hyperparameters_that_are_given_stay_fixed():
-    both = SimpleNamespace(**first_hyperparameters(4, 1.0, None, None, *default_prior(True, 5000, 4)))
-    assert (both.gamma, both.eta, both.learn_gamma, both.learn_eta) == (1.0, 0.25, True, True)
-    one = SimpleNamespace(**first_hyperparameters(4, (3.0, 2.0), 5.0, None, *default_prior(True, 5000, 4)))
-    assert (one.alpha, one.gamma, one.learn_gamma, one.learn_eta) == (1.5, 5.0, False, True)
-    other = SimpleNamespace(**first_hyperparameters(4, 1.0, None, 0.1, *default_prior(True, 5000, 4)))
-    assert (other.eta, other.learn_gamma, other.learn_eta) == (0.1, True, False)
-    none = SimpleNamespace(**first_hyperparameters(4, 1.0, None, None, *default_prior(False, 5000, 4)))
-    assert (none.gamma, none.eta, none.learn_gamma, none.learn_eta) == (1.0, 0.25, False, False)
-    small = SimpleNamespace(**first_hyperparameters(4, 1.0, None, None, *default_prior(True, 999, 4)))
-    assert (small.gamma, small.eta, small.learn_gamma, small.learn_eta) == (0.4, 0.1, False, False)
-    given = SimpleNamespace(**first_hyperparameters(4, 1.0, 1.0, 0.1, *default_prior(True, 5000, 4)))
-    assert not (given.learn_gamma or given.learn_eta)
+    both = SimpleNamespace(**first_hyperparameters(4, 1.0, None, *default_prior(True, 5000, 4)))
+    assert (both.gamma, both.learn_gamma) == (1.0, True)
+    one = SimpleNamespace(**first_hyperparameters(4, (3.0, 2.0), 5.0, *default_prior(True, 5000, 4)))
+    assert (one.alpha, one.gamma, one.learn_gamma) == (1.5, 5.0, False)
+    none = SimpleNamespace(**first_hyperparameters(4, 1.0, None, *default_prior(False, 5000, 4)))
+    assert (none.gamma, none.learn_gamma) == (1.0, False)
+    small = SimpleNamespace(**first_hyperparameters(4, 1.0, None, *default_prior(True, 999, 4)))
+    assert (small.gamma, small.learn_gamma) == (0.4, False)
