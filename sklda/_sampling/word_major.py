@@ -97,7 +97,7 @@ class WordMajorChain(GibbsChain):
         )
         n_spans = -(-width // LANES**2)
         self._scratch = (
-            aligned_zeros(4 * width + longest * LANES, np.float32),
+            aligned_zeros((4 * width + longest * LANES,), np.float32),
             longest > 0,
             np.empty(width, np.int32),
             np.empty(K + n_spans * (LANES + 1) + max(longest, width // LANES)),
@@ -245,8 +245,8 @@ def lists_and_rows(corpus, n_components, topics, least_for_row, added=None):
     sizes[lengths > _LARGEST] = _word_major.ROW_32
     lines = -(-np.choose(-sizes, [np.minimum(most, K), width // 2, width]) // LANES)
     begins, longest = (np.cumsum(lines) - lines).astype(np.int32), int(lines.max(initial=0, where=sizes >= 0))
-    entries = aligned_zeros(int(lines.sum()) * LANES, np.uint32)
-    excess = aligned_zeros(0 if added is None else len(entries), np.float32)
+    entries = aligned_zeros((int(lines.sum()) * LANES,), np.uint32)
+    excess = aligned_zeros((0 if added is None else len(entries),), np.float32)
     if added is not None:
         _word_layout.fill_excess(*added, begins, entries, excess, sizes)
     _word_layout.fill(corpus.offsets, topics, begins, entries, sizes)
