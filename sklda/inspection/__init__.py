@@ -3,6 +3,8 @@
 Tables are data frames of pandas. matplotlib and arviz-base are imported when they are needed.
 """
 
+from sklda.inspection._coding import CodingTask
+from sklda.inspection._coding_results import CodingResults
 from sklda.inspection._contrast import contrast_topics
 from sklda.inspection._convergence import ConvergenceDisplay, to_arviz
 from sklda.inspection._correlation import topic_correlation
@@ -29,6 +31,8 @@ from sklda.inspection._topics_by_group import topics_by_group
 from sklda.inspection._topics_over_time import topics_over_time
 
 __all__ = [
+    "CodingResults",
+    "CodingTask",
     "ConvergenceDisplay",
     "DocumentTopicsDisplay",
     "MarginalLikelihoodDisplay",

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
-import json
 from collections.abc import Sequence
-from importlib.resources import files
 from os import PathLike
 from typing import Any, Literal, Self
 
@@ -19,7 +15,8 @@ from sklda._core.types import Data, Model, Values
 from sklda._description.models import Description
 from sklda._description.view import view
 from sklda.inspection._explorer_data import clip, page_data
-from sklda.inspection._texts import encoded, texts_of
+from sklda.inspection._html_page import html_page
+from sklda.inspection._texts import texts_of
 
 # Height of the page in a notebook, in pixels.
 _HEIGHT = 800
@@ -173,21 +170,7 @@ class TopicExplorer:
                 check_order_of_topics([clip(name) for name in names], [known.get(k) for k in range(data["n_topics"])])
             topics = data["topics"] | {"name": [clip(names[k]) for k in data["topics"]["id"]]}
             data = data | {"topics": topics}
-        style, script = _packaged("explorer.css"), _packaged("explorer.js")
-        policy = (
-            f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
-            "base-uri 'none'; form-action 'none'"
-        )
-        parts = {
-            "policy": policy,
-            "title": html.escape(encoded(self.title).decode()),
-            "style": style,
-            "script": script,
-            "data": _json(data),
-        }
-        return "".join(
-            parts[piece] if i % 2 else piece for i, piece in enumerate(_packaged("explorer.html").split("@"))
-        )
+        return html_page("explorer", data, title=self.title)
 
     def _repr_html_(self):
         # A frame keeps the styles of page and notebook apart. `sandbox` allows scripts and nothing else.
@@ -195,20 +178,3 @@ class TopicExplorer:
             f'<iframe srcdoc="{html.escape(self._page())}" sandbox="allow-scripts" title="topics" '
             f'width="100%" height="{_HEIGHT}" style="border: 0"></iframe>'
         )
-
-
-def _packaged(name):
-    return files("sklda.inspection").joinpath(name).read_text(encoding="utf-8")
-
-
-def _digest(source):
-    """The hash that allows an inline script or style, as in Content Security Policy."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
-
-
-def _json(data):
-    """JSON in which no character can end the script element or a line of it."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return encoded(text).decode()

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
@@ -202,6 +202,12 @@ def _passage(part, topic, n_words):
     last = first + n_words - 1
     passage = " ".join(text[words[first][0] : words[last][1]].split())
     return f"{'… ' * (first > 0)}{passage}{' …' * (last + 1 < len(words))}"
+
+
+def beginning(text: str, n_words: int) -> str:
+    """The first words of a text, with its line breaks."""
+    ends = [match.end() for match in islice(_SPACED.finditer(text), n_words + 1)]
+    return text.strip() if len(ends) <= n_words else f"{text[: ends[n_words - 1]].strip()} …"
 
 
 def joined_lines(text):
