@@ -43,6 +43,9 @@ _ETA_WAITS = 10
 _ETA_EVERY = 2
 # Sweeps between two attempts to split a topic or to merge two, and the number of tokens below which each sweep has one.
 _MOVE_EVERY, _SMALL = 5, 500
+# In the burn-in, topics with at most this share of the tokens may be removed: of the chains in turn. The first goes too
+# far now and then, and the second not far enough, so together they contain what the burn-in cannot decide.
+_MOST_SHARES = 0.05, 0.015
 # Sweeps of the burn-in between two rounds in which topics are removed.
 _REMOVE_EVERY = 20
 # What a chain records after every sweep, by the names in `traces_`.
@@ -125,6 +128,8 @@ class FiniteMixtures(HDPMixtures):
     def __init__(self, model, seed, n_components, prior):
         super().__init__(model, seed, n_components)
         self.prior, self.n_topics = prior, n_components
+        # The last number but one is that of the chain.
+        self.most_share = _MOST_SHARES[seed.spawn_key[-2] % 2]
         self.g = G_PRIOR[0] if prior.g is None else prior.g
         self.gamma = GAMMA_PRIOR[0]
         self.posterior = np.zeros(len(prior.counts))
@@ -236,11 +241,12 @@ class FiniteMixtures(HDPMixtures):
 
     def _drawn_g(self, rng, tables, terms):
         n, M, once = len(tables), int(tables.sum()), np.ones(len(tables))
+        terms, counts = self.prior.log_terms(n, 0, 1.0, terms), self.prior.counts
 
         def log_density(x):
             g = np.exp(x)
             rising = sum_of_log_gamma_ratios(g, tables, once)
-            return _log_normal(x, G_PRIOR) + rising + np.logaddexp.reduce(self.prior.log_terms(n, M, g, terms))
+            return _log_normal(x, G_PRIOR) + rising + np.logaddexp.reduce(terms - log_gamma_ratio(g * counts, M))
 
         return slice_on_log(rng, self.g, log_density, G_BOUNDS)
 

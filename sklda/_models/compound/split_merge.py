@@ -30,9 +30,9 @@ _REMOVAL_FACTORS = 300
 _LEAST_WEIGHT = -150.0
 # A topic is merged with another one in proportion to this power of the affinity of their words.
 _AFFINITY_POWER = 6
-# A topic is removed in the burn-in if this gains so much, in nats, and if it has at most this share of the tokens: a
-# larger topic may be needed, while topics that are right after more sweeps are not yet so.
-_LEAST_GAIN, _MOST_SHARE = 3.0, 0.015
+# A topic is removed in the burn-in if this gains so much, in nats. Its size is limited: a larger topic may be needed,
+# while topics that are right after more sweeps are not yet so.
+_LEAST_GAIN = 3.0
 
 
 def split_or_merge(step, chain, rng, tables, seed):
@@ -96,7 +96,7 @@ def remove_topics(step, chain, rng, tables, seed):
     Returns the tables of all topics.
     """
     for i, k in enumerate(np.argsort(chain.topic_totals, kind="stable")):
-        if 0 < chain.topic_totals[k] <= _MOST_SHARE * chain.corpus.n_tokens:
+        if 0 < chain.topic_totals[k] <= step.most_share * chain.corpus.n_tokens:
             tables = _without(step, chain, int(k), rng, tables, random.child(seed, i))
     return tables
 
