@@ -14,7 +14,7 @@ from sklda._core import distances as module
 from sklda._core.corpus import Corpus
 from sklda._core.distances import jensen_shannon
 from sklda._sampling import matching
-from sklda._sampling.matching import match_topics, nearest_distances, same_names
+from sklda._sampling.matching import match_distributions, nearest_distances, same_names
 from sklda._sampling.point_estimates import check_memory_of_results
 from sklda.datasets import make_lda_corpus
 
@@ -39,7 +39,7 @@ def test_distances_are_those_of_scipy(K, V):
     among = jensen_shannon(a)
     np.testing.assert_allclose(among, distances(a, a), atol=1e-7)
     assert (among == among.T).all() and not np.diag(among).any()
-    order, found = match_topics(a, b)
+    order, found = match_distributions(a, b)
     assert sorted(order) == list(range(K))
     np.testing.assert_allclose(found, expected[np.arange(K), order], atol=1e-12)
     best = expected[linear_sum_assignment(expected)].sum()
@@ -59,18 +59,18 @@ def test_a_permutation_is_found():
     rng = np.random.default_rng(0)
     a = topics(rng, 30, 200)
     p = rng.permutation(30)
-    order, found = match_topics(a, a[p])
+    order, found = match_distributions(a, a[p])
     np.testing.assert_array_equal(p[order], np.arange(30))
     assert (found == 0).all()
     near = 0.7 * a[p] + 0.3 * topics(rng, 30, 200)
-    order, found = match_topics(a, near)
+    order, found = match_distributions(a, near)
     np.testing.assert_array_equal(p[order], np.arange(30))
     assert ((0 < found) & (found < 0.6)).all()
 
 
 def test_topics_without_a_common_word():
     a, b = np.eye(6)[:3], np.eye(6)[3:]
-    np.testing.assert_array_equal(match_topics(a, b)[1], 1)
+    np.testing.assert_array_equal(match_distributions(a, b)[1], 1)
 
 
 def test_topics_that_do_not_count_are_not_the_nearest():
@@ -88,7 +88,7 @@ def test_stability_of_chains():
     for X in (clear, noise):
         options = {"doc_topic_prior": 0.1, "topic_word_prior": 0.05, "max_iter": 100, "n_draws": 1}
         a, b = (GibbsLDA(5, **options, init="sequential", random_state=s).fit(X).topic_word_ for s in (0, 1))
-        found.append(1 - match_topics(a, b)[1])
+        found.append(1 - match_distributions(a, b)[1])
     assert found[0].min() > 0.8
     assert np.median(found[1]) < 0.5
 

@@ -15,7 +15,7 @@ from sklda._models.covariates.coefficients import (
     INTERCEPT_SCALE,
     Coefficients,
     CollapsedLikelihood,
-    Columns,
+    CovariateColumns,
     CovariateModel,
     PoissonRegressions,
     draw_sigma,
@@ -293,7 +293,7 @@ def test_rare_categories_and_products_have_the_scale_of_frequent_ones():
     values = np.column_stack(
         [rare, often, 5 + 2.0 * (number > 0), number, rest, np.where(np.arange(600) < 99, number, 0)]
     )
-    found = Columns.of(values, list("abcdef"))
+    found = CovariateColumns.of(values, list("abcdef"))
     np.testing.assert_allclose(found.scale[:5], [0.5, 0.5, 1, number.std(), 0.5])
     # A product with a category has half of the size that it has in this category.
     np.testing.assert_allclose(found.scale[5], np.sqrt((number[:99] ** 2).mean()) / 2)
@@ -304,10 +304,10 @@ def test_rare_categories_and_products_have_the_scale_of_frequent_ones():
 def test_a_combination_of_numbers_gets_a_warning_and_levels_none():
     number = np.arange(9.0)
     with pytest.warns(UserWarning, match="the term 'c' is a combination"):
-        Columns.of(np.column_stack([number, number % 2, 3 - number, number**2]), list("abcd"))
+        CovariateColumns.of(np.column_stack([number, number % 2, 3 - number, number**2]), list("abcd"))
     levels = np.eye(3)[np.arange(9) % 3]
     columns, groups = np.column_stack([levels, number, levels * number[:, None]]), np.array([1, 1, 1, 0, 2, 2, 2])
-    found = Columns.of(columns, list("abcdefg"), groups)
+    found = CovariateColumns.of(columns, list("abcdefg"), groups)
     # Levels stay as they are, and their products with a number have one scale.
     np.testing.assert_array_equal(found.standardised[:, :3], levels)
     size = np.sqrt((number[number > 0] ** 2).mean())
