@@ -30,7 +30,10 @@ from sklda._sampling import merge_and_split
 from sklda.datasets import load_docstrings, make_lda_corpus
 
 FOUND = 0.9
-CONSTANTS = ("_SPLIT_SWEEPS", "_CHECK_SWEEPS", "_POWER_STEPS", "_LEAST_GAIN", "_EVERY", "_WAIT")
+CONSTANTS = (
+    *("_SPLIT_SWEEPS", "_CHECK_SWEEPS", "_POWER_STEPS", "_LEAST_GAIN", "_EVERY", "_WAIT"),
+    *("_TRIALS", "_SAMPLED", "_MERGES_EACH"),
+)
 
 
 def sklda_fit(estimator, **parameters):
