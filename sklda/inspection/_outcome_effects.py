@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from pandas import DataFrame
-from scipy.special import expit
+from scipy.special import chdtrc, expit
 
 from sklda._core import random
 from sklda._core.arguments import check_choice, check_level
@@ -22,18 +22,19 @@ from sklda._core.least_squares import (
     sum_to_one,
 )
 from sklda._core.linear_models import SMALLEST_P_VALUE, Basis, LinearModels, mean_of_known
+from sklda._core.priors import SMALLEST
 from sklda._core.rounding import rounding
 from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.warn import warn
 from sklda._description.view import view
 from sklda.inspection._effects import ADVICE, clusters_and_weights, used_documents, warn_of_undetermined
 from sklda.inspection._outcome_words import words_beyond_shares
-from sklda.inspection._prior_check import unshrunk
+from sklda.inspection._prior_check import jackknife_error, unshrunk
 from sklda.inspection._theta import prior_knows, share_moments
 
 # Steps of a logistic regression with unknown shares, the change of the log odds at which they end, and log odds that no
 # outcomes have.
-_MOST_STEPS, _PRECISION, _ENDLESS = 200, 1e-5, 1e6
+_MOST_STEPS, _PRECISION, _LONGEST, _ENDLESS = 200, 1e-5, 5.0, 1e6
 # The smallest probability of an outcome: no mean over draws is exact enough to be smaller.
 _SMALLEST = 1e-12
 # Shares that are nearer to the span of other columns, relative to their spread, differ by rounding to single precision.
@@ -41,8 +42,11 @@ _NEAREST_SHARE = 1e-6
 # The normal deviate beyond which the outcome depends on words of a topic. The largest of 4,800 in simulated corpora
 # with known shares was 3.6.
 _MIXED = 4.0
-# Standard errors of what a wrong prior does to effects, beyond which it is not chance.
-_SURE = 4.0
+# Standard errors of what a wrong prior does to effects, and of how much more shares vary than by it, beyond which it is
+# not chance; and the smallest such excess that counts, as a part of the variance.
+_SURE, _FAR = 4.0, 0.1
+# The p-value by which the shares of topics differ.
+_UNEQUAL = 1e-4
 _ADVICE = "Leave out covariates that are labels of the documents as the topics are, and merge topics with merge_topics."
 
 
@@ -144,6 +148,7 @@ def outcome_effects(
         If an effect depends on one document or cluster alone.
         If documents have no words, or the fit left them out: they do not count.
         If alpha is not the prior of the documents, and effects are probably wrong by more than their standard errors.
+        If shares vary more than their prior says, or one alpha was learnt for topics whose shares differ.
         If the outcome depends on the words of a topic beyond its share: the topic has subjects with different effects.
         If the effect of a covariate probably has a part of the effects of topics, because the prior of the shares does
         not know the covariate. The part that is expected is larger than the standard error.
@@ -170,7 +175,8 @@ def outcome_effects(
 
     **Logistic regression.** The probability of a document is the mean of the logistic function over the distribution of
     theta given its words, which draws of theta represent. The result is the maximum of the likelihood of these
-    probabilities.
+    probabilities with Firth's penalty, without which effects on rare outcomes are too large. Errors are those without
+    the penalty.
 
     References
     ----------
@@ -178,6 +184,8 @@ def outcome_effects(
     learning. arXiv 2402.15585.
 
     Carroll, Ruppert, Stefanski & Crainiceanu (2006). Measurement error in nonlinear models, chapter 4. Chapman & Hall.
+
+    Heinze & Schemper (2002). A solution to the problem of separation in logistic regression. Statistics in Medicine 21.
 
     Examples
     --------
@@ -222,6 +230,7 @@ def outcome_effects(
         origin = float(outcome.mean()) if (np.ptp(matrix, axis=0) == 0).any() else 0.0
         unit = max(float(np.abs(outcome - origin).max()), np.finfo(float).tiny)
     outcome, origin = (outcome - origin) / unit, origin / unit
+    _warn_of_equal_alpha(moments[0], weights)
     is_known = bool(prior_knows(found, used, matrix).all())
     fits = [
         _regression(each, matrix, terms, rows, outcome, origin, family, clusters, weights, is_known) for each in moments
@@ -294,6 +303,7 @@ class _Fitted:
     # What effects of topics have too much by a prior that is not that of the documents, and its error, (n_topic_rows,).
     shrunk: np.ndarray
     shrunk_error: np.ndarray
+    spread: float  # by how much the shares vary more than their prior says in some direction, in standard errors
     columns: np.ndarray
     residuals: np.ndarray  # derivatives of the likelihood by the linear predictor, orthogonal to the columns
 
@@ -358,14 +368,15 @@ def _regression(moments, matrix, terms, rows, outcome, origin, family, clusters,
         with_ones = np.column_stack([np.ones(len(matrix)), matrix])
         taken = lost * Columns.of(with_ones, weights).least_squares(centre)[1:]
 
-    shrunk, shrunk_error = np.zeros((2, len(unknown)))
+    spread, (shrunk, shrunk_error) = 0.0, np.zeros((2, len(unknown)))
     if moments.alpha is not None and len(kept) == len(typical) - 1:
         draws, own = (moments.theta @ groups)[:, :, kept], coefficients[n_terms:]
-        right, without = unshrunk(own, shares[:, kept], draws, moments.alpha.sum(), matrix, weights)
+        right, sizes = unshrunk(own, shares[:, kept], draws, moments.alpha.sum(), matrix, weights)
         of_rows = combinations[: len(unknown), n_terms:]
-        shrunk = of_rows @ (own - right)
-        # The jackknife's.
-        shrunk_error = np.sqrt((len(without) - 1) * (of_rows @ without.T).var(axis=1))
+        shrunk, shrunk_error = of_rows @ (own - right[0]), jackknife_error(right[1:] @ of_rows.T)
+        # The largest: the prior of a rare topic has a variance that few draws do not reach.
+        far = sizes[:, -1] - 1
+        spread = far[0] / max(jackknife_error(far[1:]), SMALLEST) if far[0] > _FAR else 0.0
 
     found = []
     for theta in moments.theta:
@@ -390,7 +401,7 @@ def _regression(moments, matrix, terms, rows, outcome, origin, family, clusters,
     models = LinearModels(centres[None, :, None], scales[None, :, None], freedom[None], models.determined)
     residuals = factor * (response - scaled @ coefficients)
     shrunk[unknown] = np.nan
-    return _Fitted(models, np.sqrt(common), from_draws, taken, shrunk, shrunk_error, columns, residuals)
+    return _Fitted(models, np.sqrt(common), from_draws, taken, shrunk, shrunk_error, spread, columns, residuals)
 
 
 def _beyond_shares(fit, moments, counts, topic_word, clusters, weights, seed):
@@ -405,8 +416,8 @@ def _beyond_shares(fit, moments, counts, topic_word, clusters, weights, seed):
     return found
 
 
-def _warn_of_prior(estimates, errors, shrunk, shrunk_errors):
-    """Warn if effects are too large or too small by a wrong prior of the shares, by more than their errors."""
+def _warn_of_prior(estimates, errors, shrunk, shrunk_errors, spread):
+    """Warn if effects are too large or too small by a wrong prior of the shares, or these do not vary as it says."""
     known = ~np.isnan(estimates + shrunk)
     if (np.abs(shrunk) > np.fmax(errors, _SURE * shrunk_errors))[known].any():
         right = (estimates - shrunk)[known]
@@ -415,6 +426,29 @@ def _warn_of_prior(estimates, errors, shrunk, shrunk_errors):
             "The prior of the shares of topics, alpha, is not that of these documents, so their posterior means are "
             f"shrunk too {'much' if ratio > 1 else 'little'}: the estimates are about {ratio:.2f} of the effects of "
             "topics, or further from them. Let a fit learn alpha from these documents (learn_priors), or give theirs."
+        )
+    elif spread > _SURE:
+        warn(
+            "The shares of topics vary more than their prior, a Dirichlet distribution, says: topics go together in "
+            "documents, for example. Intervals of effects then contain the truth less often than they say, above all "
+            "in short documents. A CovariateLDA with covariates that explain the shares may help."
+        )
+
+
+def _warn_of_equal_alpha(moments, weights):
+    """Warn if one alpha was learnt for all topics, and their shares differ by more than it allows."""
+    prior, alpha = moments.prior, moments.alpha
+    if prior is None or not prior.is_symmetric or alpha is None or len(alpha) == 1:
+        return
+    mean = np.average(moments.mean, axis=0, weights=weights)
+    n, total = len(moments.mean) if weights is None else weights.sum() ** 2 / (weights**2).sum(), alpha.sum()
+    # Means of n documents from the prior: their squares have a chi-square distribution.
+    squares = n * (total + 1) * ((mean - 1 / len(alpha)) ** 2).sum() * len(alpha)
+    if chdtrc(len(alpha) - 1, squares) < _UNEQUAL:
+        warn(
+            f"The fit learnt one alpha for all topics, but their mean shares go from {mean.min():.2g} to "
+            f"{mean.max():.2g}. Effects of topics may be far from the truth: let it learn one for each topic, with "
+            "learn_priors=True."
         )
 
 
@@ -442,6 +476,9 @@ class _LogisticFit:
 def _logistic(columns, outcome, weights, deviations):
     """The `_LogisticFit` whose probabilities are means over draws of the last columns; None if there is no maximum.
 
+    After the maximum, the coefficients become Firth's: each document counts h / 2 times more with either outcome, where
+    h is its leverage. The errors stay those at the maximum, because those of smaller coefficients are too small.
+
     `deviations` are those of the draws from these columns, (n_draws, n_documents, n_last).
     """
     solver = Columns.of(columns, weights)
@@ -453,32 +490,25 @@ def _logistic(columns, outcome, weights, deviations):
     # Of the basis, only the last columns have deviations, because the triangle is one.
     deviations = deviations @ np.linalg.inv(solver.triangle[first:, first:] * solver.size[first:])
 
-    def probabilities(found):
-        odds = solver.basis @ found + deviations @ found[first:]
-        return np.clip(expit(odds).mean(axis=0), _SMALLEST, 1 - _SMALLEST), odds
-
-    def likelihood(found):
-        mean = probabilities(found)[0]
-        return relative @ np.log(np.where(outcome > 0.5, mean, 1 - mean))
-
-    before = likelihood(found)
+    at_maximum = None
     for _ in range(_MOST_STEPS):
-        mean, odds = probabilities(found)
+        odds = solver.basis @ found + deviations @ found[first:]
+        mean = np.clip(expit(odds).mean(axis=0), _SMALLEST, 1 - _SMALLEST)
         slopes = expit(odds) * expit(-odds)
         spread = np.sqrt(mean * (1 - mean))
         factor = slopes.mean(axis=0) / spread
         scaled = factor[:, None] * solver.basis
         scaled[:, first:] += np.einsum("sd,sdj->dj", slopes, deviations) / (len(slopes) * spread[:, None])
+        own = Columns.of(scaled, weights)
         residuals = (outcome - mean) / spread
-        step = Columns.of(scaled, weights).least_squares(residuals)
+        penalty = 0 if at_maximum is None else (own.basis**2).sum(axis=1) * (0.5 - mean) / spread
+        step = own.least_squares(residuals + penalty)
         size = np.abs(solver.basis @ step).max()
+        if size < _PRECISION and at_maximum is not None:
+            return replace(at_maximum, coefficients=solver.coefficients(found))
         if size < _PRECISION:
-            return _LogisticFit(solver.coefficients(found), scaled @ solver.triangle * solver.size, factor, residuals)
-        after = likelihood(found + step)
-        while after < before - 1e-9 * abs(before) and size > _PRECISION:
-            step, size = step / 2, size / 2
-            after = likelihood(found + step)
-        found, before = found + step, after
+            at_maximum = _LogisticFit(found, scaled @ solver.triangle * solver.size, factor, residuals)
+        found = found + step * min(1, _LONGEST / size)
         if np.abs(solver.basis @ found).max() > _ENDLESS:
             return None
     return None
@@ -545,7 +575,8 @@ def _table(fits, rows, moments, terms, bases, level, unit, has_clusters):
             unit * mean_of_known(np.array([getattr(each, name) for each in fits]))
             for name in ("shrunk", "shrunk_error")
         )
-        _warn_of_prior(estimate[of_topics], error[of_topics], shrunk, shrunk_error)
+        spread = np.median([each.spread for each in fits])
+        _warn_of_prior(estimate[of_topics], error[of_topics], shrunk, shrunk_error, spread)
     return DataFrame(
         {
             "topic": [*rows.shown.tolist(), *[None] * len(terms)],

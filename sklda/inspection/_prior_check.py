@@ -38,9 +38,10 @@ def unshrunk(coefficients, shares, draws, total_alpha, matrix, weights):
 
     Returns
     -------
-    found : ndarray of shape (n_shares,)
-    without : ndarray of shape (n_parts, n_shares)
-        The same without the documents of each of several parts, of equal size.
+    coefficients : ndarray of shape (1 + n_parts, n_shares)
+        Of all documents, and without those of each of several parts, of equal size.
+    sizes : ndarray of shape (1 + n_parts, n_shares)
+        The eigenvalues of M + R in units of V: one in all directions, if the prior is that of the documents.
     """
     weights = np.ones(len(shares)) if weights is None else weights / weights.mean()
     others = Columns.of(matrix, weights)
@@ -62,20 +63,26 @@ def unshrunk(coefficients, shares, draws, total_alpha, matrix, weights):
     of_means, given_words, n = (np.array(each) for each in zip(*sums, strict=True))
 
     def solved(of_means, given_words, n):
-        found = _without_shrinkage(scaled, of_means / (n - matrix.shape[1]), given_words / n)
-        return np.linalg.solve(root.T, found)
+        found, sizes = _without_shrinkage(scaled, of_means / (n - matrix.shape[1]), given_words / n)
+        return np.linalg.solve(root.T, found), sizes
 
     total = of_means.sum(axis=0), given_words.sum(axis=0), n.sum()
     without = [solved(*(whole - each for whole, each in zip(total, own, strict=True))) for own in sums]
-    return solved(*total), np.array(without)
+    found, sizes = zip(solved(*total), *without, strict=True)
+    return np.array(found), np.array(sizes)
+
+
+def jackknife_error(without):
+    """The standard errors of values from those without each of several parts, which are the first axis."""
+    return np.sqrt((len(without) - 1) * without.var(axis=0))
 
 
 def _without_shrinkage(coefficients, of_means, given_words):
-    """As `unshrunk`, from the covariances of means and given words, in units of the prior."""
+    """As `unshrunk`, from the covariances of means and given words, in units of the prior, and their sizes."""
     one = np.eye(len(of_means))
     parts, vectors = np.linalg.eigh(one - given_words)
     parts = np.maximum(parts, _LEAST_PART)
     moved, back = (vectors * each @ vectors.T for each in (parts, 1 / parts))
     sizes, vectors = np.linalg.eigh(one + back @ (of_means + given_words - one) @ back)
     documents = vectors * np.maximum(sizes, _LEAST_PART) @ vectors.T
-    return np.linalg.solve(moved @ documents, of_means @ coefficients)
+    return np.linalg.solve(moved @ documents, of_means @ coefficients), np.linalg.eigvalsh(of_means + given_words)

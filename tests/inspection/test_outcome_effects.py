@@ -17,6 +17,7 @@ from sklda._core.linear_models import LinearModels
 from sklda._sampling.new_documents import draws_with_new_documents
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import describe, outcome_effects
+from sklda.inspection._outcome_effects import _logistic
 from sklda.inspection._outcome_words import words_beyond_shares
 from sklda.inspection._prior_check import unshrunk
 from sklda.inspection._theta import LearntPrior, ShareMoments
@@ -97,6 +98,7 @@ def test_errors_of_clusters_are_those_of_so_many_sources():
 
 
 @pytest.mark.filterwarnings("ignore:The outcome depends on the words")
+@pytest.mark.filterwarnings("ignore:The fit learnt one alpha for all topics")
 def test_every_kind_of_model():
     groups = np.arange(D) % 2
     fits = {
@@ -471,9 +473,49 @@ def test_what_a_wrong_prior_does_to_normal_shares():
     b = np.array([2.0, -1.0])
     slopes = np.linalg.lstsq(means, theta @ b)[0]
     assert np.abs(slopes - b).max() > 0.1
-    found, without = unshrunk(slopes, means + 1 / 3, draws, total_alpha, np.ones((n, 1)), None)
-    assert_allclose(found, b, atol=0.05)
-    assert_allclose(without, np.tile(b, (20, 1)), atol=0.1)
+    found, sizes = unshrunk(slopes, means + 1 / 3, draws, total_alpha, np.ones((n, 1)), None)
+    assert_allclose(found[0], b, atol=0.05)
+    assert_allclose(found[1:], np.tile(b, (20, 1)), atol=0.1)
+    expected = np.linalg.eigvalsh(np.linalg.solve(root, np.cov(means.T) + given_words) @ np.linalg.inv(root).T)
+    assert_allclose(sizes, np.tile(expected, (21, 1)), atol=0.03)
+
+
+def test_shares_that_do_not_vary_as_their_prior_says_get_a_warning():
+    """Logistic-normal shares of five topics, and then those of a Dirichlet distribution with unequal means."""
+    rng = np.random.default_rng(0)
+    phi = make_lda_corpus(1, 200, 5, doc_length=1, topic_word_prior=0.1, random_state=0).topic_word
+    odds = rng.standard_normal((600, 5)) @ rng.standard_normal((5, 5))
+    normal = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
+    y = rng.standard_normal(600)
+
+    def found(theta, **options):
+        documents = np.array([rng.multinomial(40, p / p.sum()) for p in theta @ phi])
+        lda = GibbsLDA(5, max_iter=200, random_state=0, **options).fit(documents)
+        outcome_effects(describe(lda, vocabulary=[f"w{v}" for v in range(200)]), documents, y, random_state=0)
+
+    with pytest.warns(UserWarning, match="shares of topics vary more than their prior"):
+        found(normal)
+    theta = rng.dirichlet([2, 0.3, 0.3, 0.2, 0.2], 600)
+    found(theta)
+    with pytest.warns(UserWarning, match=r"one alpha for all topics, .* with learn_priors=True"):
+        found(theta, learn_priors="symmetric")
+
+
+@pytest.mark.parametrize("weights", [None, 0.5 + np.arange(200) % 3])
+def test_logistic_estimates_have_firths_penalty(weights):
+    """Known shares: half of the log determinant of the information is added to the log-likelihood (Firth 1993)."""
+    rng = np.random.default_rng(0)
+    columns = np.column_stack([np.ones(200), rng.standard_normal((200, 2))])
+    y = (rng.random(200) < expit(columns @ [-2.5, 1, 0])).astype(float)
+    relative = np.ones(200) if weights is None else weights / weights.mean()
+
+    def penalised(b):
+        p = expit(columns @ b)
+        information = (columns.T * (relative * p * (1 - p))) @ columns
+        return -(relative @ np.where(y > 0, np.log(p), np.log1p(-p))) - np.linalg.slogdet(information)[1] / 2
+
+    found = _logistic(columns, y, weights, np.zeros((1, 200, 2))).coefficients
+    assert_allclose(found, minimize(penalised, np.zeros(3), tol=1e-10).x, atol=1e-4)
 
 
 def test_the_same_seed_gives_the_same_table():
