@@ -79,6 +79,7 @@ SLOW = {
     "guide/held_out.rst",
     "guide/labeled_lda.rst",
     "recipes/index.rst",
+    "recipes/octis.rst",
     "recipes/scikit_learn.rst",
     "start/convergence.rst",
     "start/features.rst",
