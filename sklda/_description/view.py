@@ -423,7 +423,7 @@ def view(model, X=None, *, needs=None, missing="raise", needed=None, **values):
     needed : sequence of str, default=None
         The covariates of which none may be missing. None: all.
     **values
-        Groups, dates and texts of the documents. If all groups are collections of the fit, they are those of X, too.
+        Groups, dates and texts of the documents.
     """
     models.check_order(X, model)
     described = models.Description.of(model, X)
@@ -442,7 +442,7 @@ def view(model, X=None, *, needs=None, missing="raise", needed=None, **values):
     elif isinstance(model, tuple):
         found = _of_arrays(model, X, collections)
     else:
-        found = _of_model(model, X, collections, values["groups"], described.covariates, values["covariates"], missing)
+        found = _of_model(model, X, collections, described.covariates, values["covariates"], missing)
     found.values, found.said = values, described.said
     found.known_words = models.words_of(described, found.n_features)
     found.names = _topic_names(found, described.topic_names)
@@ -476,17 +476,14 @@ def _topic_names(found, given):
     return distinct(" ".join(found.top(k, _WORDS)) if each == f"{kind}{k}" else each for k, each in enumerate(names))
 
 
-def _of_model(model, X, collections, groups, covariates, others, missing):
+def _of_model(model, X, collections, covariates, others, missing):
     """`covariates` are those of the model; `others` may contain them."""
     pipelines = models.unwrap(model)[1]
     model, documents = models.inner_model(model, X, advice=_ADVICE, missing=missing)
-    given_collections = collections
-    if collections is not None and not hasattr(model, "collections_"):
+    has_collections = hasattr(model, "collections_")
+    if collections is not None and not has_collections:
         raise TypeError(f"{type(model).__name__} has no collections: do not give any.")
-    if groups is not None and hasattr(model, "collections_"):
-        if collections is None and set(groups) <= set(model.collections_.tolist()):
-            collections = groups
-    elif collections is not None and X is None:
+    if collections is not None and X is None:
         raise ValueError("collections are those of the documents of X: give X, too.")
     topic_word = _topic_word(model)
     hashed = any(isinstance(step, HashingVectorizer) for each in pipelines for _, step in each.steps)
@@ -495,9 +492,9 @@ def _of_model(model, X, collections, groups, covariates, others, missing):
         return found
     found.counts = _read_documents(documents, topic_word.shape[1], f"the {type(model).__name__}")
     found.is_training = _is_training(found)
-    if found.is_training and given_collections is not None:
+    if found.is_training and collections is not None:
         # The documents of the fit in other collections are other documents.
-        found.is_training = list(given_collections) == model._collections_of_fit
+        found.is_training = list(collections) == model._collections_of_fit
     if found.is_training and getattr(model, "doc_topic_", None) is not None:
         found.doc_topic = model.doc_topic_
         return found
@@ -519,6 +516,11 @@ def _of_model(model, X, collections, groups, covariates, others, missing):
         warn(
             f"X is not the X of the fit, so the documents have the mean covariates of the {type(model).__name__}. "
             "With describe(model, X, covariates=...) in place of the model, they have their own."
+        )
+    if collections is None and has_collections and len(model.collections_) > 1:
+        warn(
+            f"X is not the X of the fit, so the documents are in no collection of the {type(model).__name__}. With "
+            "describe(model, X, collections=...) in place of the model, they have that of their own."
         )
     metadata = {} if collections is None else {"collections": collections}
     found.doc_topic = models.topic_proportions(model, documents, **metadata)

@@ -15,7 +15,6 @@ from sklda._core.corpus import Corpus
 from sklda._core.diagnostics import FEWEST_DRAWS, clear_rise, diagnose, std_of_proportions
 from sklda._core.distances import jensen_shannon_pairs
 from sklda._core.parallel import in_parallel
-from sklda._core.priors import at_topics
 from sklda._core.warn import warn
 from sklda._sampling.chain import ChainState, compact_topics
 from sklda._sampling.choice import chain_class
@@ -30,7 +29,6 @@ from sklda._sampling.draws import (
 )
 from sklda._sampling.matching import match_and_nearest
 from sklda._sampling.prior_learning import FAR, MUCH_MISSING, missing_information
-from sklda._sampling.prior_of_documents import alpha_attribute
 from sklda._sampling.run_chains import best_chain, in_rows, traces_of
 
 # R-hat beyond which chains get a warning: the variance between chains is three times that within. With fewer sweeps
@@ -462,17 +460,6 @@ def _compact(chain):
 
 def normalised(components):
     return components / components.sum(axis=1, keepdims=True, dtype=np.float64)
-
-
-def prior_attributes(estimator, priors, learnt=False):
-    """The attributes of priors that all documents and topics share, with alpha and eta as given or learnt.
-
-    `learnt` is the kind of priors that the estimator has learnt, its `learn_priors`.
-    """
-    alpha = at_topics(estimator.doc_topic_prior, "doc_topic_prior", priors.n_components)
-    per_topic = bool(np.ndim(alpha)) if alpha is not None else bool(learnt) and learnt != "symmetric"
-    eta = eta_attribute(estimator.topic_word_prior, priors)
-    return {"doc_topic_prior_": alpha_attribute(priors, per_topic), "topic_word_prior_": eta}
 
 
 def eta_attribute(eta, priors=None):

@@ -102,10 +102,8 @@ class SharedAlpha(PriorOfDocuments):
     def __init__(self, given, default, learn_priors, learns):
         # A copy, because the caller may change an array.
         self.alpha = default if given is None else copy.deepcopy(given)
-        # Whether the fitted attribute is an array.
-        one_each = learn_priors != "symmetric"
-        self.per_topic = bool(np.ndim(given)) if given is not None else bool(learn_priors) and one_each
-        self.m_step = MStep((BOUNDS, None), one_each) if learns and given is None else None
+        self.per_topic = has_one_each(given, learn_priors)
+        self.m_step = MStep((BOUNDS, None), self.per_topic) if learns and given is None else None
 
     @property
     def alpha_moves(self):
@@ -117,6 +115,11 @@ class SharedAlpha(PriorOfDocuments):
 
     def record(self, chain, draws):
         return {"doc_topic_prior_": alpha_attribute(draws.priors, self.per_topic)}
+
+
+def has_one_each(given: Any, learn_priors: bool | str) -> bool:
+    """Whether topics have an alpha each, because it is given or learnt so; then the fitted attribute is an array."""
+    return bool(np.ndim(given)) if given is not None else bool(learn_priors) and learn_priors != "symmetric"
 
 
 def alpha_attribute(priors: Priors, per_topic: bool) -> Any:

@@ -161,6 +161,7 @@ def test_axes_for_every_topic():
         display.plot(axes[:2])
 
 
+@pytest.mark.filterwarnings("ignore:X is not the X of the fit:UserWarning")
 def test_documents_of_a_description():
     labels, other = np.arange(20) % 2, X[::-1]
     lda = CompoundLDA(3, max_iter=5, random_state=0).fit(X, collections=labels)
@@ -353,6 +354,7 @@ def test_plots_of_chains_take_pipelines():
         TopicCountDisplay.from_estimator(make_pipeline("passthrough", LDA))
 
 
+@pytest.mark.filterwarnings("ignore:X is not the X of the fit:UserWarning")
 def test_a_copy_of_the_documents_has_their_names_and_collections():
     rng = np.random.default_rng(0)
     X, other = rng.poisson(1, (2, 20, 8))

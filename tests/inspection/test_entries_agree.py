@@ -187,6 +187,17 @@ def test_pictures_have_the_clusters_weights_and_level_of_the_tables():
         np.testing.assert_allclose([each.T for each in (shown.estimate, shown.low, shown.high)], expected, rtol=1e-6)
 
 
+def test_groups_are_not_taken_for_the_collections_of_new_documents():
+    """Whose labels may be the same: only `describe` says so, and all entries know the same."""
+    model = MODELS["collections of other documents"][0]
+    with pytest.warns(UserWarning, match="in no collection of the CompoundLDA"):
+        table = topics_by_group(model, X, NAMES, random_state=0)
+    with pytest.warns(UserWarning, match="in no collection of the CompoundLDA"):
+        rows = topic_effects(model, X, {"level": NAMES}, random_state=0)
+    expected = ends(table).reshape(3, 3, 3)[:, :, 0]
+    np.testing.assert_allclose(ends(rows[rows["term"] == "intercept"]), expected, rtol=1e-6)
+
+
 def test_mixtures_of_collections_do_not_depend_on_the_documents():
     model = MODELS["collections"][0]
     alone, beside = (TopicEffectsDisplay.from_groups(*given) for given in ((model,), (model, X)))

@@ -23,7 +23,7 @@ from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, all_or_nothing, check_same_parameters
 from sklda._models.parameters import POSITIVE, Interval, StrOptions, shared
 from sklda._models.progress import with_callbacks
-from sklda._models.results import prior_attributes
+from sklda._models.results import eta_attribute
 from sklda._models.variational.batch import Batch
 from sklda._models.variational.fixed_topics import infer, perplexity
 from sklda._models.variational.passes import OnlinePasses, make_passes, proportions, topics
@@ -31,6 +31,7 @@ from sklda._models.variational.prior_learning import VariationalLearner
 from sklda._models.variational.stream import Stream, initial_counts
 from sklda._sampling.draws import draw_dirichlets
 from sklda._sampling.prior_learning import default_prior
+from sklda._sampling.prior_of_documents import alpha_attribute, has_one_each
 
 
 class CollapsedVariationalLDA(BaseLDA):
@@ -287,7 +288,9 @@ class CollapsedVariationalLDA(BaseLDA):
     def _set_topics(self, model, position):
         """Set the attributes of the topics, of the priors and of the place in the stream."""
         totals = model.counts.sum(axis=1, dtype=np.float64)
-        vars(self).update(prior_attributes(self, model.priors, self.learn_priors))
+        per_topic = has_one_each(self._alpha, self.learn_priors)
+        self.doc_topic_prior_: np.ndarray | float = alpha_attribute(model.priors, per_topic)
+        self.topic_word_prior_: np.ndarray | float = eta_attribute(self.topic_word_prior, model.priors)
         self.components_: np.ndarray = model.counts + model.priors.topic_word()
         self.topic_share_: np.ndarray = totals / totals.sum()
         self.n_batch_iter_: int = position["n_chunks"]
@@ -401,7 +404,7 @@ class CollapsedVariationalLDA(BaseLDA):
         bounds = tuple(BOUNDS if given is None else None for given in (self._alpha, self.topic_word_prior))
         if not self.learn_priors or bounds == (None, None):
             return None
-        return VariationalLearner(MStep(bounds, self.learn_priors != "symmetric"), priors)
+        return VariationalLearner(MStep(bounds, has_one_each(None, self.learn_priors)), priors)
 
     def transform(self, X: Counts, *, normalize: bool = True) -> np.ndarray:
         """Topic proportions of documents, given the topics of the fit.
