@@ -22,7 +22,7 @@ FRAME = pd.DataFrame({"treated": TREATED, "age": AGE, "site": [f"s{d // 10}" for
 
 
 def test_estimates_are_those_of_topic_effects():
-    given = {"weights": 1 + TREATED, "topics": {"both": [0, 1]}, "random_state": 0}
+    given = {"weights": 1 + TREATED, "topics": [1], "random_state": 0}
     table = permutation_test(LDA, X, FRAME, permuted=["treated", "site"], n_permutations=5, **given)
     effects = topic_effects(LDA, X, FRAME, **given)
     expected = effects[~effects["term"].isin(["intercept", "age"])].reset_index(drop=True)
