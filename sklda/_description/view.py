@@ -442,7 +442,7 @@ def view(model, X=None, *, needs=None, missing="raise", needed=None, **values):
     elif isinstance(model, tuple):
         found = _of_arrays(model, X, collections)
     else:
-        found = _of_model(model, X, collections, described.covariates, values["covariates"], missing)
+        found = _of_model(model, X, needs, collections, described.covariates, values["covariates"], missing)
     found.values, found.said = values, described.said
     found.known_words = models.words_of(described, found.n_features)
     found.names = _topic_names(found, described.topic_names)
@@ -476,7 +476,7 @@ def _topic_names(found, given):
     return distinct(" ".join(found.top(k, _WORDS)) if each == f"{kind}{k}" else each for k, each in enumerate(names))
 
 
-def _of_model(model, X, collections, covariates, others, missing):
+def _of_model(model, X, needs, collections, covariates, others, missing):
     """`covariates` are those of the model; `others` may contain them."""
     pipelines = models.unwrap(model)[1]
     model, documents = models.inner_model(model, X, advice=_ADVICE, missing=missing)
@@ -494,7 +494,7 @@ def _of_model(model, X, collections, covariates, others, missing):
     found.is_training = _is_training(found)
     if found.is_training and collections is not None:
         # The documents of the fit in other collections are other documents.
-        found.is_training = list(collections) == model._collections_of_fit
+        found.is_training = list(collections) == _fitted(model)._collections_of_fit
     if found.is_training and getattr(model, "doc_topic_", None) is not None:
         found.doc_topic = model.doc_topic_
         return found
@@ -512,7 +512,7 @@ def _of_model(model, X, collections, covariates, others, missing):
             found.own_alpha, found.doc_topic = model._sums(alpha), model._sums(found.doc_topic)
         return found
     # Those of a consensus are in its fits.
-    if any(map(models.has_covariates, [model, *getattr(model, "estimators_", ())])):
+    if needs != "prior" and any(map(models.has_covariates, [model, *getattr(model, "estimators_", ())])):
         warn(
             f"X is not the X of the fit, so the documents have the mean covariates of the {type(model).__name__}. "
             "With describe(model, X, covariates=...) in place of the model, they have their own."

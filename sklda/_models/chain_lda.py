@@ -105,8 +105,8 @@ class ChainLDA(BaseLDA):
             for chain in chains:
                 chain.n_annealed = max(chain.n_annealed, annealing.n_sweeps)
                 begin_burn_in(chain, documents, topics, self.burn_in, self.max_iter)
-            # After each sweep: places of known and seeded topics, merges and splits; then, given these topics, the steps
-            # of the prior of documents and what learns priors; last the trace, the draws and the end.
+            # After each sweep: places of known and seeded topics, merges and splits; then, given these topics, the
+            # steps of the prior of documents and what learns priors; last the trace, the draws and the end.
             schedule = Schedule(n_draws=self.n_draws, draw_every=self.draw_every, tol=self.tol, annealing=annealing)
             chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
             run.progress.end(chains)

@@ -139,11 +139,7 @@ def former_results(estimator, corpus):
 
 def settings_of(estimator):
     """A copy of the parameters that must not change before a warm start, because the draws depend on them."""
-    values = {name: getattr(estimator, name) for name in estimator._continued}
-    if "doc_topic_prior" in values:
-        # Its value at this number of topics: a copy of a function need not be equal to it.
-        values["doc_topic_prior"] = estimator._alpha
-    return copy.deepcopy(values)
+    return copy.deepcopy({name: estimator._setting(name) for name in estimator._continued})
 
 
 def check_same_parameters(now, before, way="warm_start=True", instead="Fit with warm_start=False"):

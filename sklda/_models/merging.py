@@ -28,6 +28,7 @@ _SAME = (
     "feature_names_in_",
     "n_iter_",
     "covariate_names_",
+    "collections_",
     "_fold_in_seed_",
     "_fingerprint_",
     "_used_tokens_",

@@ -91,6 +91,10 @@ class ParametersMixin:
         """`doc_topic_prior` for the present number of topics; None if it is not given."""
         return at_topics(self.doc_topic_prior, "doc_topic_prior", self.n_components)
 
+    def _setting(self, name: str) -> Any:
+        """What a parameter means in this fit: a copy of a function need not be equal to it."""
+        return self._alpha if name == "doc_topic_prior" else getattr(self, name)
+
 
 def columns_of_words(estimator, corpus):
     """The column of every word, a dict, by `vocabulary` or the column names of X; None if the words are not known."""

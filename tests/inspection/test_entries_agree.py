@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pandas
@@ -227,3 +228,17 @@ def test_fits_to_data_frames_know_the_names_of_their_columns(model, rows):
     display = TopicEffectsDisplay.from_groups(fitted, documents, groups, topics=range(3), random_state=0)
     table = topics_by_group(fitted, documents, groups, random_state=0)
     np.testing.assert_allclose(display.estimate.T.ravel(), table["estimate"])
+
+
+def test_merged_topics_have_the_collections_of_new_documents():
+    model, rows, labels = MODELS["collections of other documents"][0], X[1::2], NAMES[1::2]
+
+    def table(model):
+        return topics_by_group(describe(model, rows, collections=labels), groups=labels, random_state=0)
+
+    expected, merged = table(model), table(merge_topics(model, [[0, 1]]))
+    parts = expected["estimate"].to_numpy().reshape(3, -1)
+    # Means over 100 draws for five documents or more, whose standard deviations are below 0.2: five standard errors.
+    sums = np.concatenate([parts[:2].sum(axis=0), parts[2]])
+    np.testing.assert_allclose(merged["estimate"], sums, atol=5 * 0.2 * np.sqrt(2 / 500))
+    assert (expected["attenuation"] == 1).all() and (merged["attenuation"] == 1).all()

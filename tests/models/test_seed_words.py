@@ -314,3 +314,14 @@ def test_clones_and_searches(X, same):
     grid = {"seed_words": [{0: {"word2": strength, "word5": strength}} for strength in (0, 10.0, 100.0)]}
     search = GridSearchCV(clone(lda), grid, cv=2, error_score="raise").fit(X)
     assert len(np.unique(search.cv_results_["mean_test_score"])) == 3
+
+
+@pytest.mark.filterwarnings("ignore:CompoundLDA has no collections", "ignore:CovariateLDA has no covariates")
+@DOUBTFUL
+@pytest.mark.parametrize("model", [GibbsLDA, CompoundLDA, CovariateLDA])
+def test_a_warm_start_compares_seeds_and_not_their_form(X, model):
+    lda = model(3, vocabulary=WORDS, warm_start=True, max_iter=20, random_state=0)
+    lda.set_params(seed_words={"a": np.array(["word3", "word2"])}).fit(X)
+    assert lda.set_params(seed_words={"a": ["word2", "word3"]}).fit(X).n_iter_ == 40
+    with pytest.raises(ValueError, match="seed_words"):
+        lda.set_params(seed_words={"a": ["word2", "word5"]}).fit(X)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from enumeration import EXACT, make_corpus
 from scipy.special import softmax
-from scipy.stats import poisson, randint
+from scipy.stats import geom, poisson, randint
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -226,3 +226,35 @@ def test_intervals_contain_the_number_of_topics():
         low, high = TopicCountLDA(random_state=0).fit(counts).topic_count_interval_
         inside += low <= T <= high
     assert inside >= 3
+
+
+@pytest.mark.parametrize(
+    ("prior", "most", "options"),
+    [(randint(1, 6), 5, {}), ([1, 1, 1, 0], 3, {"max_components": 4}), (geom(0.99), None, {})],
+)
+def test_a_prior_that_is_zero_at_the_end_of_the_range(prior, most, options):
+    X = make_lda_corpus(40, 20, 2, doc_length=20, random_state=0).data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lda = TopicCountLDA(topic_count_prior=prior, max_iter=30, random_state=0, **options).fit(X)
+    assert most is None or lda.topic_counts_.max() == most
+    assert lda.topic_count_posterior_.sum() == pytest.approx(1)
+
+
+def test_a_distribution_and_a_function_are_the_same_in_a_warm_start():
+    X = make_lda_corpus(40, 20, 2, doc_length=20, random_state=0).data
+    alphas = {1: 0.2, 2: 0.1, 3: 0.1}
+    lda = TopicCountLDA(
+        max_components=3,
+        topic_count_prior=poisson(3),
+        doc_topic_prior=alphas.__getitem__,
+        warm_start=True,
+        max_iter=20,
+        random_state=0,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        copy = pickle.loads(pickle.dumps(lda.fit(X)))
+        assert copy.fit(X).n_iter_ == lda.fit(X).n_iter_ == 40
+    with pytest.raises(ValueError, match="topic_count_prior"):
+        lda.set_params(topic_count_prior=poisson(4)).fit(X)

@@ -11,6 +11,7 @@ from sklda._core.priors import check_number_of_topics
 # The largest T if the range has no upper end: one topic for so many tokens, within these bounds. Chains begin with so
 # many topics. From 200 topics in 1,469 tokens without any, a chain of 800 sweeps does not come down; from 58 it does.
 _TOKENS_EACH, _SMALLEST_RANGE, LARGEST = 25, 10, 200
+TOKENS_OF_LARGEST = _TOKENS_EACH * LARGEST
 
 
 class CountPrior:

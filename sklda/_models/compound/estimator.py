@@ -195,7 +195,6 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
         "collection_topic_prior",
         "doc_concentration",
         "topic_word_prior",
-        "seed_words",
         "known_weight",
         "learn_priors",
         "burn_in",

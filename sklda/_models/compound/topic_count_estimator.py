@@ -15,7 +15,7 @@ from sklda._core.arguments import check_memory
 from sklda._core.priors import Priors, at_topics, check_prior
 from sklda._core.types import Counts, Seed, TopicPrior
 from sklda._models.chain_lda import LocalChainLDA
-from sklda._models.compound.count_prior import CountPrior
+from sklda._models.compound.count_prior import TOKENS_OF_LARGEST, CountPrior
 from sklda._models.compound.finite_mixtures import EQUAL, ETA_PRIOR, FinitePrior
 from sklda._models.compound.hyperparameters import LARGEST_GAMMA, SMALLEST_GAMMA, document_prior
 from sklda._models.compound.number_of_topics import FEW_TOKENS, NumberOfTopics, is_burst
@@ -282,13 +282,16 @@ default=None
         return CountPrior(self.topic_count_prior, self.min_components, self.max_components, corpus.n_tokens)
 
     def _most_topics(self, corpus: Any) -> int:
-        return self._range_of_counts(corpus).last
+        return max(self._range_of_counts(corpus).log_p)
 
-    @property
-    def _alpha(self):
-        """`doc_topic_prior` at some numbers of topics: a copy of a function need not be equal to it."""
-        counts = range(self.min_components, self.min_components + 10)
-        return [at_topics(self.doc_topic_prior, "doc_topic_prior", T) for T in counts]
+    def _setting(self, name):
+        if name not in ("doc_topic_prior", "topic_count_prior"):
+            return getattr(self, name)
+        # At all numbers of topics of the largest corpora.
+        log_p = CountPrior(self.topic_count_prior, self.min_components, self.max_components, TOKENS_OF_LARGEST).log_p
+        if name == "topic_count_prior":
+            return log_p
+        return [at_topics(self.doc_topic_prior, name, T) for T in log_p]
 
     def _prior_of_documents(self, corpus, values, learns, default):
         prior = self._range_of_counts(corpus)

@@ -207,7 +207,7 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
     """
 
     _continued = (
-        *("n_components", "coef_scale", "doc_topic_prior", "topic_word_prior", "seed_words", "known_weight"),
+        *("n_components", "coef_scale", "doc_topic_prior", "topic_word_prior", "known_weight"),
         *("learn_priors", "burn_in", "n_chains"),
     )
     _takes = ("covariates",)
