@@ -369,7 +369,7 @@ def _regression(moments, matrix, terms, rows, outcome, origin, family, clusters,
         taken = lost * Columns.of(with_ones, weights).least_squares(centre)[1:]
 
     spread, (shrunk, shrunk_error) = 0.0, np.zeros((2, len(unknown)))
-    if moments.alpha is not None and len(kept) == len(typical) - 1:
+    if moments.alpha is not None and 0 < len(kept) == len(typical) - 1:
         draws, own = (moments.theta @ groups)[:, :, kept], coefficients[n_terms:]
         right, sizes = unshrunk(own, shares[:, kept], draws, moments.alpha.sum(), matrix, weights)
         of_rows = combinations[: len(unknown), n_terms:]

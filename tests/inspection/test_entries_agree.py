@@ -3,7 +3,6 @@
 import json
 import pickle
 import re
-import warnings
 
 import numpy as np
 import pandas
