@@ -7,7 +7,6 @@ import sklda.papers
 
 
 def papers():
-    """All of them, a list."""
-    return [
-        importlib.import_module(f"sklda.papers.{each.name}") for each in pkgutil.iter_modules(sklda.papers.__path__)
-    ]
+    """The public ones, a list."""
+    names = [each.name for each in pkgutil.iter_modules(sklda.papers.__path__) if each.name[0] != "_"]
+    return [importlib.import_module(f"sklda.papers.{name}") for name in names]
