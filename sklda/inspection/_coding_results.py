@@ -189,7 +189,9 @@ def crossed_intervals(tables: list[np.ndarray], level: float) -> list[tuple[floa
         share = float(np.nanmean(right))
         square = quantile**2 * (effect / np.isfinite(right).sum() if effect else 1 / max(right.shape))
         middle, half = share + square / 2, np.sqrt(square * (share * (1 - share) + square / 4))
-        found.append((share, float((middle - half) / (1 + square)), float((middle + half) / (1 + square))))
+        # Rounding must not leave the unit interval.
+        low, high = np.clip([middle - half, middle + half], 0, 1 + square) / (1 + square)
+        found.append((share, float(low), float(high)))
     return found
 
 

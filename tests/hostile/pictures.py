@@ -1,6 +1,8 @@
 """Tables, plots and pages of fitted models, of arrays, and of what is neither."""
 
 import re
+import tempfile
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -139,6 +141,33 @@ def tables_of_fits(draw, session):
     session.call(inspection.to_arviz, model, also=(ImportError,))
 
 
+def _codings(draw, session, described, texts, length):
+    """A task of any kind, its page, and results of answers that may all be right."""
+    kind, n = draw.option("words", "topics", "documents", "coding"), draw.mostly([1, 1, 2, 50], [0, "x"], 0.2)
+    options = {"kind": kind, "n_items": n, "passage_length": length, "random_state": draw.whole(0, 9)}
+    if kind != "words" or draw.wrong(0.2):
+        options["texts"] = texts
+    task = session.call(inspection.CodingTask.from_estimator, described, **options)
+    if task is None:
+        return
+    page = session.call(task.to_html, wording=draw.mostly([None, {"start": "</script>"}], [{"stop": ""}], 0.1))
+    session.require(page is None or page.count("</script>") == 2, "texts are inside the data")
+    right = [item["right"] if draw.chance(0.7) else 0 for item in task.items]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "answers.csv"
+        rows = [f"{task.id},a,{i + 1},{place + 1},1" for i, place in enumerate(right)]
+        path.write_text("\n".join(["task,coder,item,choice,seconds", *rows]), encoding="utf-8")
+        found = session.call(task.results, path, level=draw.option(0.95, 0.5))
+    if found is None:
+        return
+    session.require(isinstance(found, inspection.CodingResults), "answers have results")
+    ends = [("right", "low", "high")] if "right" in found.table else [("recall", "recall_low", "recall_high")]
+    for estimate, low, high in ends:
+        own = found.table[[estimate, low, high]].dropna()
+        session.require((own >= 0).all().all() and (own <= 1 + 1e-9).all().all(), "shares are shares")
+        session.require((own[low] <= own[high]).all(), "intervals have a length")
+
+
 def _tables(draw, session, model, X, refuse, K):
     V, D = _features(X), len(X.clean) if X.clean is not None else 2
     names = draw.pick([None, [f"w{v}" for v in range(V)], ["</script>"] * V])
@@ -165,6 +194,7 @@ def _tables(draw, session, model, X, refuse, K):
         length = draw.mostly([1, 50], [0, 1.5])
         table = session.call(inspection.top_documents, described, texts=texts, n_documents=n, passage_length=length)
         session.require(table is None or ("passages" in table) == (texts is not None), "passages are those of texts")
+        _codings(draw, session, described, texts, length)
     effects = {"n_draws": draw.pick([1, 3]), "topics": draw.pick([None, [0]])}
     covariates = draw.covariates(D)
     session.call(inspection.topic_effects, model, X.given, covariates, refuse=refuse, **effects)
