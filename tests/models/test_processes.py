@@ -113,7 +113,7 @@ PATHS = {
     "EmpiricalBayesLDA": lambda X: EmpiricalBayesLDA(2, **FEW).fit(X[:30, :20]).components_,
     "serial_tempering": priors(serial_tempering, tempering="paper", n_tuning=4),
     "full_bayes": priors(full_bayes, n_tuning=4),
-    "gibbs_em": priors(gibbs_em, doc_topic_prior=[1, 1]),
+    "gibbs_em": priors(gibbs_em, start=([1, 1], None)),
     "variational_em": priors(variational_em, max_iter=2, n_tuning=4),
     "TopicCountLDA": lambda X: TopicCountLDA(max_components=2, max_iter=40, **GIVEN).fit(X).components_,
     "held out ais": scored(lambda lda, X: ais((lda.topic_word_, 0.5), X, n_temperatures=5, random_state=0)[0]),
