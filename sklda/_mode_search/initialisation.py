@@ -53,7 +53,7 @@ def start_of(init, X, corpus, n_components, n_sweeps, burn_in=None, seed_words=N
         return ("random", Annealing.within(n_sweeps, burn_in)) if init == "anneal" else (init, NOT_ANNEALED)
     # A Series of pandas has a method of this name.
     if not hasattr(init, "transform") or hasattr(init, "__array__"):
-        return check_assignments(init, corpus, n_components)[0], NOT_ANNEALED
+        return check_assignments(init, corpus, n_components, "init")[0], NOT_ANNEALED
     return weights_of_model(init, X, corpus, n_components), NOT_ANNEALED
 
 

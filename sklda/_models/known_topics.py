@@ -112,8 +112,9 @@ def _refuse_words_as_rows(known_topics, columns, n_features):
                 f"known_topics has {shape[0]} rows, as many as X has words; {advice}: give known_topics.T."
             )
         return
-    for name in known_topics.columns:
-        if any(isinstance(value, str) for value in known_topics[name]):
+    for place, name in enumerate(known_topics.columns):
+        column = known_topics.iloc[:, place] if hasattr(known_topics, "iloc") else known_topics[name]
+        if any(isinstance(value, str) for value in column):
             raise ValueError(
                 f"column {name!r} of known_topics has texts. If they are words, {advice}: give "
                 f"known_topics.set_index({name!r}).T."

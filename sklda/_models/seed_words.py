@@ -144,7 +144,8 @@ def _columns_of(key, word, n_features, columns):
         if columns is None:
             raise ValueError(
                 f"seed_words has the word {word!r}, but the words of the columns of X are not known. Give "
-                "vocabulary=vectorizer.get_feature_names_out(), an X with column names, or numbers of columns."
+                "vocabulary=vectorizer.get_feature_names_out(), an X with column names, or numbers of columns. In a "
+                "pipeline, give the vectorizer and the model the same vocabulary."
             )
         if word in columns or not re.search(r"[*?]", word):
             return [int(columns[word])] if word in columns else []

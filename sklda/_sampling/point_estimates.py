@@ -189,8 +189,8 @@ def check_memory_of_results(corpus, n_components, n_chains=1, n_draws=1, n_rows=
     check_memory_of_topics(K, 4 * n_chains * (D + V) + 8 * (n_rows + n_matched**2 // K))
 
 
-def check_assignments(topic_assignments, corpus, n_components=None):
-    """Check the topic assignments of a corpus.
+def check_assignments(topic_assignments, corpus, n_components=None, name="topic_assignments"):
+    """Check the topic assignments of a corpus; `name` is that of the argument.
 
     Returns
     -------
@@ -205,25 +205,25 @@ def check_assignments(topic_assignments, corpus, n_components=None):
     if n_components is not None:
         check_int(n_components, "n_components", 1, LARGEST_COUNT)
     if isinstance(topic_assignments, (str, bytes)) or not hasattr(topic_assignments, "__len__"):
-        raise TypeError(f"topic_assignments must hold a topic for every token, got {topic_assignments!r}.")
-    check_no_mask(topic_assignments, "topic_assignments")
-    topics = _flatten(topic_assignments, corpus)
+        raise TypeError(f"{name} must hold a topic for every token, got {topic_assignments!r}.")
+    check_no_mask(topic_assignments, name)
+    topics = _flatten(topic_assignments, corpus, name)
     if n_components is None:
         n_components, most = int(topics.max(initial=0)) + 1, max(corpus.n_tokens, _MOST_TOPICS)
         if n_components > most:
             raise ValueError(
-                f"topic_assignments contains {n_components - 1}, so there would be {n_components} topics, but X has "
+                f"{name} contains {n_components - 1}, so there would be {n_components} topics, but X has "
                 f"{corpus.n_tokens} tokens. Set n_components if this is right; otherwise number topics from 0."
             )
     if len(topics) and not (0 <= topics.min() and topics.max() < n_components):
         raise ValueError(
-            f"topic_assignments range from {topics.min()} to {topics.max()}; with n_components={n_components} "
-            f"they must lie between 0 and {n_components - 1}."
+            f"{name} ranges from {topics.min()} to {topics.max()}; with n_components={n_components} "
+            f"it must lie between 0 and {n_components - 1}."
         )
     return np.require(topics, np.int32, ["C", "A"]), int(n_components)
 
 
-def _flatten(topic_assignments, corpus):
+def _flatten(topic_assignments, corpus, name):
     """The topics of all tokens as one array, after checks of its length and dtype."""
     if not isinstance(topic_assignments, np.ndarray):
         # Indexing a pandas Series would use its labels.
@@ -231,16 +231,14 @@ def _flatten(topic_assignments, corpus):
     if len(topic_assignments) and np.ndim(topic_assignments[0]):
         lengths = np.array([len(part) for part in topic_assignments])
         if len(lengths) != corpus.n_documents:
-            raise ValueError(f"topic_assignments has {len(lengths)} documents, X has {corpus.n_documents}.")
+            raise ValueError(f"{name} has {len(lengths)} documents, X has {corpus.n_documents}.")
         if (lengths != corpus.lengths).any():
             d = int(np.argmax(lengths != corpus.lengths))
-            raise ValueError(
-                f"topic_assignments[{d}] has {lengths[d]} topics; document {d} of X has {corpus.lengths[d]} tokens."
-            )
+            raise ValueError(f"{name}[{d}] has {lengths[d]} topics; document {d} of X has {corpus.lengths[d]} tokens.")
         topic_assignments = np.concatenate([np.asarray(part) for part in topic_assignments if len(part)] or [[]])
     topics = np.asarray(topic_assignments)
     if topics.shape != (corpus.n_tokens,):
-        raise ValueError(f"topic_assignments has shape {topics.shape}; X has {corpus.n_tokens} tokens.")
+        raise ValueError(f"{name} has shape {topics.shape}; X has {corpus.n_tokens} tokens.")
     if topics.dtype.kind not in "iu" and len(topics):
-        raise TypeError(f"topic_assignments must hold integers, got {topics.dtype}.")
+        raise TypeError(f"{name} must hold integers, got {topics.dtype}.")
     return topics

@@ -103,14 +103,14 @@ class Odd:
 
 ONES = np.ones((4, 60)), np.ones((100, 4))
 BAD_INITS = [
-    (np.zeros(3, int), ValueError, "topic_assignments has shape"),
-    (lambda z: z + 1, ValueError, "topic_assignments range from 1 to 4; with n_components=4"),
-    (lambda z: z - 1, ValueError, "topic_assignments range from -1"),
-    (lambda z: z.astype(float), TypeError, "topic_assignments must hold integers"),
-    (lambda z: z[None], ValueError, "topic_assignments has 1 documents, X has 100"),
-    (lambda z: z.reshape(50, 100), ValueError, "topic_assignments has 50 documents"),
-    (lambda z: [z[:50]] * 99 + [z[:49]], ValueError, r"topic_assignments\[99\] has 49 topics; document 99 of X has 50"),
-    ([], ValueError, "topic_assignments has shape"),
+    (np.zeros(3, int), ValueError, "init has shape"),
+    (lambda z: z + 1, ValueError, "init ranges from 1 to 4; with n_components=4"),
+    (lambda z: z - 1, ValueError, "init ranges from -1"),
+    (lambda z: z.astype(float), TypeError, "init must hold integers"),
+    (lambda z: z[None], ValueError, "init has 1 documents, X has 100"),
+    (lambda z: z.reshape(50, 100), ValueError, "init has 50 documents"),
+    (lambda z: [z[:50]] * 99 + [z[:49]], ValueError, r"init\[99\] has 49 topics; document 99 of X has 50"),
+    ([], ValueError, "init has shape"),
     (NMF(4), ValueError, "must be a fitted model with components_.*FrozenEstimator"),
     (GibbsLDA(4), ValueError, "must be a fitted model with components_"),
     (GibbsLDA, ValueError, "must be a fitted model with components_"),
@@ -228,8 +228,8 @@ def test_token_lists_of_another_library(corpus):
     [
         (np.zeros((2, 3), int), [], {}, ValueError, "no token at all"),
         (np.ones((2, 3), int), [0] * 5, {}, ValueError, "has shape"),
-        (np.ones((2, 3), int), [0] * 5 + [-1], {}, ValueError, "range from -1"),
-        (np.ones((2, 3), int), [0] * 5 + [3], {"n_components": 3}, ValueError, "range from 0 to 3"),
+        (np.ones((2, 3), int), [0] * 5 + [-1], {}, ValueError, "ranges from -1"),
+        (np.ones((2, 3), int), [0] * 5 + [3], {"n_components": 3}, ValueError, "ranges from 0 to 3"),
         (np.ones((2, 3), int), [0.0] * 6, {}, TypeError, "must hold integers"),
         (np.ones((2, 3), int), None, {}, TypeError, "must hold a topic for every token"),
         (np.ones((2, 3), int), "abc", {}, TypeError, "must hold a topic for every token"),
