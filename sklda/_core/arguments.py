@@ -119,23 +119,6 @@ def check_level(value):
     return level
 
 
-def check_document_weights(values, name, n_documents):
-    """Weights of documents, (n_documents,) float64; a ValueError if one is negative or not finite.
-
-    With None, all documents count alike.
-    """
-    if values is None:
-        return np.ones(n_documents)
-    weights = real_numbers(values, name)
-    if weights.shape != (n_documents,):
-        raise ValueError(f"{name} has shape {weights.shape}; X has {n_documents} documents.")
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        d = int(np.argmax(bad))
-        raise ValueError(f"{name}[{d}] = {weights[d]:g}: a weight must be finite and not negative.")
-    return weights
-
-
 def check_bool(value, name):
     """`value` as a bool, or a TypeError."""
     if not isinstance(value, (bool, np.bool_)):

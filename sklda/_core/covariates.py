@@ -50,14 +50,12 @@ def has_names(covariates):
     return isinstance(covariates, dict) or (hasattr(covariates, "columns") and hasattr(covariates, "__getitem__"))
 
 
-def covariate_frame(covariates, n_documents=None, known=None):
+def covariate_frame(covariates, known=None):
     """Covariates as a data frame of pandas, with a text for the name of each column and no index.
 
     Parameters
     ----------
     covariates : data frame, dict of columns, series, array, list or sparse matrix
-    n_documents : int, default=None
-        The number of rows that there must be. None: that of the longest column.
     known : list of str, default=None
         The columns of the fit, which are those of the result. Those of arrays are taken to be in this order.
     """
@@ -77,10 +75,6 @@ def covariate_frame(covariates, n_documents=None, known=None):
             raise ValueError(f"covariates has {len(columns)} columns; the fit had {len(known)}: {', '.join(known)}.")
         columns = dict(zip(known, columns.values(), strict=True))
     columns = {name: _column(name, values) for name, values in columns.items()}
-    n_rows = {len(values) for values in columns.values()}
-    n_documents = max(n_rows) if n_documents is None else n_documents
-    for each in sorted(n_rows):
-        check_rows(each, n_documents)
     index = index_of(covariates) if not isinstance(covariates, dict) else None
     return pd.DataFrame(columns) if index is None else pd.DataFrame(columns).set_axis(index)
 
@@ -137,12 +131,6 @@ def _column(name, values):
         if values.ndim != 1:
             raise ValueError(f"covariate {name!r} must have one value for each document.")
     return values
-
-
-def check_rows(n_rows, n_documents):
-    """Refuse covariates of another number of documents."""
-    if n_rows != n_documents:
-        raise ValueError(f"covariates has {n_rows} rows; X has {n_documents} documents.")
 
 
 def with_value(frame, name, value):

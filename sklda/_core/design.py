@@ -23,7 +23,6 @@ from sklearn.base import clone
 from sklda._core.arguments import check_memory, real_numbers
 from sklda._core.covariates import (
     check_no_scale,
-    check_rows,
     covariate_frame,
     has_names,
     is_on_scale,
@@ -48,7 +47,7 @@ _HOW = (
 )
 
 
-def design_of(covariates, n_documents, formula=None, transformer=None, *, intercept=True, most_terms=None):
+def design_of(covariates, formula=None, transformer=None, *, intercept=True, most_terms=None):
     """The design of a formula, of a transformer, or without both of all covariates, each as it is.
 
     Without `intercept`, it has no column of ones: the model has an intercept of its own, around which all levels of a
@@ -58,11 +57,11 @@ def design_of(covariates, n_documents, formula=None, transformer=None, *, interc
     if formula is not None and transformer is not None:
         raise ValueError("give a formula or a transformer, not both.")
     if transformer is not None:
-        design = TransformedDesign(transformer, covariates, n_documents, intercept, most_terms)
+        design = TransformedDesign(transformer, covariates, intercept, most_terms)
     elif formula is not None:
-        design = FormulaDesign(formula, covariates, n_documents, intercept, most_terms)
+        design = FormulaDesign(formula, covariates, intercept, most_terms)
     else:
-        design = PlainDesign(covariates, n_documents, intercept, most_terms)
+        design = PlainDesign(covariates, intercept, most_terms)
     if not design.terms and (formula is not None or transformer is not None):
         raise ValueError("the covariates have no term but the intercept, which the model has already: give one.")
     return design
@@ -100,10 +99,10 @@ def _check_size(n_terms, name, n_own, most_terms):
 class TransformedDesign:
     """The columns of a transformer of scikit-learn."""
 
-    def __init__(self, transformer, covariates, n_documents, intercept, most_terms):
+    def __init__(self, transformer, covariates, intercept, most_terms):
         if not hasattr(transformer, "fit") or not hasattr(transformer, "transform"):
             raise TypeError(f"transformer must have fit and transform, got {transformer!r}.")
-        frame = covariate_frame(covariates, n_documents)
+        frame = covariate_frame(covariates)
         self.variables, self.intercept = list(frame), intercept
         # As scikit-learn: names of columns are texts, and other columns have none.
         names = getattr(covariates, "columns", covariates)
@@ -125,13 +124,12 @@ class TransformedDesign:
     def _columns(self, frame):
         found = self.transformer.transform(self._given(frame))
         found = real_numbers(found.toarray() if sp.issparse(found) else found, "the columns of the transformer")
-        if found.ndim != 2 or not np.isfinite(found).all():
-            raise ValueError("the transformer must return a matrix of finite numbers.")
-        check_rows(len(found), len(frame))
+        if found.ndim != 2 or len(found) != len(frame) or not np.isfinite(found).all():
+            raise ValueError("the transformer must return a matrix of finite numbers with a row for each document.")
         return found
 
-    def matrix(self, covariates, n_documents=None):
-        found = self._columns(covariate_frame(covariates, n_documents, self.variables))
+    def matrix(self, covariates):
+        found = self._columns(covariate_frame(covariates, self.variables))
         return np.column_stack([np.ones(len(found)), found]) if self.intercept else found
 
     def has_steps(self, frame, name, values):
@@ -148,8 +146,8 @@ class TransformedDesign:
 class PlainDesign:
     """All covariates as they are: a number is a column, and a category has a column for each of its levels."""
 
-    def __init__(self, covariates, n_documents, intercept, most_terms=None):
-        frame = covariate_frame(covariates, n_documents)
+    def __init__(self, covariates, intercept, most_terms=None):
+        frame = covariate_frame(covariates)
         for name in frame:
             check_no_scale(name, frame[name])
         self.variables, self.intercept = list(frame), intercept
@@ -158,7 +156,7 @@ class PlainDesign:
         shown = {name: (None,) if own is None else own[int(intercept) :] for name, own in self.levels.items()}
         widest = max(shown, key=lambda name: len(shown[name]))
         _check_size(sum(map(len, shown.values())), repr(widest), len(shown[widest]), most_terms)
-        _check_memory(n_documents, self.levels, intercept)
+        _check_memory(len(frame), self.levels, intercept)
         self.terms, self.bases, groups = [], [], []
         for name, levels in shown.items():
             is_number = self.levels[name] is None
@@ -174,8 +172,8 @@ class PlainDesign:
         self.groups = np.array(groups, int)
         self.around = np.where(self.groups > 0, 0, -1)
 
-    def matrix(self, covariates, n_documents=None):
-        frame = covariate_frame(covariates, n_documents, self.variables)
+    def matrix(self, covariates):
+        frame = covariate_frame(covariates, self.variables)
         frame = typed(frame, self.levels, new_levels=not self.intercept)
         found = [np.ones((len(frame), int(self.intercept)))]
         for name, levels in self.levels.items():
@@ -194,7 +192,7 @@ class PlainDesign:
 class FormulaDesign:
     """The columns of a formula, by the package formulaic, whose model spec keeps what the fit had."""
 
-    def __init__(self, formula, covariates, n_documents, intercept, most_terms=None):
+    def __init__(self, formula, covariates, intercept, most_terms=None):
         if not isinstance(formula, str):
             raise TypeError(f"formula must be a str such as 'year + source', got {formula!r}.")
         if not has_names(covariates):
@@ -203,13 +201,13 @@ class FormulaDesign:
                 f"{type(covariates).__name__}."
             )
         self.formula, self.intercept, self.takes_new_levels = formula, intercept, False
-        frame = covariate_frame(covariates, n_documents)
+        frame = covariate_frame(covariates)
         parsed = self._parsed()
         used = [_Factor.of(factor) for term in parsed for factor in term.factors]
         self.variables = [name for name in frame if any(name in factor.names for factor in used)]
         self.numbers = [name for name in frame if any(name in factor.numbers for factor in used)]
         self.levels = _levels_of(frame, self.variables, intercept)
-        _check_memory(n_documents, self.levels, intercept)
+        _check_memory(len(frame), self.levels, intercept)
         frame = typed(frame, self.levels)
         self.ranges = {name: (frame[name].min(), frame[name].max()) for name in self._real(frame)}
         found = self._columns(parsed, frame)
@@ -373,11 +371,10 @@ class FormulaDesign:
                 "text for categories."
             )
 
-    def matrix(self, covariates, n_documents=None):
-        frame = covariate_frame(covariates, n_documents, self.variables)
+    def matrix(self, covariates):
+        frame = covariate_frame(covariates, self.variables)
         frame = typed(frame, self.levels, new_levels=self.takes_new_levels)
         found = np.asarray(self._columns(self.spec, frame), dtype=np.float64)
-        check_rows(len(found), len(frame))
         return np.ascontiguousarray(found[:, self.kept])
 
     def has_steps(self, frame, name, values):
@@ -472,8 +469,8 @@ class VaryingDesign:
         around = design.around[self.kept]
         self.around = np.where(around > 0, self.kept.cumsum()[np.maximum(around, 1) - 1], around)
 
-    def matrix(self, covariates, n_documents=None):
-        return np.ascontiguousarray(self.design.matrix(covariates, n_documents)[:, self.kept])
+    def matrix(self, covariates):
+        return np.ascontiguousarray(self.design.matrix(covariates)[:, self.kept])
 
 
 def _levels_of_terms(spec, columns):

@@ -268,7 +268,8 @@ def _numbers_for_texts(values, order):
 
 def _weights(values, name):
     weights = _numbers(values, name)
-    bad = np.isinf(weights) | (weights < 0)
+    # A score needs all of them.
+    bad = np.isinf(weights) | (weights < 0) | (np.isnan(weights) & (name == "sample_weight"))
     if bad.any():
         d = int(np.argmax(bad))
         raise ValueError(f"{name}[{d}] = {weights[d]:g}: a weight must be finite and not negative.")

@@ -72,8 +72,9 @@ class Columns:
         """Coefficients of the columns by least squares, (n_columns,)."""
         return self.coefficients(self.weighted.T @ outcome)
 
-    def logistic(self, outcome: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
+    def logistic(self, outcome: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
         """Coefficients in the basis of a logistic regression of an `outcome` of 0 and 1; None if it has no maximum."""
+        weights = np.ones(len(outcome)) if weights is None else weights / weights.mean()
         columns, found = self.basis, np.zeros(self.basis.shape[1])
         sign = np.where(outcome > 0.5, 1.0, -1.0)
 

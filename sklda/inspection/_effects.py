@@ -68,10 +68,9 @@ class Effects:
         clusters, weights = clusters_and_weights(found, draws.used)
         found.say_what_is_left_out()
         covariates = found.values.covariates_of(draws.used)
-        n_documents = len(draws.used)
-        design = design_of(covariates, n_documents, formula, transformer)
-        matrix = checked_columns(design.matrix(covariates, n_documents), design.terms, ADVICE)
-        frame = covariate_frame(covariates, n_documents)
+        design = design_of(covariates, formula, transformer)
+        matrix = checked_columns(design.matrix(covariates), design.terms, ADVICE)
+        frame = covariate_frame(covariates)
         if clusters is None:
             warn_of_sources(frame, design.variables)
         return cls(draws, design, frame, matrix, clusters, weights, level, seed)

@@ -32,9 +32,8 @@ from sklda.inspection._outcome_words import words_beyond_shares
 from sklda.inspection._prior_check import jackknife_error, unshrunk
 from sklda.inspection._theta import prior_knows, share_moments
 
-# Steps of a logistic regression with unknown shares, the change of the log odds at which they end, and log odds that no
-# outcomes have.
-_MOST_STEPS, _PRECISION, _LONGEST, _ENDLESS = 200, 1e-5, 5.0, 1e6
+# Steps of a logistic regression with unknown shares, the change of the log odds at which they end, and the largest.
+_MOST_STEPS, _PRECISION, _LONGEST = 200, 1e-5, 5.0
 # The smallest probability of an outcome: no mean over draws is exact enough to be smaller.
 _SMALLEST = 1e-12
 # Shares that are nearer to the span of other columns, relative to their spread, differ by rounding to single precision.
@@ -216,9 +215,9 @@ def outcome_effects(
     terms, bases, matrix = [INTERCEPT], [""], np.ones((len(used), 1))
     if covariates is not None:
         covariates = found.values.covariates_of(used)
-        design = design_of(covariates, len(used), formula, transformer)
+        design = design_of(covariates, formula, transformer)
         terms, bases = design.terms, design.bases
-        matrix = checked_columns(design.matrix(covariates, len(used)), terms, ADVICE)
+        matrix = checked_columns(design.matrix(covariates), terms, ADVICE)
     elif formula is not None or transformer is not None:
         raise ValueError("formula and transformer belong to covariates: give these, too.")
     rows = _TopicRows.of(found, topics, base, n_words)
@@ -381,10 +380,10 @@ def _regression(moments, matrix, terms, rows, outcome, origin, family, clusters,
     found = []
     for theta in moments.theta:
         drawn = np.column_stack([matrix, (theta @ groups)[:, kept]])
-        linear = family == "linear"
-        own = Columns.of(drawn, weights).least_squares(outcome) if linear else _logistic_known(drawn, outcome, weights)
+        solver = Columns.of(drawn, weights)
+        own = solver.weighted.T @ outcome if family == "linear" else solver.logistic(outcome, weights)
         # The shares of a draw can tell outcomes apart that the means do not.
-        found.append(np.full(len(combinations), np.nan) if own is None else combinations @ own)
+        found.append(np.full(len(combinations), np.nan) if own is None else combinations @ solver.coefficients(own))
     from_draws = mean_of_known(np.array(found))
 
     variances = models.scales[0, :, 0] ** 2
@@ -482,8 +481,7 @@ def _logistic(columns, outcome, weights, deviations):
     `deviations` are those of the draws from these columns, (n_draws, n_documents, n_last).
     """
     solver = Columns.of(columns, weights)
-    relative = np.ones(len(columns)) if weights is None else weights / weights.mean()
-    found = solver.logistic(outcome, relative)
+    found = solver.logistic(outcome, weights)
     if found is None:
         return None
     first = columns.shape[1] - deviations.shape[2]
@@ -509,17 +507,7 @@ def _logistic(columns, outcome, weights, deviations):
         if size < _PRECISION:
             at_maximum = _LogisticFit(found, scaled @ solver.triangle * solver.size, factor, residuals)
         found = found + step * min(1, _LONGEST / size)
-        if np.abs(solver.basis @ found).max() > _ENDLESS:
-            return None
     return None
-
-
-def _logistic_known(columns, outcome, weights):
-    """Coefficients of a logistic regression on known columns; None if there is no maximum."""
-    solver = Columns.of(columns, weights)
-    relative = np.ones(len(columns)) if weights is None else weights / weights.mean()
-    found = solver.logistic(outcome, relative)
-    return None if found is None else solver.coefficients(found)
 
 
 def _no_maximum(columns, outcome, names):

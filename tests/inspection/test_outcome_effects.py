@@ -219,6 +219,7 @@ def of_other_documents(seed):
     return found @ [2, -1] / 5
 
 
+@pytest.mark.filterwarnings("ignore:The fit has too few sweeps")
 def test_topics_of_few_documents_do_not_shrink_the_shares_of_others():
     """With draws of the topics that do not know the new words, the mean slope is 1.3."""
     slopes = [of_other_documents(seed) for seed in range(8)]

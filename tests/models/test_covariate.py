@@ -380,7 +380,7 @@ def test_too_many_terms_are_refused(monkeypatch):
         make(max_iter=2).fit(X[:250], covariates=numbers)
     monkeypatch.setattr("os.sysconf", lambda name: 512)
     with pytest.raises(MemoryError, match=r"200 terms .*250 documents"):
-        design_of(np.eye(250, 200), 250)
+        design_of(np.eye(250, 200))
 
 
 def test_one_value_for_all_documents_is_refused():

@@ -5,15 +5,13 @@ from math import fsum
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from sklda._core.arguments import check_document_weights
-
 
 def mean_per_token(log_likelihood, lengths, sample_weight=None):
     """Weighted sum of the log-likelihoods of documents, divided by the weighted number of their tokens, in nats.
 
-    A ValueError if a weight is negative or not finite, their number is wrong, or no token has a positive weight.
+    A ValueError if no token has a positive weight.
     """
-    weight = check_document_weights(sample_weight, "sample_weight", len(lengths))
+    weight = np.ones(len(lengths)) if sample_weight is None else sample_weight
     # `fsum` rounds once, so the result does not depend on the order of the documents.
     n_tokens = fsum(weight * lengths)
     if not n_tokens > 0:

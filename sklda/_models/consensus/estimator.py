@@ -17,7 +17,7 @@ from sklda._core import random
 from sklda._core.consensus import consensus_of, find_consensus
 from sklda._core.counts import LARGEST_COUNT, check_matrix
 from sklda._core.diagnostics import std_of_proportions
-from sklda._core.document_values import check_documents
+from sklda._core.document_values import DocumentValues
 from sklda._core.types import Counts, Model, Seed
 from sklda._description.models import topic_proportions
 from sklda._likelihood.held_out.averages import mean_per_token
@@ -403,7 +403,7 @@ class ConsensusTopics(
         (4.0, 4)
         """
         check_is_fitted(self)
-        check_documents(X, sample_weight=sample_weight)
+        sample_weight = DocumentValues.read(X, sample_weight=sample_weight)["sample_weight"]
         assigned = self._transform(X, self._routed("score", X, metadata).transform).sum(axis=1)
         lengths = np.asarray(self._counts(X, reset=False).sum(axis=1), dtype=np.float64).ravel()
         return self.n_components_ * mean_per_token(assigned * lengths, lengths, sample_weight)

@@ -337,8 +337,8 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
         given, design, columns = values["covariates"], None, np.zeros((corpus.n_documents, 0))
         if given is not None:
             options = {"intercept": False, "most_terms": MOST_TERMS}
-            design = design_of(given, corpus.n_documents, self.formula, self.transformer, **options)
-            columns = design.matrix(given, corpus.n_documents)
+            design = design_of(given, self.formula, self.transformer, **options)
+            columns = design.matrix(given)
             design = VaryingDesign(design, columns)
             columns = np.ascontiguousarray(columns[:, design.kept])
         alpha = default if self._alpha is None else self._alpha
