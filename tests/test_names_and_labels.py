@@ -157,6 +157,8 @@ def call(public, method, argument, value, folder, X=X, **options):
         "n_components": [2, 3],
         "path": folder / "saved",
         "folder": folder / "saved",
+        "kind": "coding",
+        "texts": GOOD["texts"],
     }
     given |= {
         key: needed[key]
@@ -181,6 +183,7 @@ def call(public, method, argument, value, folder, X=X, **options):
 
 # Functions with an argument that has a default only because X before it may come from `describe`.
 NEEDED = {
+    (inspection.CodingTask, "texts"),
     (inspection.group_words, "groups"),
     (inspection.outcome_effects, "y"),
     (inspection.topic_effects, "covariates"),

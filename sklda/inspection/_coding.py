@@ -47,11 +47,11 @@ class CodingTask:
     kind : {"words", "topics", "documents", "coding"}
         See `from_estimator`.
     labels : list of str
-        The topics, or the labels of a coding.
+        The topics, or the categories of a coding.
     items : list of dict
         In the order of the page: ``text`` (str), ``options`` (list of str; not of a coding, whose options are the
-        labels), ``right`` (the place of the right option), ``topic`` (a place in `labels`). Of a coding also ``weight``
-        (documents that this one stands for) and ``shares`` (draws of the shares of the labels).
+        categories), ``right`` (the place of the right option), ``topic`` (a place in `labels`). Of a coding also
+        ``weight`` (documents that this one stands for) and ``shares`` (draws of the shares of the categories).
 
     Examples
     --------
@@ -94,7 +94,7 @@ class CodingTask:
         *,
         kind: Literal["words", "topics", "documents", "coding"],
         texts: Sequence[str] | None = None,
-        labels: Values | None = None,
+        categories: Values | None = None,
         topics: Values | None = None,
         n_items: int = 1,
         passage_length: int = 100,
@@ -120,18 +120,18 @@ class CodingTask:
               words. A text that is of one topic has no second and third to be seen: ask for a coding then;
             - ``"documents"``: passages of three documents that are closest to a topic, and of one that is closest to
               another topic;
-            - ``"coding"``: which topic a text is about, or which of your own labels.
+            - ``"coding"``: which topic a text is about, or which of your own categories.
         texts : sequence of n_documents str, default=None
             Texts. None: X, if a pipeline takes texts.
-        labels : sequence of n_components str, default=None
-            Of a coding: the label to which each topic belongs. Several topics may have the same. None: the names of the
-            topics, or their eight most probable words.
+        categories : sequence of n_components str, default=None
+            Of a coding: the category to which each topic belongs. Several topics may have the same. None: the names of
+            the topics, or their eight most probable words.
         topics : sequence of int or str, default=None
             Topics that are asked for. None: all of them.
         n_items : int, default=1
-            Questions for each topic, or label of a coding; fewer, if it has fewer documents. Several questions on the
-            words of a topic show different words. Texts of topics and codings are drawn from the documents in which the
-            topic or label has the largest share.
+            Questions for each topic, or category of a coding; fewer, if it has fewer documents. Several questions on
+            the words of a topic show different words. Texts of topics and codings are drawn from the documents in which
+            the topic, or a topic of the category, has the largest share.
         passage_length : int, default=100
             Number of words of a text. Longer ones are cut after these, except that a document is shown where most words
             have its topic, when topics are compared by their documents.
@@ -155,8 +155,8 @@ class CodingTask:
         """
         check_choice(kind, "kind", _KINDS)
         n_items, passage_length = check_int(n_items, "n_items", 1), check_int(passage_length, "passage_length", 1)
-        if labels is not None and kind != "coding":
-            raise ValueError(f"labels are for kind='coding'; kind={kind!r} shows topics by names, see describe.")
+        if categories is not None and kind != "coding":
+            raise ValueError(f"categories are for kind='coding'; kind={kind!r} shows topics by names, see describe.")
         X, texts = (None, None) if kind == "words" else (Description.of(estimator, X).X, texts)
         found = view(estimator, X, needs="topics" if kind == "words" else "proportions", texts=texts)
         given, chosen = texts_of(found, X, texts), found.chosen(topics).tolist()
@@ -166,7 +166,9 @@ class CodingTask:
         seed = random.seed_sequence(random_state)
         rng = np.random.default_rng(random.child(seed, 0))
         if kind == "coding":
-            names, items = _codings(found, chosen, labels, n_items, rng, reader, passage_length, random.child(seed, 1))
+            names, items = _codings(
+                found, chosen, categories, n_items, rng, reader, passage_length, random.child(seed, 1)
+            )
         else:
             make = {"words": _words, "topics": _topics, "documents": _documents}[kind]
             names, items = found.labels(chosen), list(make(found, chosen, n_items, rng, reader, passage_length))
@@ -347,9 +349,10 @@ def _documents(found, topics, n_items, rng, reader, passage_length):
             yield _item(rng, i, "", [text for _, text in own[: _N_SHOWN * n]][j::n], others[intruder])
 
 
-def _codings(found, topics, labels, n_items, rng, reader, passage_length, seed):
-    """The labels, and the items of `kind="coding"`."""
-    given = _names(found) if labels is None else read_names(labels, "labels", found.n_topics, "topic", "label")
+def _codings(found, topics, categories, n_items, rng, reader, passage_length, seed):
+    """The categories, and the items of `kind="coding"`."""
+    given = _names(found) if categories is None else categories
+    given = read_names(given, "categories", found.n_topics, "topic")
     names = list(dict.fromkeys(given[k] for k in topics))
     belongs = np.array([[k in topics and given[k] == name for name in names] for k in range(found.n_topics)])
     items, rows = [], []

@@ -25,7 +25,7 @@ class CodingResults(PanelsDisplay):
     Parameters
     ----------
     table : DataFrame
-        A row for each topic, or label of a coding, see Notes.
+        A row for each topic, or category of a coding, see Notes.
     overall : dict
         The same of all topics together.
     answers : DataFrame
@@ -51,12 +51,12 @@ class CodingResults(PanelsDisplay):
     differ. With one coder, or one item, each answer counts, and nothing is said of other coders, or items. If all
     answers are right, or all wrong, as many count as there are items, or coders if these are more.
 
-    **Coding.** ``table`` has ``label``, ``documents`` (items of this main topic), ``precision`` (the part of the
+    **Coding.** ``table`` has ``category``, ``documents`` (items of this main topic), ``precision`` (the part of the
     topic's share that is in documents with this code) and ``recall`` (its mean share in these documents), and their
     intervals. ``overall`` has ``coders``, ``items``, ``answers``, ``agreement`` of the main topic with the codes,
     Cohen's ``kappa`` of these, its interval, and ``alpha``. Documents count by how many they stand for. Intervals are
-    quantiles of 1,000 resamples of documents within labels and of coders (Owen 2007), each with a posterior draw of the
-    shares: ask for several documents of each label.
+    quantiles of 1,000 resamples of documents within categories and of coders (Owen 2007), each with a posterior draw of
+    the shares: ask for several documents of each category.
 
     **alpha** is Krippendorff's for nominal values: the agreement of coders, 1 if they always agree and 0 if they agree
     as if they chose at random. NaN if no item has two answers, or all are the same.
@@ -211,7 +211,7 @@ def krippendorff_alpha(values: np.ndarray) -> float:
 
 
 def _coded(labels, keys, values, answers, level):
-    """The table of a coding, and what is of all labels."""
+    """The table of a coding, and what is of all categories."""
     weight, main, n = keys["weight"].to_numpy(), keys["topic"].to_numpy(), len(labels)
     draws = np.array(keys["shares"].tolist()).transpose(1, 0, 2)
     codes = (values.T[:, :, None] == np.arange(n + 1)).swapaxes(1, 2).astype(float)
@@ -228,7 +228,7 @@ def _coded(labels, keys, values, answers, level):
         # Labels without a code have no interval.
         ends = np.nanquantile(resamples, [(1 - level) / 2, (1 + level) / 2], axis=0)
     found = np.vstack([_agreement(codes.sum(axis=2) * weight[:, None], main, draws.mean(axis=0)), ends])
-    columns = {"label": labels, "documents": np.bincount(main, minlength=n)}
+    columns = {"category": labels, "documents": np.bincount(main, minlength=n)}
     for name, own in (("precision", found[:, 2 : 2 + n]), ("recall", found[:, 2 + n :])):
         columns |= dict(zip([name, f"{name}_low", f"{name}_high"], own, strict=True))
     kappa = dict(zip(["kappa", "kappa_low", "kappa_high"], found[:, 1].tolist(), strict=True))
@@ -236,7 +236,7 @@ def _coded(labels, keys, values, answers, level):
 
 
 def _agreement(coded: np.ndarray, main: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Agreement, kappa, precision and recall of labels; `coded` (n_items, n_labels + 1) has the weights of codes."""
+    """Agreement, kappa, precision and recall of categories; `coded` (n_items, n_labels + 1) has the weights of codes."""
     n = shares.shape[1]
     joint = np.zeros((n + 1, n + 1))
     np.add.at(joint, main, coded)

@@ -116,7 +116,7 @@ def test_documents_of_a_topic_and_an_intruder():
 
 def test_codings_are_drawn_by_label():
     labels = ["x", "y", "x", "z", "y"]
-    task = task_of("coding", labels=labels, n_items=20)
+    task = task_of("coding", categories=labels, n_items=20)
     assert task.labels == ["x", "y", "z"]
     by_label = THETA @ [[label == name for name in task.labels] for label in labels]
     main = np.array([task.labels.index(labels[k]) for k in THETA.argmax(axis=1)])
@@ -165,10 +165,10 @@ def test_what_cannot_be_asked_is_refused():
         task_of("word")
     with pytest.raises(ValueError, match="kind='coding' shows texts: give them"):
         CodingTask.from_estimator(ARRAYS, kind="coding")
-    with pytest.raises(ValueError, match="labels are for kind='coding'"):
-        task_of("topics", labels=list("abcde"))
-    with pytest.raises(ValueError, match="labels has 2 labels; there are 5 topics"):
-        task_of("coding", labels=["a", "b"])
+    with pytest.raises(ValueError, match="categories are for kind='coding'"):
+        task_of("topics", categories=list("abcde"))
+    with pytest.raises(ValueError, match="categories has 2 names; there are 5 topics"):
+        task_of("coding", categories=["a", "b"])
     with pytest.raises(ValueError, match="too few words for 13 items"):
         task_of("words", n_items=13)
     with pytest.raises(ValueError, match="too few words for 1 items"):
