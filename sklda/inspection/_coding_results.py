@@ -236,7 +236,7 @@ def _coded(labels, keys, values, answers, level):
 
 
 def _agreement(coded: np.ndarray, main: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Agreement, kappa, precision and recall of categories; `coded` (n_items, n_labels + 1) has the weights of codes."""
+    """Agreement, kappa, precision and recall of categories; `coded` (n_items, n_labels + 1) has weights of codes."""
     n = shares.shape[1]
     joint = np.zeros((n + 1, n + 1))
     np.add.at(joint, main, coded)
