@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
@@ -396,7 +398,10 @@ class LabeledLDA(LabelClassifier):
                 n_draws=1,
                 random_state=np.random.Generator(np.random.PCG64(random.child(seed, c))),
             )
-            found.append(model.fit(sp.csr_matrix(labels, dtype=np.int64)).topic_word_)
+            with warnings.catch_warnings():
+                # Its number of sweeps is none of the user's parameters.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                found.append(model.fit(sp.csr_matrix(labels, dtype=np.int64)).topic_word_)
         return np.array(found)
 
     def _counts_labels_by_regression(self):

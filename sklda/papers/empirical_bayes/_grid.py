@@ -17,7 +17,7 @@ from sklda._core.count_histograms import CountHistograms
 from sklda._core.priors import Priors
 from sklda._models.empirical_bayes.prior_steps import with_step
 from sklda._sampling.steps import Step
-from sklda.papers._dirichlet import dirichlet_log_density
+from sklda.papers.empirical_bayes._dirichlet import dirichlet_log_density
 
 
 @dataclass(frozen=True, eq=False)

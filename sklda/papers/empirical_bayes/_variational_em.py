@@ -12,7 +12,7 @@ from sklda._core.newton import newton_on_log
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.rising import log_gamma_ratio
 from sklda._models.empirical_bayes.marginal_likelihood import AT_A_TIME
-from sklda.papers._dirichlet import dirichlet_log_density
+from sklda.papers.empirical_bayes._dirichlet import dirichlet_log_density
 
 
 @dataclass(frozen=True, eq=False)
