@@ -43,9 +43,10 @@ _ETA_WAITS = 10
 _ETA_EVERY = 2
 # Sweeps between two attempts to split a topic or to merge two, and the number of tokens below which each sweep has one.
 _MOVE_EVERY, _SMALL = 5, 500
-# In the burn-in, topics with at most this share of the tokens may be removed: of the chains in turn. The first goes too
-# far now and then, and the second not far enough, so together they contain what the burn-in cannot decide.
-_MOST_SHARES = 0.05, 0.015
+# Of the chains in turn: in the burn-in, topics are merged if this gains so many nats, and removed if they have at most
+# this share of the tokens. The first gives up topics too readily now and then, because gains of merges are too large
+# where topics are mixed well, and the second not readily enough; together they contain what the burn-in cannot decide.
+_GIVING_UP = (0.0, 0.05), (8.0, 0.015)
 # Sweeps of the burn-in between two rounds in which topics are removed.
 _REMOVE_EVERY = 20
 # What a chain records after every sweep, by the names in `traces_`.
@@ -129,7 +130,7 @@ class FiniteMixtures(HDPMixtures):
         super().__init__(model, seed, n_components)
         self.prior, self.n_topics = prior, n_components
         # The last number but one is that of the chain.
-        self.most_share = _MOST_SHARES[seed.spawn_key[-2] % 2]
+        self.least_gain, self.most_share = _GIVING_UP[seed.spawn_key[-2] % 2]
         self.g = G_PRIOR[0] if prior.g is None else prior.g
         self.gamma = GAMMA_PRIOR[0]
         self.posterior = np.zeros(len(prior.counts))

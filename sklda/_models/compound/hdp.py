@@ -57,7 +57,7 @@ def merged_numbers(chain, mixtures, tables, base_tables, stop=NEVER_STOP):
     if np.count_nonzero(chain.topic_totals) > 1:
         pass_ = _Pass(chain, mixtures, stop)
         gains = pass_.gains(tables, base_tables)
-        for i in np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0)]:
+        for i in np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > mixtures.least_gain)]:
             pair = pass_.first[i], pass_.second[i]
             if free[list(pair)].all():
                 free[list(pair)], number[pair[1]] = False, pair[0]
@@ -217,9 +217,11 @@ class HDPMixtures(Mixtures):
     n_shown : int or None
         The number of topics of draws and moments that are given to others: the first ones, and the sum of all others as
         the last one. None: all topics.
+    least_gain : float
+        Topics are merged if this raises the log posterior by more, in nats.
     """
 
-    n_shown = None
+    n_shown, least_gain = None, 0.0
 
     def __init__(self, model, seed, n_components):
         given, K = model.concentrations, n_components
