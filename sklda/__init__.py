@@ -28,7 +28,8 @@ import each other (`tests/test_floors.py`)::
     _sampling                 chains of z: samplers, steps, first states, draws, matching
     _description              a model and its documents, as metrics and inspection read them
     _checkpoints              fits that are saved while they run
-    _core                     corpus and counts, priors, random streams, parallel execution, Newton, diagnostics
+    _core                     corpus, priors, random streams, parallel execution, Newton, diagnostics
+    _input                    what people give: counts, names, values of documents, designs
     _kernels                  Cython, without the GIL: arrays in, arrays out
 """
 

@@ -11,21 +11,22 @@ from scipy.sparse.csgraph import connected_components
 
 # The sources: an installed package has no .pyx files.
 ROOT = Path(__file__).parents[1] / "sklda"
-TOP, GROUND, CORE = "sklda", "sklda._kernels", "sklda._core"
+TOP, GROUND, CORE, INPUT = "sklda", "sklda._kernels", "sklda._core", "sklda._input"
 MODELS, MERGING = "sklda._models", "sklda._models.merging"
 # The folders of several models and of what looks at them, each with those that it may import from beside itself. The
 # package itself imports from all of them: a kernel tells it whether it is compiled.
 ALLOWED = {
     GROUND: set(),
-    CORE: {GROUND},
-    "sklda._checkpoints": {CORE},
-    "sklda._sampling": {"sklda._checkpoints", CORE, GROUND},
-    "sklda._likelihood": {"sklda._sampling", CORE, GROUND},
-    "sklda._mode_search": {"sklda._likelihood", "sklda._sampling", CORE},
-    "sklda.datasets": {CORE},
-    "sklda._description": {CORE},
-    "sklda.metrics": {"sklda._description", "sklda._likelihood", "sklda._sampling", CORE},
-    "sklda.callbacks": {CORE},
+    INPUT: set(),
+    CORE: {GROUND, INPUT},
+    "sklda._checkpoints": {CORE, INPUT},
+    "sklda._sampling": {"sklda._checkpoints", CORE, INPUT, GROUND},
+    "sklda._likelihood": {"sklda._sampling", CORE, INPUT, GROUND},
+    "sklda._mode_search": {"sklda._likelihood", "sklda._sampling", CORE, INPUT},
+    "sklda.datasets": {CORE, INPUT},
+    "sklda._description": {CORE, INPUT},
+    "sklda.metrics": {"sklda._description", "sklda._likelihood", "sklda._sampling", CORE, INPUT},
+    "sklda.callbacks": {CORE, INPUT},
 }
 BELOW_MODELS = set(ALLOWED) - {"sklda.datasets", "sklda.metrics"}
 # What all models share, a folder for each, and what knows all of them.

@@ -25,8 +25,8 @@ from sklda import (
     inspection,
     metrics,
 )
-from sklda._core.document_values import DocumentValues, check_documents
-from sklda._core.names import (
+from sklda._input.document_values import DocumentValues, check_documents
+from sklda._input.names import (
     find_words,
     in_order,
     is_missing,

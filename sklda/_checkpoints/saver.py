@@ -10,7 +10,7 @@ import time
 
 from sklda._checkpoints import files
 from sklda._checkpoints.files import Damaged, SameCorpus
-from sklda._core.warn import warn
+from sklda._input.warn import warn
 
 # Largest share of the time that saving takes: the next save waits until the last one was no more than this. The saves
 # at the end of a fit come on top; benchmarks/bench_checkpoints.py has both.

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from sklda._core.counts import LARGEST_COUNT, read_counts, row_blocks
-from sklda._core.dask_arrays import blocks_of, check_shape, is_dask
 from sklda._core.parallel import Aligned
+from sklda._input.counts import LARGEST_COUNT, read_counts, row_blocks
+from sklda._input.dask_arrays import blocks_of, check_shape, is_dask
 from sklda._kernels import _tokens
 
 # Entries of a block of rows: a larger X is read in blocks, so that an X on disk does not need its size in memory.

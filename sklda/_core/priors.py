@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sklda._core.arguments import check_memory, real_numbers
 from sklda._core.parallel import Aligned
+from sklda._input.arguments import check_memory, real_numbers
 from sklda._kernels import LANES
 
 # Bounds of every Dirichlet parameter. The product of two parameters and a topic's total must fit in single precision.

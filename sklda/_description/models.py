@@ -13,14 +13,14 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklda._core.arguments import check_components, check_weights, real_numbers
 from sklda._core.consensus import has_own_words
 from sklda._core.corpus import Corpus
-from sklda._core.counts import holds_texts
-from sklda._core.dask_arrays import is_dask
-from sklda._core.document_values import DocumentValues, number_of_documents
-from sklda._core.names import find_words, is_missing, listed, python_value, read_vocabulary, read_words
 from sklda._core.priors import check_prior
+from sklda._input.arguments import check_components, check_weights, real_numbers
+from sklda._input.counts import holds_texts
+from sklda._input.dask_arrays import is_dask
+from sklda._input.document_values import DocumentValues, number_of_documents
+from sklda._input.names import find_words, is_missing, listed, python_value, read_vocabulary, read_words
 
 _ADVICE = "give a fitted topic model, a pipeline that has one, or a pair (topic_word, doc_topic_prior)"
 

@@ -13,19 +13,19 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._core.arguments import check_int, distributions, real_numbers
 from sklda._core.corpus import Corpus
-from sklda._core.counts import check_matrix
-from sklda._core.covariates import covariate_frame, has_names
-from sklda._core.dask_arrays import is_dask
-from sklda._core.design import needed_covariates
-from sklda._core.document_values import DocumentValues, check_documents
 from sklda._core.largest import largest
 from sklda._core.least_squares import spans
-from sklda._core.names import distinct, names_of_rows, read_column, read_document_names
-from sklda._core.names import topic_names as model_topic_names
-from sklda._core.warn import warn
 from sklda._description import models
+from sklda._input.arguments import check_int, distributions, real_numbers
+from sklda._input.counts import check_matrix
+from sklda._input.covariates import covariate_frame, has_names
+from sklda._input.dask_arrays import is_dask
+from sklda._input.design import needed_covariates
+from sklda._input.document_values import DocumentValues, check_documents
+from sklda._input.names import distinct, names_of_rows, read_column, read_document_names
+from sklda._input.names import topic_names as model_topic_names
+from sklda._input.warn import warn
 
 # Of a topic in place of its stability.
 NO_TOPIC = "no words of its own"

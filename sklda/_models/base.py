@@ -15,15 +15,15 @@ from sklearn.utils import Bunch, check_scalar
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._core import random
-from sklda._core.arguments import check_bool, check_components, check_int, check_weights
 from sklda._core.corpus import Corpus
-from sklda._core.dask_arrays import by_block, is_dask
-from sklda._core.document_values import DocumentValues, check_documents
-from sklda._core.names import check_order_of_labels, index_of
 from sklda._core.priors import check_prior
-from sklda._core.types import Counts, Seed
-from sklda._core.warn import warn
 from sklda._description.models import known_words
+from sklda._input.arguments import check_bool, check_components, check_int, check_weights
+from sklda._input.dask_arrays import by_block, is_dask
+from sklda._input.document_values import DocumentValues, check_documents
+from sklda._input.names import check_order_of_labels, index_of
+from sklda._input.types import Counts, Seed
+from sklda._input.warn import warn
 from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._likelihood.held_out.fold_in import fold_in
 from sklda._likelihood.held_out.log_likelihoods import log_likelihoods

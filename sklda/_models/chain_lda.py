@@ -12,8 +12,8 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
-from sklda._core.document_values import DocumentValues
 from sklda._core.priors import check_memory_of_topics
+from sklda._input.document_values import DocumentValues
 from sklda._mode_search.initialisation import initialise_chains, start_of
 from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, settings_of

@@ -13,9 +13,9 @@ from sklearn.utils.validation import _check_feature_names
 
 from sklda._checkpoints import files
 from sklda._checkpoints.saver import Saver
-from sklda._core.arguments import path_of
-from sklda._core.types import Counts
-from sklda._core.warn import warn
+from sklda._input.arguments import path_of
+from sklda._input.types import Counts
+from sklda._input.warn import warn
 from sklda._models.progress import fitted_attributes
 from sklda.callbacks import Checkpoint, check_samples
 

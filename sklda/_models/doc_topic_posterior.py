@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._core import random
-from sklda._core.arguments import check_level, check_memory
 from sklda._core.corpus import Corpus
+from sklda._input.arguments import check_level, check_memory
 from sklda._likelihood.held_out.proportion_draws import ProportionMoments, draw_proportions
 from sklda._likelihood.held_out.token_topics import draw_topics
 

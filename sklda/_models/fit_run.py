@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from sklda._core import random
-from sklda._core.types import Method
+from sklda._input.types import Method
 from sklda._models.checkpoints import forget, resumed_seed, saver_of
 from sklda._models.progress import fitted_attributes, progress_of
 from sklda._sampling.run_chains import Run

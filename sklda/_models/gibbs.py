@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from numpy.typing import ArrayLike
 
 from sklda._core import random
-from sklda._core.types import Counts, Model, Seed, TopicPrior, Topics, TopicWords
+from sklda._input.types import Counts, Model, Seed, TopicPrior, Topics, TopicWords
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.fit_run import all_or_nothing, settings_of
 from sklda._models.parameters import CHAIN_PARAMETERS, shared

@@ -11,9 +11,10 @@ import numpy as np
 from pandas import DataFrame
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._core.arguments import real_numbers
 from sklda._core.known_topic_priors import LARGEST_WEIGHT, KnownTopics
-from sklda._core.names import (
+from sklda._description.models import Description, unwrap, words_of
+from sklda._input.arguments import real_numbers
+from sklda._input.names import (
     check_order_of_labels,
     distinct,
     in_memory,
@@ -23,8 +24,7 @@ from sklda._core.names import (
     read_column,
     topic_names,
 )
-from sklda._core.warn import warn
-from sklda._description.models import Description, unwrap, words_of
+from sklda._input.warn import warn
 from sklda._models.results import ChainResults
 from sklda._sampling.draws import topic_word_std_by_documents
 

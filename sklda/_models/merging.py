@@ -13,10 +13,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._core.dask_arrays import is_dask
-from sklda._core.names import read_topic_names, topic_names
-from sklda._core.types import Counts, Model
 from sklda._description.models import up_to_topics
+from sklda._input.dask_arrays import is_dask
+from sklda._input.names import read_topic_names, topic_names
+from sklda._input.types import Counts, Model
 from sklda._models.base import BaseLDA
 from sklda._models.consensus.estimator import ConsensusTopics
 from sklda._models.results import ChainResults, shares_with_std

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn import __version__ as sklearn_version
 from sklearn import get_config
 
-from sklda._core.names import read_vocabulary
 from sklda._core.priors import at_topics
 from sklda._description.models import Description
+from sklda._input.names import read_vocabulary
 from sklda._mode_search.initialisation import INITS
 from sklda._models.known_topics import LEARN
 from sklda._sampling.choice import SAMPLERS

@@ -3,7 +3,7 @@
 import sys
 from importlib.metadata import version
 
-from sklda._core.dask_arrays import is_dask
+from sklda._input.dask_arrays import is_dask
 
 # The form of saved states. Raise it when fitted attributes change so that earlier states cannot answer.
 _FORMAT = 1

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._core.types import Counts
+from sklda._input.types import Counts
 from sklda._models.base import BaseLDA
 from sklda._models.doc_topic_posterior import DocTopicPosterior
 from sklda._models.fit_run import not_taken

@@ -7,7 +7,7 @@ import time
 from typing import Self
 
 from sklda._core.progress import SILENT, Progress
-from sklda._core.types import Method
+from sklda._input.types import Method
 from sklda.callbacks import Checkpoint
 
 try:

@@ -15,7 +15,7 @@ from sklda._core.corpus import Corpus
 from sklda._core.diagnostics import FEWEST_DRAWS, clear_rise, diagnose, std_of_proportions
 from sklda._core.distances import jensen_shannon_pairs
 from sklda._core.parallel import in_parallel
-from sklda._core.warn import warn
+from sklda._input.warn import warn
 from sklda._sampling.chain import ChainState, compact_topics
 from sklda._sampling.choice import chain_class
 from sklda._sampling.draws import (

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._core.arguments import check_int
-from sklda._core.names import distinct, read_topic_names, topic_names
-from sklda._core.types import Values
+from sklda._input.arguments import check_int
+from sklda._input.names import distinct, read_topic_names, topic_names
+from sklda._input.types import Values
 
 
 class TopicNamesMixin(ClassNamePrefixFeaturesOutMixin):

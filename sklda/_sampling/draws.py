@@ -9,10 +9,10 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from sklda._core import random
-from sklda._core.arguments import check_memory
 from sklda._core.corpus import tally
 from sklda._core.diagnostics import FEWEST_DRAWS, effective_draws, std_of_proportions
 from sklda._core.parallel import NEVER_STOP
+from sklda._input.arguments import check_memory
 from sklda._kernels import _tokens
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklda._core.arguments import check_int, check_no_mask
 from sklda._core.corpus import small_parts, tally
-from sklda._core.counts import LARGEST_COUNT
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import check_memory_of_topics, padded
+from sklda._input.arguments import check_int, check_no_mask
+from sklda._input.counts import LARGEST_COUNT
 from sklda._kernels import _point_estimates, _tokens
 from sklda._sampling.matching import MOST_DOUBTFUL
 

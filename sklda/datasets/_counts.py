@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 from sklearn.utils.validation import _get_feature_names
 
-from sklda._core.arguments import check_int, path_of
-from sklda._core.counts import LARGEST_COUNT, read_counts, row_blocks
-from sklda._core.dask_arrays import blocks_of, check_shape, is_dask
-from sklda._core.names import read_words
-from sklda._core.types import Counts
+from sklda._input.arguments import check_int, path_of
+from sklda._input.counts import LARGEST_COUNT, read_counts, row_blocks
+from sklda._input.dask_arrays import blocks_of, check_shape, is_dask
+from sklda._input.names import read_words
+from sklda._input.types import Counts
 
 _FORMAT = 1
 _DESCRIPTION = "counts.json"

@@ -9,8 +9,8 @@ from os import PathLike
 import numpy as np
 from sklearn.utils import Bunch
 
-from sklda._core.arguments import path_of
-from sklda._core.counts import LARGEST_COUNT
+from sklda._input.arguments import path_of
+from sklda._input.counts import LARGEST_COUNT
 from sklda.datasets._tokens import count_cells
 
 _FIELDS = "doc source pos typeindex type topic"

@@ -10,7 +10,7 @@ from pandas import DataFrame, Index
 from sklearn.utils import check_scalar
 
 from sklda._core.random import numpy_generator
-from sklda._core.types import Seed
+from sklda._input.types import Seed
 
 # What people say about a new tram line. A thought is a pattern of its subject, with gaps for words of the subject.
 _SUBJECTS = {

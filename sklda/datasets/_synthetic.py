@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch, check_scalar
 
-from sklda._core.arguments import real_numbers
 from sklda._core.random import log_dirichlet, numpy_generator
-from sklda._core.types import Seed
+from sklda._input.arguments import real_numbers
+from sklda._input.types import Seed
 
 
 def make_lda_corpus(

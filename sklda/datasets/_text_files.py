@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from pandas import DataFrame, Series
 
-from sklda._core.arguments import check_int, path_of
-from sklda._core.names import listed
-from sklda._core.warn import warn
+from sklda._input.arguments import check_int, path_of
+from sklda._input.names import listed
+from sklda._input.warn import warn
 
 # Bytes at the beginning of a file that say its encoding; the longer ones first.
 _MARKS = (

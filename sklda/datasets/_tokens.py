@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.utils import Bunch
 
-from sklda._core.arguments import check_int
-from sklda._core.counts import LARGEST_COUNT
+from sklda._input.arguments import check_int
+from sklda._input.counts import LARGEST_COUNT
 
 
 def count_tokens(

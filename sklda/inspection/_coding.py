@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 
 from sklda._core import random
-from sklda._core.arguments import check_choice, check_int, check_level, path_of
 from sklda._core.largest import largest
-from sklda._core.names import listed, read_names
-from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.models import Description
 from sklda._description.view import View, view
+from sklda._input.arguments import check_choice, check_int, check_level, path_of
+from sklda._input.names import listed, read_names
+from sklda._input.types import Data, Model, Seed, Values
 from sklda.inspection._coding_results import CodingResults, coding_results
 from sklda.inspection._html_page import html_page
 from sklda.inspection._texts import Texts, beginning, texts_of

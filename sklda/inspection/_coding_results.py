@@ -10,7 +10,7 @@ import numpy as np
 from pandas import DataFrame
 from scipy.stats import binom, norm, t
 
-from sklda._core.names import plain_texts
+from sklda._input.names import plain_texts
 from sklda.inspection._axes import PanelsDisplay, colours_of
 from sklda.inspection._panels import SHARES, draw_points, name_rows, new_rows, style_rows
 

@@ -6,10 +6,10 @@ import numpy as np
 from pandas import DataFrame
 from scipy.special import rel_entr
 
-from sklda._core.arguments import check_int
 from sklda._core.largest import largest
-from sklda._core.types import Model
 from sklda._description.view import view
+from sklda._input.arguments import check_int
+from sklda._input.types import Model
 
 
 def contrast_topics(

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from sklda._core.diagnostics import Diagnosis, diagnose, draws_after
-from sklda._core.names import topic_names
-from sklda._core.types import Model, Values
 from sklda._description.models import Description
 from sklda._description.view import fitted
+from sklda._input.names import topic_names
+from sklda._input.types import Model, Values
 from sklda.inspection._axes import Display, colours_of, legend_below, marks_along, series_styles
 
 # The axis has the range of the draws, and beyond it at most this share of it, as far as there are sweeps, and room.

@@ -6,10 +6,10 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from sklda._core import random
-from sklda._core.arguments import check_int
 from sklda._core.rounding import rounding
-from sklda._core.types import Data, Model, Seed
 from sklda._description.view import view
+from sklda._input.arguments import check_int
+from sklda._input.types import Data, Model, Seed
 from sklda._sampling.draws import draw_doc_topic
 
 

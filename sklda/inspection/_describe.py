@@ -5,12 +5,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from sklda._core.counts import check_no_container
-from sklda._core.covariates import covariate_frame
-from sklda._core.document_values import DocumentValues, check_documents
-from sklda._core.names import read_labels, read_once
-from sklda._core.types import Data, Model, Values
 from sklda._description.models import Description, check_order
+from sklda._input.counts import check_no_container
+from sklda._input.covariates import covariate_frame
+from sklda._input.document_values import DocumentValues, check_documents
+from sklda._input.names import read_labels, read_once
+from sklda._input.types import Data, Model, Values
 
 
 def describe(

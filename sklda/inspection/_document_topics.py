@@ -11,11 +11,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from sklda._core.arguments import check_int
 from sklda._core.largest import largest
-from sklda._core.names import plain_text, plain_texts
-from sklda._core.types import Data, Model
 from sklda._description.view import view
+from sklda._input.arguments import check_int
+from sklda._input.names import plain_text, plain_texts
+from sklda._input.types import Data, Model
 from sklda.inspection._axes import TOPIC_COLOURS, Display, pyplot
 from sklda.inspection._texts import Texts
 

@@ -9,14 +9,14 @@ import numpy as np
 from pandas import DataFrame
 
 from sklda._core import random
-from sklda._core.arguments import check_int, check_level
-from sklda._core.covariates import covariate_frame, warn_of_sources, with_value
-from sklda._core.design import design_of, needed_covariates
 from sklda._core.least_squares import checked_columns
 from sklda._core.linear_models import SMALLEST_P_VALUE, LinearModels
-from sklda._core.names import grouped
-from sklda._core.warn import warn
 from sklda._description.view import view
+from sklda._input.arguments import check_int, check_level
+from sklda._input.covariates import covariate_frame, warn_of_sources, with_value
+from sklda._input.design import design_of, needed_covariates
+from sklda._input.names import grouped
+from sklda._input.warn import warn
 from sklda.inspection._theta import N_DRAWS, ThetaDraws, attenuations, prior_knows, theta_draws
 
 # For a term that is a combination of others.

@@ -9,11 +9,11 @@ from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
-from sklda._core.arguments import path_of
-from sklda._core.names import check_order_of_topics, read_topic_names
-from sklda._core.types import Data, Model, Values
 from sklda._description.models import Description
 from sklda._description.view import view
+from sklda._input.arguments import path_of
+from sklda._input.names import check_order_of_topics, read_topic_names
+from sklda._input.types import Data, Model, Values
 from sklda.inspection._explorer_data import clip, page_data
 from sklda.inspection._html_page import html_page
 from sklda.inspection._texts import texts_of

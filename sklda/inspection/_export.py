@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from sklda._core.arguments import check_int, path_of
-from sklda._core.names import listed
-from sklda._core.types import Data, Model
 from sklda._description.models import Description, unwrap
 from sklda._description.view import View, view
+from sklda._input.arguments import check_int, path_of
+from sklda._input.names import listed
+from sklda._input.types import Data, Model
 from sklda.inspection._ranking import Ranking
 from sklda.inspection._tables import closest_documents, proportions_of
 from sklda.inspection._texts import texts_of

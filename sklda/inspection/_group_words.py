@@ -11,13 +11,13 @@ from pandas import DataFrame
 from scipy.special import stdtrit
 
 from sklda._core import random
-from sklda._core.arguments import check_int, check_level, check_memory
 from sklda._core.largest import largest
 from sklda._core.linear_models import LinearModels
-from sklda._core.names import listed
-from sklda._core.types import Data, Model, Seed, Values
-from sklda._core.warn import warn
 from sklda._description.view import view
+from sklda._input.arguments import check_int, check_level, check_memory
+from sklda._input.names import listed
+from sklda._input.types import Data, Model, Seed, Values
+from sklda._input.warn import warn
 from sklda._sampling.group_words import sample_group_counts
 from sklda.inspection._groups import clusters_to_compare, groups_to_compare
 from sklda.inspection._tokens import Tokens

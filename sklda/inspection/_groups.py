@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda._core import random
 from sklda._core.linear_models import share_interval
-from sklda._core.names import grouped
+from sklda._input.names import grouped
 from sklda.inspection._effects import GroupMeans, cluster_numbers
 from sklda.inspection._theta import N_DRAWS
 

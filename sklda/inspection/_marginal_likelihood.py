@@ -9,8 +9,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._core.arguments import check_choice
-from sklda._core.types import Model, Values
+from sklda._input.arguments import check_choice
+from sklda._input.types import Model, Values
 from sklda.inspection._axes import Display, colours_of, legend_below, pyplot
 from sklda.inspection._prior_axes import LABELS, PRIORS, log_axis, read_curve
 

@@ -11,8 +11,6 @@ from pandas import DataFrame
 from scipy.special import chdtrc, expit
 
 from sklda._core import random
-from sklda._core.arguments import check_choice, check_level
-from sklda._core.design import INTERCEPT, design_of, needed_covariates
 from sklda._core.least_squares import (
     NEAREST,
     Columns,
@@ -24,9 +22,11 @@ from sklda._core.least_squares import (
 from sklda._core.linear_models import SMALLEST_P_VALUE, Basis, LinearModels, mean_of_known
 from sklda._core.priors import SMALLEST
 from sklda._core.rounding import rounding
-from sklda._core.types import Data, Model, Seed, Values
-from sklda._core.warn import warn
 from sklda._description.view import view
+from sklda._input.arguments import check_choice, check_level
+from sklda._input.design import INTERCEPT, design_of, needed_covariates
+from sklda._input.types import Data, Model, Seed, Values
+from sklda._input.warn import warn
 from sklda.inspection._effects import ADVICE, clusters_and_weights, used_documents, warn_of_undetermined
 from sklda.inspection._outcome_words import words_beyond_shares
 from sklda.inspection._prior_check import jackknife_error, unshrunk

@@ -7,7 +7,7 @@ from numbers import Real
 
 import numpy as np
 
-from sklda._core.arguments import check_choice, check_int
+from sklda._input.arguments import check_choice, check_int
 
 # Dates as ISO 8601 writes them, of which the time is not read.
 _ISO = re.compile(r"\d{4}(-\d\d(-\d\d([T ].*)?)?)?")

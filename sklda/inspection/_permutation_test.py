@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 from pandas import DataFrame
 
 from sklda._core import random
-from sklda._core.arguments import check_int
 from sklda._core.least_squares import Columns
-from sklda._core.names import listed
-from sklda._core.types import Data, Model, Seed, Values
+from sklda._input.arguments import check_int
+from sklda._input.names import listed
+from sklda._input.types import Data, Model, Seed, Values
 from sklda.inspection._effects import Effects
 from sklda.inspection._theta import prior_knows
 

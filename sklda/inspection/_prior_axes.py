@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.utils import check_scalar
 
-from sklda._core.arguments import real_numbers
 from sklda._description.view import fitted
+from sklda._input.arguments import real_numbers
 
 PRIORS = ("doc_topic_prior", "topic_word_prior")
 LABELS = {"doc_topic_prior": r"doc_topic_prior $\alpha$", "topic_word_prior": r"topic_word_prior $\eta$"}

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from sklda._core.distances import jensen_shannon
-from sklda._core.types import Data, Model
 from sklda._description.view import view
+from sklda._input.types import Data, Model
 from sklda.inspection._scaling import classical_scaling
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.stats import rankdata
 
-from sklda._core.arguments import check_choice
 from sklda._core.largest import largest
+from sklda._input.arguments import check_choice
 
 METHODS = ("probability", "relevance", "frex")
 # Sievert & Shirley (2014) found 0.6 best in a user study; stm takes 0.5.

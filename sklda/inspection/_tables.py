@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from sklda._core.arguments import check_int
-from sklda._core.names import distinct
-from sklda._core.types import Data, Model
 from sklda._description.models import Description
 from sklda._description.view import View, view
+from sklda._input.arguments import check_int
+from sklda._input.names import distinct
+from sklda._input.types import Data, Model
 from sklda.inspection._texts import Texts, texts_of
 
 

@@ -12,7 +12,7 @@ from itertools import chain, islice, repeat
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
-from sklda._core.names import read_names
+from sklda._input.names import read_names
 from sklda.inspection._tokens import Tokens, likeliest
 
 # The pattern of CountVectorizer, with words of one letter.

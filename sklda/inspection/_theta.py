@@ -19,9 +19,9 @@ from sklda._core.corpus import Corpus
 from sklda._core.diagnostics import FEWEST_DRAWS
 from sklda._core.priors import SMALLEST
 from sklda._core.rounding import rounding
-from sklda._core.warn import warn
 from sklda._description.models import topics_with_words
 from sklda._description.view import View, lacks
+from sklda._input.warn import warn
 from sklda._likelihood.held_out.proportion_draws import draw_proportions
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda._sampling.draws import FEWEST_EFFECTIVE, at_draws, effective_number, posterior_means

@@ -6,8 +6,8 @@ import numpy as np
 from pandas import DataFrame
 
 from sklda._core import random
-from sklda._core.types import Data, Model
 from sklda._description.view import lacks, view
+from sklda._input.types import Data, Model
 from sklda._likelihood.held_out.token_topics import draw_topics
 
 # Sweeps before the draw for a new document. `transform` needs fewer, because it begins with CVB0.

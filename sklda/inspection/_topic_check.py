@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 from pandas import DataFrame
 
 from sklda._core import random
-from sklda._core.arguments import check_int
-from sklda._core.types import Data, Model, Seed, Values
 from sklda._core.word_information import TopicDocuments, TopicTokens, deviations
 from sklda._description.view import view
+from sklda._input.arguments import check_int
+from sklda._input.types import Data, Model, Seed, Values
 from sklda.inspection._groups import clusters_to_compare, groups_to_compare
 from sklda.inspection._tokens import Tokens
 

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from sklda._core.types import Model, Values
 from sklda._description.view import fitted
+from sklda._input.types import Model, Values
 from sklda.inspection._axes import Display, colours_of
 
 # Numbers of topics with a larger posterior probability than this are shown, and those in the interval.

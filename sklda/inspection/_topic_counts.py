@@ -15,15 +15,15 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklda._core import random
-from sklda._core.arguments import check_int
 from sklda._core.consensus import SAME_TOPIC
 from sklda._core.distances import jensen_shannon
 from sklda._core.linear_models import share_interval
-from sklda._core.names import plain_text
 from sklda._core.parallel import jobs_for
-from sklda._core.types import Data, Model, Seed
 from sklda._description.models import Description, check_order
 from sklda._description.view import View, view
+from sklda._input.arguments import check_int
+from sklda._input.names import plain_text
+from sklda._input.types import Data, Model, Seed
 from sklda.inspection._axes import PanelsDisplay, colours_of, pyplot, size_in_points, wrapped
 from sklda.inspection._panels import add_key, draw_points
 from sklda.inspection._tokens import Tokens

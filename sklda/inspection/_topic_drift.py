@@ -9,9 +9,9 @@ from pandas import DataFrame
 from scipy.stats import chi2
 
 from sklda._core import random
-from sklda._core.arguments import check_int, check_level
-from sklda._core.types import Model, Seed
 from sklda._description.view import view
+from sklda._input.arguments import check_int, check_level
+from sklda._input.types import Model, Seed
 from sklda._sampling.known_drift import distance_from_known, draw_drift
 from sklda._sampling.known_weights import weight_interval, weight_likelihood
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pandas import DataFrame
 
-from sklda._core.types import Data, Model, Seed, Values
+from sklda._input.types import Data, Model, Seed, Values
 from sklda.inspection._effects import Effects
 
 

@@ -11,11 +11,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklda._core.arguments import check_int, check_level
-from sklda._core.covariates import levels_of
-from sklda._core.names import plain_text, plain_texts
-from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.view import lacks, view
+from sklda._input.arguments import check_int, check_level
+from sklda._input.covariates import levels_of
+from sklda._input.names import plain_text, plain_texts
+from sklda._input.types import Data, Model, Seed, Values
 from sklda.inspection._axes import PanelsDisplay, colours_of, largest_of, series_styles, size_in_points
 from sklda.inspection._effects import Effects
 from sklda.inspection._groups import group_shares

@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from pandas import DataFrame
 
-from sklda._core.arguments import check_int
 from sklda._core.distances import jensen_shannon
 from sklda._core.largest import largest
-from sklda._core.names import distinct, listed, read_column
-from sklda._core.types import Data, Model
 from sklda._description.view import View, view
+from sklda._input.arguments import check_int
+from sklda._input.names import distinct, listed, read_column
+from sklda._input.types import Data, Model
 from sklda.inspection._ranking import Ranking
 from sklda.metrics._coherence import topic_coherence
 from sklda.metrics._exclusivity import topic_exclusivity

@@ -8,10 +8,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from sklda._core.arguments import check_int
-from sklda._core.names import plain_text
-from sklda._core.types import Data, Model, Values
 from sklda._description.view import view
+from sklda._input.arguments import check_int
+from sklda._input.names import plain_text
+from sklda._input.types import Data, Model, Values
 from sklda.inspection._axes import PanelsDisplay, colours_of, largest_of, pyplot, style_bars, text_width
 from sklda.inspection._ranking import Ranking
 

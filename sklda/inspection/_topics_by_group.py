@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 from pandas import DataFrame
 
 from sklda._core import random
-from sklda._core.arguments import check_int, check_level
-from sklda._core.names import grouped
-from sklda._core.types import Data, Model, Seed, Values
 from sklda._description.view import view
+from sklda._input.arguments import check_int, check_level
+from sklda._input.names import grouped
+from sklda._input.types import Data, Model, Seed, Values
 from sklda.inspection._effects import GroupMeans, used_documents
 
 

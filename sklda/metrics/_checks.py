@@ -1,6 +1,6 @@
 """Checks of the options that several scores share."""
 
-from sklda._core.arguments import check_choice, check_int
+from sklda._input.arguments import check_choice, check_int
 from sklda._likelihood.held_out.log_likelihoods import METHODS
 
 

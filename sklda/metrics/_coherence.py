@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from sklda._core.arguments import check_choice
-from sklda._core.counts import check_matrix, holds_texts
 from sklda._core.rounding import rounding
-from sklda._core.types import Counts, Model
 from sklda._description.models import Description, topic_weights
+from sklda._input.arguments import check_choice
+from sklda._input.counts import check_matrix, holds_texts
+from sklda._input.types import Counts, Model
 
 Measure: TypeAlias = Literal["npmi", "umass"]
 METHODS = ("npmi", "umass")

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from sklda._core import random
-from sklda._core.types import Counts, Model, Seed
 from sklda._description.models import corpora_of_both
+from sklda._input.types import Counts, Model, Seed
 from sklda._likelihood.held_out.averages import log_mean_exp
 from sklda._likelihood.held_out.log_likelihoods import log_likelihoods
 from sklda.metrics._checks import check_options

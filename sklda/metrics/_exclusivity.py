@@ -6,9 +6,9 @@ from typing import Literal, overload
 
 import numpy as np
 
-from sklda._core.arguments import distributions
-from sklda._core.types import Model
 from sklda._description.models import topic_weights
+from sklda._input.arguments import distributions
+from sklda._input.types import Model
 from sklda.metrics._coherence import top_word_ids
 
 

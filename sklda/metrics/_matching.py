@@ -6,11 +6,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import Bunch
 
-from sklda._core.arguments import distributions
 from sklda._core.consensus import splits_and_merges
 from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
-from sklda._core.types import Model
 from sklda._description.models import topic_weights, topics_with_words, unwrap, words_of
+from sklda._input.arguments import distributions
+from sklda._input.types import Model
 
 
 def match_topics(a: Model, b: Model) -> Bunch:

@@ -11,9 +11,9 @@ from pandas import DataFrame
 from sklearn.base import clone
 
 from sklda._core import random
-from sklda._core.arguments import check_int
-from sklda._core.types import Data, Model, Seed
 from sklda._description.models import check_order, unwrap
+from sklda._input.arguments import check_int
+from sklda._input.types import Data, Model, Seed
 from sklda._likelihood.evidence import estimates
 from sklda.metrics._topic_counts import checked_counts, model_and_input
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from sklda._core.arguments import check_choice
-from sklda._core.types import Seed
 from sklda._description.models import corpus_and_model
+from sklda._input.arguments import check_choice
+from sklda._input.types import Seed
 from sklda._likelihood.held_out.averages import mean_per_token
 from sklda.metrics._checks import check_options
 from sklda.metrics._coherence import check_method, topic_coherence

@@ -18,15 +18,15 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
 from sklda._core import random
-from sklda._core.arguments import check_int, distributions
 from sklda._core.consensus import SAME_TOPIC
-from sklda._core.counts import read_sparse
-from sklda._core.covariates import covariate_frame
 from sklda._core.distances import jensen_shannon
-from sklda._core.document_values import DocumentValues, check_documents, number_of_documents
-from sklda._core.names import index_of
 from sklda._core.parallel import jobs_for
 from sklda._description.models import Description, names_of_steps, topics_with_words
+from sklda._input.arguments import check_int, distributions
+from sklda._input.counts import read_sparse
+from sklda._input.covariates import covariate_frame
+from sklda._input.document_values import DocumentValues, check_documents, number_of_documents
+from sklda._input.names import index_of
 from sklda.metrics._scorers import make_held_out_scorer
 
 MEASURES = ("score", "gain", "found_again", "found_share")

@@ -8,10 +8,10 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_array
 
-from sklda._core.names import find_words, read_column, read_vocabulary
 from sklda._core.priors import check_prior
-from sklda._core.types import Model
 from sklda._description.models import refuse_covariates, topic_weights, unwrap, words_of
+from sklda._input.names import find_words, read_column, read_vocabulary
+from sklda._input.types import Model
 
 
 def word_association(estimator: Model, cue: int | str | Sequence[int | str]) -> np.ndarray:

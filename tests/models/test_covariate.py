@@ -20,8 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
 from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, merge_topics, metrics
-from sklda._core.design import design_of
 from sklda._description.view import view
+from sklda._input.design import design_of
 from sklda.inspection import describe, document_table, outcome_effects, token_topics, topic_effects
 from sklda.metrics import held_out_log_likelihood
 from sklda.papers.held_out import leave_one_out_score, predictive_perplexity

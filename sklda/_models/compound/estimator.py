@@ -7,8 +7,8 @@ from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
-from sklda._core.labels import encode, warn_of_many_collections
-from sklda._core.types import Counts, Model, Seed, TopicWords
+from sklda._input.labels import encode, warn_of_many_collections
+from sklda._input.types import Counts, Model, Seed, TopicWords
 from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.base import CollectionsLDA

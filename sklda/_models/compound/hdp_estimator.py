@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core.gibbs_em import BOUNDS
-from sklda._core.labels import encode, warn_of_many_collections
-from sklda._core.types import Counts, Seed
-from sklda._core.warn import warn
+from sklda._input.labels import encode, warn_of_many_collections
+from sklda._input.types import Counts, Seed
+from sklda._input.warn import warn
 from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.base import CollectionsLDA

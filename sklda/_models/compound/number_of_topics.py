@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda._core import random
-from sklda._core.warn import warn
 from sklda._core.word_information import dependence_on_documents
+from sklda._input.warn import warn
 from sklda._models.compound.concentrations import Concentrations
 from sklda._models.compound.count_prior import CountPrior
 from sklda._models.compound.finite_mixtures import FEW_TOKENS, FiniteMixtures, FinitePrior

@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda._core.diagnostics import std_of_proportions
-from sklda._core.names import listed, read_labels
-from sklda._core.warn import warn
+from sklda._input.names import listed, read_labels
+from sklda._input.warn import warn
 from sklda._models.compound.concentrations import SMALLEST_HDP_ETA
 from sklda._models.compound.hdp import RECORDED
 from sklda._models.results import total_variance

@@ -11,9 +11,9 @@ from sklearn.utils import Bunch, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
-from sklda._core.arguments import check_memory
 from sklda._core.priors import Priors, at_topics, check_prior
-from sklda._core.types import Counts, Seed, TopicPrior
+from sklda._input.arguments import check_memory
+from sklda._input.types import Counts, Seed, TopicPrior
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.count_prior import TOKENS_OF_LARGEST, CountPrior
 from sklda._models.compound.finite_mixtures import EQUAL, ETA_PRIOR, FinitePrior

@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._core import random
 from sklda._core.consensus import consensus_of, find_consensus
-from sklda._core.counts import LARGEST_COUNT, check_matrix
 from sklda._core.diagnostics import std_of_proportions
-from sklda._core.document_values import DocumentValues
-from sklda._core.types import Counts, Model, Seed
 from sklda._description.models import topic_proportions
+from sklda._input.counts import LARGEST_COUNT, check_matrix
+from sklda._input.document_values import DocumentValues
+from sklda._input.types import Counts, Model, Seed
 from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._models.checkpoints import forget
 from sklda._models.consensus.fits import (

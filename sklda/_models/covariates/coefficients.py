@@ -7,11 +7,11 @@ from functools import cached_property
 import numpy as np
 
 from sklda._core import random
-from sklda._core.arguments import check_memory
 from sklda._core.least_squares import collinear
 from sklda._core.parallel import Aligned
 from sklda._core.priors import LARGEST, SMALLEST
-from sklda._core.warn import warn
+from sklda._input.arguments import check_memory
+from sklda._input.warn import warn
 from sklda._kernels import _log_joint, _tokens
 from sklda._models.covariates.terms import Curvature, Terms
 from sklda._sampling.steps import Step

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._core.design import VaryingDesign, design_of, needed_covariates
-from sklda._core.document_values import DocumentValues
-from sklda._core.types import Counts, Model, Seed, TopicPrior, TopicWords
-from sklda._core.warn import warn
+from sklda._input.design import VaryingDesign, design_of, needed_covariates
+from sklda._input.document_values import DocumentValues
+from sklda._input.types import Counts, Model, Seed, TopicPrior, TopicWords
+from sklda._input.warn import warn
 from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.covariates.coefficients import MOST_TERMS, prior_of

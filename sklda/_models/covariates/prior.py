@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sklda._core.priors import check_prior
-from sklda._core.warn import warn
+from sklda._input.warn import warn
 from sklda._models.covariates.coefficients import (
     Coefficients,
     CovariateColumns,

@@ -5,7 +5,7 @@ import os
 from sklda._checkpoints.files import Damaged
 from sklda._core import random
 from sklda._core.parallel import NEVER_STOP
-from sklda._core.warn import warn
+from sklda._input.warn import warn
 from sklda._models.dask.cluster_corpus import WorkerLost
 from sklda._models.dask.shard import packed
 from sklda._sampling import log_joint

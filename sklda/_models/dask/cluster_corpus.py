@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from sklda._core.corpus import Corpus, check_largest, distinct_lengths_of
-from sklda._core.dask_arrays import blocks_of
 from sklda._core.parallel import aligned
+from sklda._input.dask_arrays import blocks_of
 from sklda._models.dask.shard import Shard
 
 # Seconds between two checks whether the workers are there, to wait for a worker if there is none, and to wait for the

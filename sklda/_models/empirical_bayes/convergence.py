@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda._core.diagnostics import variance_ratio
-from sklda._core.warn import warn
+from sklda._input.warn import warn
 from sklda._models.empirical_bayes.batch_means import Batches
 from sklda._models.empirical_bayes.settings import NAMES
 

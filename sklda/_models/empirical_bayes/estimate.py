@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda._core import random
-from sklda._core.warn import warn
+from sklda._input.warn import warn
 from sklda._models.empirical_bayes.chain_pool import ChainPool
 from sklda._models.empirical_bayes.convergence import (
     draws_by_batch_means,

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
 from sklda._core.priors import Priors
-from sklda._core.types import Counts, Seed
+from sklda._input.types import Counts, Seed
 from sklda._models.base import BaseLDA
 from sklda._models.empirical_bayes.chain_pool import ChainPool, with_a_record
 from sklda._models.empirical_bayes.estimate import estimate

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklda._core import random
 from sklda._core.priors import Priors
-from sklda._core.warn import warn
+from sklda._input.warn import warn
 from sklda._likelihood.evidence.bennett import sweeps_both_ways
 from sklda._mode_search.mode_evidence import can_tell_modes_apart, mode_evidence
 from sklda._mode_search.search import APART, counted_search

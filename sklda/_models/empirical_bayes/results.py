@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._core.arguments import check_choice, real_numbers
 from sklda._core.priors import LARGEST, SMALLEST
+from sklda._input.arguments import check_choice, real_numbers
 from sklda._models.empirical_bayes.ellipse import Ellipse
 from sklda._models.empirical_bayes.estimate import MarginalLikelihoodEstimate
 

@@ -14,8 +14,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
-from sklda._core.document_values import check_documents
-from sklda._core.types import Counts
+from sklda._input.document_values import check_documents
+from sklda._input.types import Counts
 from sklda._likelihood.held_out.fold_in import fold_in
 from sklda._models.base import BaseLDA
 from sklda._models.labels.dependency import fold_in_with_dependency

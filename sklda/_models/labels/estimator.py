@@ -16,9 +16,9 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
 from sklda._core import random
-from sklda._core.document_values import check_documents
 from sklda._core.priors import LARGEST, SMALLEST, at_topics
-from sklda._core.types import Counts, Model, Seed, TopicPrior
+from sklda._input.document_values import check_documents
+from sklda._input.types import Counts, Model, Seed, TopicPrior
 from sklda._models.fit_run import FitRun, all_or_nothing
 from sklda._models.gibbs import GibbsLDA
 from sklda._models.labels.classifier import RANKING_SCORES, LabelClassifier

@@ -6,8 +6,8 @@ complete, hardly any other label gets more than a few words. Where a label is mi
 
 import numpy as np
 
-from sklda._core.names import listed
-from sklda._core.warn import warn
+from sklda._input.names import listed
+from sklda._input.warn import warn
 from sklda._likelihood.held_out.fold_in import fold_in
 
 # The smallest part of a document, and number of tokens, that count as words of a label.

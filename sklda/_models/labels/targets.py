@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from sklda._core.arguments import check_no_mask
-from sklda._core.counts import LARGEST_COUNT, read_sparse, storable
-from sklda._core.names import grouped, python_value, read_labels, read_once
+from sklda._input.arguments import check_no_mask
+from sklda._input.counts import LARGEST_COUNT, read_sparse, storable
+from sklda._input.names import grouped, python_value, read_labels, read_once
 
 
 @dataclass(frozen=True, eq=False)

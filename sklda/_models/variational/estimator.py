@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from sklda._core import random
-from sklda._core.arguments import check_weights
 from sklda._core.corpus import Corpus
 from sklda._core.gibbs_em import BOUNDS, MStep
 from sklda._core.parallel import with_team
 from sklda._core.priors import SMALLEST, Priors
-from sklda._core.types import Counts, Seed, TopicPrior
+from sklda._input.arguments import check_weights
+from sklda._input.types import Counts, Seed, TopicPrior
 from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, all_or_nothing, check_same_parameters
 from sklda._models.parameters import POSITIVE, Interval, StrOptions, shared

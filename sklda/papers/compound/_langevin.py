@@ -12,7 +12,7 @@ from scipy.special import log_softmax
 from sklearn.utils import Bunch
 
 from sklda._core import random
-from sklda._core.types import Counts
+from sklda._input.types import Counts
 from sklda._models.compound.estimator import CompoundLDA
 from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.mixtures import Mixtures

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from sklda._core import random
-from sklda._core.arguments import check_int
 from sklda._core.corpus import Corpus
-from sklda._core.labels import encode
 from sklda._core.priors import Priors
-from sklda._core.types import Counts, Seed
+from sklda._input.arguments import check_int
+from sklda._input.labels import encode
+from sklda._input.types import Counts, Seed
 from sklda._models.compound.hyperparameters import first_hyperparameters
 from sklda._models.compound.model import CompoundModel
 from sklda._sampling.point_estimates import check_memory_of_results

@@ -8,7 +8,7 @@ from sklearn.utils import Bunch
 
 from sklda._core import random
 from sklda._core.gibbs_em import MStep
-from sklda._core.types import Counts, Seed
+from sklda._input.types import Counts, Seed
 from sklda._models.empirical_bayes.chain_pool import ChainPool, learning, learnt
 from sklda._models.empirical_bayes.prior_steps import trace_of, with_step
 from sklda._models.empirical_bayes.settings import WIDEST, Settings

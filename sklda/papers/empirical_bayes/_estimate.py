@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda._core import random
-from sklda._core.warn import warn
+from sklda._input.warn import warn
 from sklda._models.empirical_bayes.convergence import draws_by_batch_means, unranked_r_hat
 from sklda._models.empirical_bayes.estimate import MarginalLikelihoodEstimate, warn_of_faults
 from sklda._models.empirical_bayes.marginal_likelihood import Curve

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from sklda._core import random
-from sklda._core.types import Counts, Seed
+from sklda._input.types import Counts, Seed
 from sklda._models.empirical_bayes.estimate import MarginalLikelihoodEstimate
 from sklda._models.empirical_bayes.prior_steps import trace_of
 from sklda._models.empirical_bayes.results import MarginalLikelihoodMixin, pairs_of

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from sklda._core.arguments import check_int, real_numbers
 from sklda._core.corpus import Corpus
 from sklda._core.gibbs_em import MStep
 from sklda._core.priors import LARGEST, SMALLEST, Priors
+from sklda._input.arguments import check_int, real_numbers
 from sklda._models.empirical_bayes.settings import Settings, last_sweeps
 from sklda._models.gibbs import GibbsLDA
 

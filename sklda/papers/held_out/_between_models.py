@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from sklda._core import random
-from sklda._core.arguments import check_choice, check_int
 from sklda._core.parallel import in_parallel
-from sklda._core.types import Counts, Model, Seed
 from sklda._description.models import corpora_of_both, corpus_and_model
+from sklda._input.arguments import check_choice, check_int
+from sklda._input.types import Counts, Model, Seed
 from sklda._likelihood.held_out.ais import AnnealingState, anneal_between, guided_state
 from sklda._likelihood.held_out.averages import log_mean_exp, mean_per_token
 from sklda._likelihood.held_out.document_block import (

@@ -23,12 +23,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 from sklda._core import random
-from sklda._core.arguments import check_int
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import in_parallel
 from sklda._core.priors import Priors
-from sklda._core.types import Counts, Model, Seed
 from sklda._description.models import Description, has_covariates, inner_model
+from sklda._input.arguments import check_int
+from sklda._input.types import Counts, Model, Seed
 from sklda._kernels import _leave_one_out
 from sklda._kernels._leave_one_out import GUIDE_ROWS
 from sklda._likelihood.held_out.averages import bennett, log_mean

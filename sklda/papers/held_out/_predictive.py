@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._core import random
-from sklda._core.arguments import check_int
-from sklda._core.document_values import check_same_index
-from sklda._core.types import Counts, Model, Seed
 from sklda._description.models import corpus_and_model, corpus_of
+from sklda._input.arguments import check_int
+from sklda._input.document_values import check_same_index
+from sklda._input.types import Counts, Model, Seed
 from sklda._likelihood.held_out.document_completion import predictive_log_likelihood
 
 

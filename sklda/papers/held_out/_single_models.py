@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from sklda._core import random
-from sklda._core.arguments import check_choice, check_int
-from sklda._core.types import Counts, Model, Seed
 from sklda._description.models import corpus_and_model
+from sklda._input.arguments import check_choice, check_int
+from sklda._input.types import Counts, Model, Seed
 from sklda._kernels import LANES, _chib, _sequential
 from sklda._likelihood.held_out.ais import AnnealingState, anneal_between
 from sklda._likelihood.held_out.averages import log_mean_exp

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._core import random
-from sklda._core.arguments import check_choice, check_int
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import in_parallel
 from sklda._core.priors import Priors
-from sklda._core.types import Counts, Seed
+from sklda._input.arguments import check_choice, check_int
+from sklda._input.types import Counts, Seed
 from sklda._likelihood.evidence import estimates
 from sklda._likelihood.evidence.estimates import kinds_of_starts, settled_chain
 from sklda._likelihood.held_out.averages import log_mean, log_mean_exp

@@ -13,12 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
 from sklda._core import random
-from sklda._core.arguments import check_choice, check_int
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import in_parallel
 from sklda._core.priors import Priors, at_topics
-from sklda._core.types import Counts, Seed
-from sklda._core.warn import warn
+from sklda._input.arguments import check_choice, check_int
+from sklda._input.types import Counts, Seed
+from sklda._input.warn import warn
 from sklda._likelihood.held_out.averages import log_mean, log_mean_exp
 from sklda._models.gibbs import GibbsLDA
 from sklda._sampling.annealed_start import anneal

@@ -20,8 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from sklda._core.arguments import check_memory, real_numbers
-from sklda._core.covariates import (
+from sklda._input.arguments import check_memory, real_numbers
+from sklda._input.covariates import (
     check_no_scale,
     covariate_frame,
     has_names,
@@ -30,8 +30,8 @@ from sklda._core.covariates import (
     typed,
     with_value,
 )
-from sklda._core.names import python_value
-from sklda._core.warn import warn
+from sklda._input.names import python_value
+from sklda._input.warn import warn
 
 INTERCEPT = "intercept"
 # Operators of formulas that make products of terms.

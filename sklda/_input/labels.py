@@ -4,8 +4,8 @@ from numbers import Real
 
 import numpy as np
 
-from sklda._core.names import grouped, label_array
-from sklda._core.warn import warn
+from sklda._input.names import grouped, label_array
+from sklda._input.warn import warn
 
 # From this number of values on, collections that look like a covariate get a warning. With fewer, a user sees the
 # groups.

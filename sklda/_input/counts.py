@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from sklda._core.arguments import check_no_mask
-from sklda._core.warn import warn
+from sklda._input.arguments import check_no_mask
+from sklda._input.warn import warn
 
 # The kernels use 32-bit integers for counts and word ids.
 LARGEST_COUNT = 2**31 - 1

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from sklda._core.arguments import check_no_mask, real_numbers
-from sklda._core.names import (
+from sklda._input.arguments import check_no_mask, real_numbers
+from sklda._input.names import (
     grouped,
     index_of,
     is_missing,
@@ -22,7 +22,7 @@ from sklda._core.names import (
     read_labels,
     read_once,
 )
-from sklda._core.warn import warn
+from sklda._input.warn import warn
 
 # Texts with more values than this, most of which one document has, get a warning: they may be numbers.
 _MANY_LEVELS = 10

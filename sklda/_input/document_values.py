@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sklda._core.arguments import check_choice
-from sklda._core.covariates import covariate_frame, has_names, read_covariates
-from sklda._core.names import (
+from sklda._input.arguments import check_choice
+from sklda._input.covariates import covariate_frame, has_names, read_covariates
+from sklda._input.names import (
     in_memory,
     index_of,
     is_missing,
@@ -29,7 +29,7 @@ from sklda._core.names import (
     read_column,
     read_labels,
 )
-from sklda._core.warn import warn
+from sklda._input.warn import warn
 
 MISSING = "raise", "drop"
 # Different texts of an outcome for which a message shows numbers.

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from sklda._core.arguments import check_no_mask
+from sklda._input.arguments import check_no_mask
 
 # Types of which nothing is to be looked at.
 _PLAIN = str, int, float, bool

@@ -1,0 +1,1 @@
+"""What people give: counts, names, values of documents, designs."""
