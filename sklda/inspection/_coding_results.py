@@ -103,17 +103,17 @@ class CodingResults(PanelsDisplay):
         # The topics that people see first.
         rows = self.table.sort_values(self._measures[0], ascending=False, kind="stable")
         for ax, measure in zip(axes, self._measures, strict=True):
-            found, ends = (
-                colours_of(ax),
-                ["low", "high"] if measure == "right" else [f"{measure}_low", f"{measure}_high"],
-            )
+            found = colours_of(ax)
+            ends = ["low", "high"] if measure == "right" else [f"{measure}_low", f"{measure}_high"]
             values = rows[[measure, *ends]].to_numpy(float).T
             style = {"colour": found.line, "bounds": SHARES, "key": {}, "horizontal": True}
             draw_points(ax, np.arange(len(rows)), *values, **style)
             style_rows(ax, len(rows), SHARES)
-            ax.set(xlim=(0, 1), xlabel="right answers" if measure == "right" else measure)
+            ax.set(xlim=(-0.02, 1.02), xlabel=measure)
             if measure == "right":
-                ax.axvline(self.overall["chance"], color=found.accent, lw=1.2, ls="--")
+                chance = self.overall["chance"]
+                ax.set_xlabel(f"right answers (dashed: by chance, {chance:.0%})")
+                ax.axvline(chance, color=found.accent, lw=1.2, ls="--")
         name_rows(axes, plain_texts(rows.iloc[:, 0]))
 
 
