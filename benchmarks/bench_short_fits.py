@@ -15,6 +15,7 @@ from report import fitted, say, scaled, table
 
 from sklda import GibbsLDA
 from sklda._core import diagnostics
+from sklda._models import results
 from sklda.datasets import make_lda_corpus
 
 # Topics, documents, words of a document, different words, the sum of alpha, eta.
@@ -41,8 +42,8 @@ def last_log_joint(lda):
 
 def alarms(fits):
     """The sweeps that each fit wants, of those that warn."""
-    found = [diagnostics.clear_rise(lda.log_joint_trace_[0], lda.n_burn_in_) for lda in fits]
-    return [each[1] for each in found if each is not None]
+    found = [(diagnostics.clear_rise(lda.log_joint_trace_[0], lda.n_burn_in_), lda._used_tokens_.sum()) for lda in fits]
+    return [rise[1] for rise, n_tokens in found if rise is not None and rise[0] > results.LEAST_RISE * n_tokens]
 
 
 def main():
@@ -85,9 +86,9 @@ def main():
 
     if args.constants:
         rows = []
-        for name in CONSTANTS:
+        for module, name in [*((diagnostics, each) for each in CONSTANTS), (results, "LEAST_RISE")]:
             for factor in (0.5, 2):
-                with scaled([diagnostics], diagnostics, name, factor):
+                with scaled([module], module, name, factor):
                     found = [f"{len(alarms(fits))}" for fits in kept.values()]
                 rows.append([f"{name} x {factor}", *found])
         table("Fits that warn", ["constant", *(f"{shape}, {n}" for shape, n in kept)], rows)

@@ -64,7 +64,7 @@ class ChainLDA(BaseLDA):
         """Chains at the last states of the previous fit. Learnt priors stay, and given ones may change."""
 
     @abstractmethod
-    def _warn(self, documents: PriorOfDocuments) -> None:
+    def _warn(self, documents: PriorOfDocuments, n_tokens: int) -> None:
         """Warn of results that are probably wrong."""
 
     def _fit(self, X: Any, y: Any = None, *, needed: Any = None, **values: Any) -> Self:
@@ -115,7 +115,7 @@ class ChainLDA(BaseLDA):
                 # Nothing of them is needed, and a continued chain may learn other priors.
                 chain.steps = [step for step in chain.steps if not isinstance(step, Learner)]
             self._set_results(chains)
-            self._warn(documents)
+            self._warn(documents, corpus.n_tokens)
             set_seeds(self, topics.seeds, corpus)
             return run.finish()
 
@@ -194,10 +194,11 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
         self._set_chain_results(results)
         vars(self).update(documents.attributes(results))
 
-    def _warn(self, documents):
-        self._results_.warn_of_disagreement()
-        warn_of_short_fit(self, self._results_.signs_of_short_fit(self._learns_alpha))
-        documents.warn(self._results_)
+    def _warn(self, documents, n_tokens):
+        results = self._results_
+        results.warn_of_disagreement()
+        warn_of_short_fit(self, n_tokens, results.signs_of_short_fit(self._learns_alpha))
+        documents.warn(results)
 
     @cached_property
     def known_weight_log_std_(self) -> np.ndarray:

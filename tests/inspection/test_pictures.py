@@ -33,15 +33,15 @@ LONG = [
 GROUPS = ["women who live in cities and their suburbs", "men", "no answer was given to this question at all"]
 
 
-def model(n_topics, n_documents=24):
-    """Topics with long names, and documents."""
+def model(n_topics, n_documents=24, tokens_of_prior=1):
+    """Topics with long names, and documents. Proportions times `tokens_of_prior` are alpha."""
     rng = np.random.default_rng(0)
     phi = rng.dirichlet(np.full(40, 0.1), n_topics)
     theta = rng.dirichlet(np.linspace(2, 0.2, n_topics), n_documents) * 0.9 + 0.1 / n_topics
     X = np.array([rng.multinomial(30, row @ phi) for row in theta])
     words = [f"{'word' * (v % 5 + 1)}{v}" for v in range(40)]
     names = [f"{LONG[k % 3]} {k}" for k in range(n_topics)]
-    return describe((phi, theta), X, vocabulary=words, topic_names=names), X
+    return describe((phi, tokens_of_prior * theta), X, vocabulary=words, topic_names=names), X
 
 
 def comparison(*numbers):
@@ -99,12 +99,12 @@ def many_groups():
 
 
 def dates():
-    named, X = model(8, 40)
+    named, X = model(8, 40, tokens_of_prior=5)
     return TopicEffectsDisplay.from_dates(named, X, 1990 + np.arange(40) % 8)
 
 
 def effects(covariate, **options):
-    named, X = model(8)
+    named, X = model(8, tokens_of_prior=5)
     frame = pandas.DataFrame({"treatment": ["no", "yes"] * 12, "age": np.arange(24.0), "region": GROUPS * 8})
     return TopicEffectsDisplay.from_estimator(named, X, frame, covariate=covariate, random_state=0, **options)
 

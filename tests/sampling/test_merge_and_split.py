@@ -138,6 +138,7 @@ FITS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:The fit has too few sweeps")
 @pytest.mark.mutation("sklda._sampling.merge_and_split.round_of_moves", without_moves, cases="default")
 @pytest.mark.parametrize("name", FITS)
 def test_all_topics_are_found(name):
@@ -162,6 +163,7 @@ def by_log_joint(corpus, labels, priors, own, splits, seed, stop, seeded):
     return [(move, False) for move in merge_and_split._best_moves(own, merges, gains)]
 
 
+@pytest.mark.filterwarnings("ignore:The fit has too few sweeps")
 @pytest.mark.mutation("sklda._sampling.merge_and_split._candidates", by_log_joint)
 def test_topics_that_share_half_of_their_words_are_found():
     """All of them in seven of eight corpora; five by the log joint alone."""

@@ -341,8 +341,8 @@ default=None
         self._set_chain_results(results)
         vars(self).update(chosen | documents.attributes(results))
 
-    def _warn(self, documents):
-        super()._warn(documents)
+    def _warn(self, documents, n_tokens):
+        super()._warn(documents, n_tokens)
         check = self.model_check_z_
         documents.warn_of(self.topic_count_posterior_, self.topic_count_interval_, check, self.n_burn_in_)
 

@@ -265,9 +265,9 @@ class DaskGibbsLDA(ChainLDA):
     def _continued_chains(self, corpus, priors, documents, topics, former):
         raise ValueError(f"a {type(self).__name__} cannot continue: its workers forget the chain when a fit ends.")
 
-    def _warn(self, documents):
+    def _warn(self, documents, n_tokens):
         # There is one chain, whose draws are on the workers.
-        warn_of_short_fit(self)
+        warn_of_short_fit(self, n_tokens)
 
     @classmethod
     def _read(cls, X):
