@@ -160,7 +160,7 @@ def show_accuracy(X, packages):
     """Print the accuracy of a classifier for two kinds of features, which are fitted to the training documents."""
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     features = {
-        "topics": GibbsLDA(K, max_iter=100, random_state=0),
+        "topics": GibbsLDA(K, max_iter=200, random_state=0),
         "words (tf-idf)": TfidfTransformer(sublinear_tf=True),
     }
     for name, step in features.items():
