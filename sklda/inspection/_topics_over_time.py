@@ -158,7 +158,7 @@ def by_period(estimator, X, dates, period, clusters, weights, missing, n_draws, 
     found = view(estimator, X, needs="prior", missing=missing, dates=dates, clusters=clusters, weights=weights)
     days, units = read_dates(found.values["dates"])
     if missing == "drop":
-        days[~are_known(period, units)] = np.datetime64("NaT")
+        days[~are_known(period, units)] = np.datetime64("NaT", "D")
         found.values.given["dates"] = [None if np.isnat(day) else day for day in days]
     used = used_documents(found)
     found.say_what_is_left_out()
