@@ -44,8 +44,8 @@ from sklda import (
     metrics,
 )
 from sklda._core.parallel import Stop
-from sklda._mode_search.initialisation import INITS
 from sklda._sampling.choice import SAMPLERS
+from sklda._sampling.initialisation import INITS
 from sklda.datasets import load_docstrings
 from sklda.papers.held_out import ais, chib, leave_one_out_score, left_to_right, particle_filter, ratio_ais
 from sklda.papers.topic_count import log_evidence
@@ -181,7 +181,7 @@ CASES = {
     **{f"GibbsLDA {sampler}, 2 chains": gibbs(sampler=sampler, n_chains=2) for sampler in SAMPLERS},
     "GibbsLDA that goes on": fitted,
     "GibbsLDA sparse": fit(lambda n_jobs: GibbsLDA(300, max_iter=10**6, n_chains=2, n_jobs=n_jobs)),
-    **{f"GibbsLDA {init}": gibbs(init=init, n_chains=2) for init in INITS if init != "random"},
+    **{f"GibbsLDA {init}": gibbs(init=init, n_chains=2) for init in (*INITS, "search") if init != "random"},
     "GibbsLDA fits of three sweeps": fit(lambda n_jobs: _Often(GibbsLDA(20, max_iter=3, n_chains=2, n_jobs=n_jobs))),
     "GibbsLDA partitioned fits of three sweeps": fit(
         lambda n_jobs: _Often(GibbsLDA(20, max_iter=3, sampler="partitioned", n_jobs=n_jobs))

@@ -248,6 +248,14 @@ class Priors(Aligned):
         """Whether all topics have the same priors."""
         return bool((self.doc == self.doc[:, :1]).all()) and not len(self.topic)
 
+    def check_exchangeable(self, reason):
+        """Raise a ValueError if topics have different priors; `reason` says why they must not."""
+        if not self.exchangeable:
+            raise ValueError(
+                f"{reason}, so they must share their priors: give doc_topic_prior as one number, topic_word_prior "
+                "without a row per topic, and no known_topics, or use init='anneal'."
+            )
+
     def resized(self, n_components):
         """These priors for another number of topics. The topics must be exchangeable."""
         doc = np.repeat(self.doc[:, :1], n_components, axis=1)

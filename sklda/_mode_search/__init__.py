@@ -3,6 +3,6 @@
 - ``groups``: groups of topics that share documents and words.
 - ``redraw``: the tokens of a group as a corpus of its own, to which as many topics are fitted afresh.
 - ``search``: from given states to better modes.
-- ``initialisation``: of chains, by that search or otherwise.
+- ``searched_start``: chains that begin where a search ends.
 - ``mode_evidence``: the evidence of the modes of chains, and weights from it.
 """

@@ -5,7 +5,7 @@ import numpy as np
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import NEVER_STOP
-from sklda._sampling.annealed_start import anneal
+from sklda._sampling.annealed_start import annealed_chain
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 
@@ -80,5 +80,5 @@ def redraw(corpus, priors, topics, group, seed, stop=NEVER_STOP):
         for _ in range(REDRAW_SWEEPS):
             chain.sweep(stop)
     else:
-        chain = anneal(part, priors, seed, stop, REDRAW_SWEEPS)
+        chain = annealed_chain(part, priors, seed, stop, REDRAW_SWEEPS)
     return put_back(topics, chain.topics, inside, group.topics)

@@ -14,7 +14,6 @@ from sklda._mode_search.redraw import REDRAW_SWEEPS, redraw
 from sklda._sampling.chain import ChainState, checked_topics, compact_topics
 from sklda._sampling.choice import chain_class
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.initialisation import check_exchangeable
 from sklda._sampling.matching import differing
 from sklda._sampling.run_chains import NO_RUN
 
@@ -116,7 +115,7 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
 
 def counted_search(corpus, priors, states, seed, n_jobs=None, max_sweeps=None, weigh=True, stop=None, run=NO_RUN):
     """`improve_modes`, and the sweeps that it made."""
-    check_exchangeable(priors, "The search between modes redraws groups of topics")
+    priors.check_exchangeable("The search between modes redraws groups of topics")
     topics = [state.topics if isinstance(state, ChainState) else state for state in states]
     topics = [checked_topics(each, corpus, priors.n_components) for each in topics]
     if max_sweeps is None:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._core import random
 from sklda._core.priors import check_memory_of_topics
 from sklda._input.document_values import DocumentValues
-from sklda._mode_search.initialisation import initialise_chains, start_of
+from sklda._mode_search.searched_start import searched_chains
 from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, settings_of
 from sklda._models.known_topics import read_known_topics
@@ -23,6 +23,7 @@ from sklda._models.results import ChainAttributes, ChainResults, warn_of_short_f
 from sklda._models.seed_words import seeds_of, set_seeds
 from sklda._sampling.annealed_start import NOT_ANNEALED
 from sklda._sampling.choice import chain_class
+from sklda._sampling.initialisation import initialise_chains, start_of
 from sklda._sampling.known_weights import log_std, weight_likelihood
 from sklda._sampling.merge_and_split import MergeAndSplit
 from sklda._sampling.partitioned import TOKENS_PER_WORKER
@@ -160,7 +161,10 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
         seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
         steps = [documents.steps(random.child(seed, 1)) for seed in seeds]
         starts = [random.child(seed, 0) if own else seed for seed, own in zip(seeds, steps, strict=True)]
-        chains = initialise_chains(corpus, priors, starts, init, self.n_jobs, kind, run=run)
+        if isinstance(init, str) and init == "search":
+            chains = searched_chains(corpus, priors, starts, self.n_jobs, kind, run)
+        else:
+            chains = initialise_chains(corpus, priors, starts, init, self.n_jobs, kind, run)
         for chain, own in zip(chains, steps, strict=True):
             chain.steps = own
             if isinstance(self.init, str) and not documents.merges:

@@ -13,9 +13,9 @@ from sklearn import get_config
 from sklda._core.priors import at_topics
 from sklda._description.models import Description
 from sklda._input.names import read_vocabulary
-from sklda._mode_search.initialisation import INITS
 from sklda._models.known_topics import LEARN
 from sklda._sampling.choice import SAMPLERS
+from sklda._sampling.initialisation import INITS
 from sklda._sampling.point_estimates import METHODS
 
 # The only import of a private module of scikit-learn: all estimators take their constraints from here.
@@ -65,7 +65,7 @@ CHAIN_PARAMETERS = {
     "known_weight": [StrOptions({LEARN}), Interval(Real, 0, None, closed="right"), dict, "array-like"],
     "vocabulary": [None, dict, "array-like"],
     "sampler": [StrOptions(set(SAMPLERS))],
-    "init": [StrOptions(set(INITS)), HasMethods("transform"), "array-like"],
+    "init": [StrOptions({*INITS, "search"}), HasMethods("transform"), "array-like"],
     "tol": [None, Interval(Real, 0, None, closed="left")],
 }
 

@@ -73,7 +73,7 @@ class AnnealedSweeps(Step):
         chain.n_annealed = min(chain.n_annealed, chain.n_sweeps)
 
 
-def anneal(corpus, priors, seed, stop, n_sweeps=ANNEAL_SWEEPS):
+def annealed_chain(corpus, priors, seed, stop, n_sweeps=ANNEAL_SWEEPS):
     """A chain after `n_sweeps` sweeps in which both priors decrease from ten times their values."""
     kind = chain_class("collapsed", corpus, priors)
     chain = kind.initialise_randomly(corpus, priors, seed)

@@ -1,18 +1,20 @@
-"""Initialisation of chains. The posterior of z has modes that sweeps do not leave, so the result depends on it."""
+"""Initialisation of chains: what `init` means.
+
+The posterior of z has modes that sweeps do not leave, so the result depends on it. ``"search"`` is in `_mode_search`.
+"""
 
 from math import ceil
 
 import numpy as np
 
 from sklda._core import random
-from sklda._core.parallel import NEVER_STOP
-from sklda._core.priors import padded
-from sklda._core.rising import log_gamma_ratio
-from sklda._kernels import _merges, _tokens
-from sklda._sampling.annealed_start import anneal
+from sklda._sampling.annealed_start import NOT_ANNEALED, Annealing, annealed_chain
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
-from sklda._sampling.count_rows import CountRows
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.merge_gains import merge_gains
+from sklda._sampling.point_estimates import check_assignments
+from sklda._sampling.run_chains import NO_RUN
 from sklda._sampling.seeded_state import SeedWords
 
 INITS = ("random", "sequential", "anneal", "prune")
@@ -20,19 +22,81 @@ INITS = ("random", "sequential", "anneal", "prune")
 # "prune": the initial number of topics as a multiple of K, the number of sweeps before the first merge, and the number
 # of sweeps after each merge. Of a given number of sweeps, this share is before the first merge.
 _PRUNE_FACTOR, _PRUNE_FIRST, _PRUNE_BETWEEN = 2.0, 60, 15
-# Pairs of topics, summed over rows, in a block of rows; `stop` is called between blocks. A block takes about a tenth of
-# a second.
-_BLOCK_PAIRS = 2**22
+# Weights of topics in a block of tokens; `stop` is called between blocks.
+_BLOCK_WEIGHTS = 2**22
 
 
-def check_exchangeable(priors, reason):
-    """Raise a ValueError if topics have different priors; `reason` says why they must not."""
-    if not priors.exchangeable:
-        raise ValueError(
-            f"{reason}, so they must share their priors: "
-            "give doc_topic_prior as one number, topic_word_prior without a row per topic, and no known_topics, or use "
-            "init='anneal'."
-        )
+def start_of(init, X, corpus, n_components, n_sweeps, burn_in=None, seed_words=None):
+    """The start of the chains of a fit, as `initialise_chains` takes it, and their annealed sweeps.
+
+    Parameters
+    ----------
+    init : str, array-like or fitted model
+    X : array-like or sparse matrix
+        What the model transforms.
+    corpus : Corpus
+    n_components : int
+    n_sweeps : int
+        Number of sweeps of the fit. With ``"anneal"``, the first ones are annealed.
+    burn_in : int, default=None
+        Its burn-in, if it is given.
+    seed_words : SeedWords, default=None
+        They make the first state, without annealed sweeps, in which seeds are lost to other topics.
+
+    Returns
+    -------
+    init : str, SeedWords, ndarray or (ndarray, ndarray)
+    annealing : Annealing
+
+    Raises
+    ------
+    ValueError
+        If `init` is another first state than that of the seeds.
+    """
+    if seed_words is not None:
+        if not isinstance(init, str) or init not in ("anneal", "random"):
+            shown = f"init={init!r}" if isinstance(init, str) else "init, an array or a model,"
+            raise ValueError(
+                f"{shown} is another first state than that of seed_words, which put their tokens into their topics: "
+                "leave init out, or seed_words."
+            )
+        return seed_words, NOT_ANNEALED
+    if isinstance(init, str):
+        return ("random", Annealing.within(n_sweeps, burn_in)) if init == "anneal" else (init, NOT_ANNEALED)
+    # A Series of pandas has a method of this name.
+    if not hasattr(init, "transform") or hasattr(init, "__array__"):
+        return check_assignments(init, corpus, n_components, "init")[0], NOT_ANNEALED
+    return weights_of_model(init, X, corpus, n_components), NOT_ANNEALED
+
+
+def initialise_chains(corpus, priors, seeds, init, n_jobs=None, kind=GibbsChain, run=NO_RUN):
+    """Initialise chains with the same target.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    priors : Priors
+        ``"prune"`` needs topics with equal priors.
+    seeds : list of numpy.random.SeedSequence
+        One for each chain.
+    init : {"random", "sequential", "anneal", "prune"}, SeedWords, ndarray or (ndarray, ndarray)
+        As in `initialise_chain`.
+    n_jobs : int, default=None
+        Number of chains at a time, as in joblib.
+    kind : type, default=GibbsChain
+        The class of the chains.
+    run : Run, optional
+        The work is a stage of it.
+
+    Returns
+    -------
+    list of `kind`
+        Their ``n_sweeps`` is 0.
+    """
+    if isinstance(init, str) and init == "prune":
+        priors.check_exchangeable("init='prune' merges topics")
+    tasks = [(init, corpus, priors, seed, kind) for seed in seeds]
+    return run.parallel(initialise_chain, tasks, n_jobs, always_in_threads=False)
 
 
 def initialise_chain(init, corpus, priors, seed, kind, stop):
@@ -74,7 +138,7 @@ def initialise_chain(init, corpus, priors, seed, kind, stop):
     if init == "sequential":
         return kind.initialise_sequentially(corpus, priors, seed, stop)
     if init == "anneal":
-        chain = anneal(corpus, priors, seed, stop)
+        chain = annealed_chain(corpus, priors, seed, stop)
     else:
         chain = prune(corpus, priors, seed, stop)
     return kind(corpus, priors, ChainState(chain.topics, chain.stream))
@@ -109,7 +173,7 @@ def prune(corpus, priors, seed, stop):
 def _drawn_topics(corpus, theta, phi, rng, stop):
     """Topics drawn from theta_dk phi_kv; uniform for a word that no topic has."""
     topics, documents = np.empty(corpus.n_tokens, np.int32), corpus.token_documents
-    step = max(_BLOCK_PAIRS // len(phi), 1)
+    step = max(_BLOCK_WEIGHTS // len(phi), 1)
     for first in range(0, corpus.n_tokens, step):
         stop()
         own = slice(first, first + step)
@@ -167,43 +231,6 @@ def _weights(values, name, shape, reason):
     if not (np.isfinite(values).all() and (values >= 0).all()):
         raise ValueError(f"{name} of init must be finite and not negative, as in topic models.")
     return values
-
-
-def merge_gains(corpus, topics, priors, stop=NEVER_STOP):
-    """Change of the log joint if topics i < j are merged and all others stay; (K, K), valid above the diagonal.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    topics : ndarray of shape (n_tokens,), int32
-    priors : Priors
-        Those of the first topic count for all.
-    stop : callable, optional
-    """
-    K = priors.n_components
-    gains = np.zeros((K, K))
-    of_rows = priors.doc[:, 0]
-    alpha = of_rows[priors.row_of] if len(priors.row_of) else np.full(corpus.n_documents, of_rows[0])
-    eta = np.ascontiguousarray(np.broadcast_to(priors.topic_word()[0], corpus.n_features), dtype=np.float64)
-    scratch, step = (np.empty(K, np.int32), np.empty(K)), max(_BLOCK_PAIRS // K**2, 1)
-    # In blocks, because those of all documents can take more memory than the fit.
-    for first, last in corpus.blocks(n_documents=step):
-        stop()
-        offsets, counts = corpus.offsets[first : last + 1], np.zeros((last - first, K))
-        _tokens.count_documents(offsets - offsets[0], topics[offsets[0] : offsets[-1]], counts)
-        _merges.pair_gains(counts.astype(np.int32), alpha[first:last], gains, *scratch)
-    totals, prior_total = np.zeros(K, np.int64), priors.totals[0]
-    rows = CountRows.of(corpus, topics, padded(K), totals)
-    for first in range(0, corpus.n_features, step):
-        stop()
-        words = slice(first, first + step)
-        _merges.pair_gains(rows.dense(words), eta[words], gains, *scratch)
-    # Once for each distinct total: of many topics for few tokens, most are equal.
-    distinct, which = np.unique(totals, return_inverse=True)
-    alone = log_gamma_ratio(prior_total, distinct)
-    together = log_gamma_ratio(prior_total, distinct[:, None] + distinct)
-    alone, together = alone[which], together[which[:, None], which]
-    return gains + alone[:, None] + alone - together
 
 
 def merge(chain, priors, n_sweeps, stop):

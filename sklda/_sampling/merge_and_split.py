@@ -25,7 +25,7 @@ from sklda._kernels import _tokens
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.count_rows import CountRows
-from sklda._sampling.initialisation import merge_gains
+from sklda._sampling.merge_gains import merge_gains
 from sklda._sampling.steps import Step
 
 # benchmarks/bench_topics_found.py --part constants shows what half and twice of these do.

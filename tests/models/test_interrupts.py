@@ -21,7 +21,7 @@ from sklda._core.corpus import Corpus
 from sklda._core.parallel import Stop, Stopped, in_parallel, with_team
 from sklda._core.priors import Priors
 from sklda._kernels import _partitioned
-from sklda._sampling import collapsed, initialisation, partitioned, point_estimates
+from sklda._sampling import collapsed, initialisation, merge_gains, partitioned, point_estimates
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.partitioned import PartitionedChain
@@ -392,12 +392,12 @@ def test_cuts_change_no_bit(problem, monkeypatch, same):
     def results():
         return [
             *point_estimates.estimate_counts(corpus, priors, state.topics),
-            initialisation.merge_gains(corpus, state.topics, priors),
+            merge_gains.merge_gains(corpus, state.topics, priors),
         ]
 
     whole = results()
     monkeypatch.setattr(point_estimates, "_BLOCK_WEIGHTS", 200)
-    monkeypatch.setattr(initialisation, "_BLOCK_PAIRS", 100)
+    monkeypatch.setattr(merge_gains, "_BLOCK_PAIRS", 100)
     assert same(results(), whole)
 
 

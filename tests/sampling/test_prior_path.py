@@ -14,7 +14,7 @@ from sklda._core.parallel import NEVER_STOP, Stop, Stopped
 from sklda._core.priors import Priors
 from sklda._likelihood.evidence.annealing import Guide, _diluting_path
 from sklda._sampling import collapsed
-from sklda._sampling.annealed_start import anneal
+from sklda._sampling.annealed_start import annealed_chain
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.prior_path import PriorPath
@@ -87,7 +87,7 @@ def test_the_kernel_makes_the_same_draws_and_weights(corpus, name, kind, block, 
 
 def test_an_annealed_chain_ends_at_its_priors(corpus):
     priors = Priors.make(0.3, 0.2, 4, 60)
-    chain = anneal(corpus, priors, random.seed_sequence(0), NEVER_STOP, n_sweeps=15)
+    chain = annealed_chain(corpus, priors, random.seed_sequence(0), NEVER_STOP, n_sweeps=15)
     assert chain.priors is priors
     assert chain.n_sweeps == 15
     other = GibbsChain.initialise_randomly(corpus, priors, random.seed_sequence(0))

@@ -10,7 +10,7 @@ from sklda._likelihood.evidence.annealing import check_memory_of_runs
 from sklda._likelihood.evidence.bennett import run_both_ways
 from sklda._likelihood.evidence.combining import CountEvidence, EvidenceTable
 from sklda._sampling.choice import chain_class
-from sklda._sampling.initialisation import check_exchangeable, initialise_chain
+from sklda._sampling.initialisation import initialise_chain
 
 # Along a guide near the posterior, or from the prior.
 METHODS = ("guided_ais", "ais")
@@ -51,7 +51,7 @@ def annealed_evidence(corpus, priors, settings, *, n_chains, init, seed, n_jobs=
 def kinds_of_starts(init, priors):
     """The initialisations that chains take in turn."""
     if isinstance(init, str) and init == "prune":
-        check_exchangeable(priors, "init='prune' merges topics")
+        priors.check_exchangeable("init='prune' merges topics")
     if init is not None:
         return init if isinstance(init, list) else [init]
     # Annealed and pruned chains find different modes; pruning needs topics that can be merged.

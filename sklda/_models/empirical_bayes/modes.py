@@ -26,7 +26,7 @@ from sklda._mode_search.search import APART, counted_search
 from sklda._models.empirical_bayes.chain_pool import EM_SWEEPS, LEARNING, ChainPool, learning, learnt
 from sklda._models.empirical_bayes.settings import FINE_ENOUGH, MOST_SEARCHED
 from sklda._models.empirical_bayes.skeleton import Skeleton, no_topics
-from sklda._sampling.annealed_start import ANNEAL_SWEEPS, anneal
+from sklda._sampling.annealed_start import ANNEAL_SWEEPS, annealed_chain
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
 from sklda._sampling.collapsed import GibbsChain
@@ -134,7 +134,7 @@ def _learn_until_settled(pool: ChainPool, most: int, seed: np.random.SeedSequenc
 
 
 def _annealed(corpus, priors, seed, n_sweeps, stop):
-    return anneal(corpus, priors, seed, stop, n_sweeps)
+    return annealed_chain(corpus, priors, seed, stop, n_sweeps)
 
 
 def _has_modes(pool: ChainPool, log_h: np.ndarray) -> bool:

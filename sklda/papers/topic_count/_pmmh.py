@@ -21,7 +21,7 @@ from sklda._input.types import Counts, Seed
 from sklda._input.warn import warn
 from sklda._likelihood.held_out.averages import log_mean, log_mean_exp
 from sklda._models.gibbs import GibbsLDA
-from sklda._sampling.annealed_start import anneal
+from sklda._sampling.annealed_start import annealed_chain
 from sklda._sampling.chain import ChainState
 from sklda.papers.topic_count._forward_runs import UNBIASED, ForwardSettings, check_memory_of_chains, forward_runs
 
@@ -278,7 +278,7 @@ class PMMH:
 
 
 def _annealed_state(corpus, priors, seed, stop):
-    return anneal(corpus, priors, seed, stop).state().compact(priors.n_components)
+    return annealed_chain(corpus, priors, seed, stop).state().compact(priors.n_components)
 
 
 def propose_neighbour(counts: list[int], T: int, rng: np.random.Generator) -> tuple[int, float]:

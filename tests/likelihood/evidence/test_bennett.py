@@ -9,7 +9,7 @@ from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
 from sklda._likelihood.evidence import bennett
 from sklda._likelihood.evidence.annealing import Guide
-from sklda._sampling.annealed_start import anneal
+from sklda._sampling.annealed_start import annealed_chain
 from sklda.datasets import make_lda_corpus
 
 # Standard errors of the mean distance of the two directions. It is at 10 to 15 of these, and at -2 with short guides.
@@ -22,7 +22,7 @@ def distance_score():
     corpus, priors, found = Corpus.from_counts(X), Priors.make(0.1, 0.1, 8, 30), []
     for c in range(60):
         seed = random.seed_sequence(c)
-        chain = anneal(corpus, priors, random.child(seed, 0), NEVER_STOP)
+        chain = annealed_chain(corpus, priors, random.child(seed, 0), NEVER_STOP)
         runs = bennett.run_both_ways(corpus, priors, chain, 300, 1, seed, NEVER_STOP)
         found.append((runs.backward - runs.forward).item())
     return np.mean(found) / (np.std(found, ddof=1) / np.sqrt(len(found)))

@@ -6,8 +6,12 @@ import pytest
 from sklda import GibbsLDA
 from sklda._core import random
 from sklda._core.corpus import Corpus
+from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
-from sklda._mode_search.initialisation import initialise_chains
+from sklda._mode_search.searched_start import searched_chains
+from sklda._sampling.annealed_start import annealed_chain
+from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.run_chains import NO_RUN
 from sklda.datasets import make_lda_corpus
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -33,12 +37,10 @@ def test_fits_do_not_depend_on_n_jobs(X, sampler, learn_priors):
 def test_the_search_is_at_the_first_priors(X):
     corpus, seed = Corpus.from_counts(X), random.seed_sequence(0)
     priors = Priors.make(0.2, 0.1, 3, corpus.n_features)
-    (chain,) = initialise_chains(corpus, priors, [seed], "search")
-    (again,) = initialise_chains(corpus, priors, [seed], "search")
+    (chain,), (again,) = (searched_chains(corpus, priors, [seed], None, GibbsChain, NO_RUN) for _ in range(2))
     assert chain.priors is priors and chain.n_sweeps == 0
     assert (chain.topics == again.topics).all() and (chain.stream == again.stream).all()
-    (annealed,) = initialise_chains(corpus, priors, [seed], "anneal")
-    assert annealed.n_sweeps == 0 and (annealed.topics != chain.topics).any()
+    assert (annealed_chain(corpus, priors, seed, NEVER_STOP).topics != chain.topics).any()
 
 
 @pytest.mark.parametrize("K", [1, 2, 12])
