@@ -209,12 +209,12 @@ def inner_model(model, X, attribute="components_", advice=_ADVICE, missing="rais
         return model, X
     for pipeline in pipelines:
         if len(pipeline) > 1:
-            X = pipeline[:-1].transform(_input_of(pipeline[0], X, missing))
+            X = pipeline[:-1].transform(input_of(pipeline[0], X, missing))
     check_names(X, model)
     return model, X
 
 
-def _input_of(step, X, missing):
+def input_of(step, X, missing="raise"):
     """What the first step of a pipeline gets: X, or the texts of a vectorizer; missing ones are empty, or refused."""
     if not hasattr(step, "build_analyzer") or isinstance(X, str) or not hasattr(X, "__iter__"):
         return X
@@ -225,7 +225,10 @@ def _input_of(step, X, missing):
             "texts, as in df['text'], and not df[['text']]."
         )
     if getattr(X, "ndim", 1) != 1:
-        return X
+        raise TypeError(
+            f"X has rows and columns, and {type(step).__name__} takes texts, one for each document: give these, or the "
+            "last step of the pipeline in its place, which takes counts."
+        )
     texts = [text if isinstance(text, str) or text is np.ma.masked else python_value(text) for text in X]
     lacks = {d for d, text in enumerate(texts) if not isinstance(text, (str, bytes)) and is_missing(text)}
     if lacks and missing == "raise":

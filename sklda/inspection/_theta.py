@@ -54,7 +54,7 @@ class ThetaDraws:
     theta : iterator of (n_used, n_topics)
         NaN in the columns of topics that a fit does not have.
     has_topics : ndarray of shape (n_chains, n_topics), bool
-        Which topics every chain or fit has.
+        Which topics every chain or fit has. None has a topic without words of its own.
     """
 
     view: View
@@ -85,13 +85,19 @@ def theta_draws(found: View, used: np.ndarray, seed: Any, n_draws: int = N_DRAWS
     if found.has_draws and draws is not None:
         has_topics = found.model._has_topics()
         theta = draws(max(n_draws, len(has_topics)), seed)
-        return ThetaDraws(found, used, (each[used] for each in theta), has_topics)
-    has_topics = np.ones((1, found.n_topics), bool)
+        return ThetaDraws(found, used, (each[used] for each in theta), has_topics & _with_words(found))
+    has_topics = _with_words(found)[None]
     if found.has_counts and found.alpha is not None:
         corpus, phi, alpha = _prior_of(found, used)
         return ThetaDraws(found, used, _folded_in(corpus, phi, alpha, n_draws, seed), has_topics)
     proportions: Any = found.doc_topic
     return ThetaDraws(found, used, iter([np.asarray(proportions[used], dtype=np.float64)]), has_topics)
+
+
+def _with_words(found):
+    """Which topics have words of their own, (n_topics,) bool."""
+    model = found.model
+    return np.ones(found.n_topics, bool) if model is None else topics_with_words(model, model.components_)
 
 
 def summed(theta: np.ndarray, members: np.ndarray) -> np.ndarray:
@@ -304,7 +310,7 @@ def share_moments(found: View, used: np.ndarray, seed: np.random.SeedSequence) -
 
 def _of_fit(found, used, seed):
     model = found.model
-    has_words = np.ones(found.n_topics, bool) if model is None else topics_with_words(model, model.components_)
+    has_words = _with_words(found)
     # Merged topics are sums of topics of the chains.
     whole, place = found.unmerged()
     if whole.chains is not None:

@@ -153,12 +153,13 @@ def compare_topic_counts(
     if isinstance(estimator, list):
         return _of_models(estimator, X, n_components, cv, params, interval, n_words)
     counts = sorted(checked_counts(n_components, "n_components"))
+    # Their index is that of X, which steps before the model do not keep.
+    metadata = checked_metadata(params, Description.of(estimator, X).X)
     model, X, words = model_and_input(estimator, X)
     name, seed = name_of_the_count(model), random.seed_sequence(random_state)
     table, topics = DataFrame({"n_components": counts}), None
     if not (isinstance(cv, int) and not isinstance(cv, bool) and cv == 0):
-        table, topics = scores_of_folds(model, X, counts, cv, params, seed, n_jobs)
-    metadata = checked_metadata(params, X)
+        table, topics = scores_of_folds(model, X, counts, cv, metadata, seed, n_jobs)
     tasks = [(clone(model).set_params(**{name: K}), X, metadata, random.child(seed, 2, K)) for K in counts]
     fits = Parallel(n_jobs=jobs_for(len(tasks), n_jobs))(delayed(_fit)(*task) for task in tasks)
     views = [view(Description(each, X, vocabulary=words)) for each in fits]

@@ -21,7 +21,7 @@ from sklda._core import random
 from sklda._core.consensus import SAME_TOPIC
 from sklda._core.distances import jensen_shannon
 from sklda._core.parallel import jobs_for
-from sklda._description.models import Description, names_of_steps, topics_with_words
+from sklda._description.models import Description, input_of, names_of_steps, topics_with_words
 from sklda._input.arguments import check_int, distributions
 from sklda._input.counts import read_sparse
 from sklda._input.covariates import covariate_frame
@@ -38,14 +38,14 @@ _FREEDOM_OF_USUAL = 1
 
 
 def scores_of_folds(
-    model: Any, X: Any, counts: Sequence[int], cv: Any, params: dict[str, Any] | None, seed: Any, n_jobs: int | None
+    model: Any, X: Any, counts: Sequence[int], cv: Any, metadata: dict[str, Any], seed: Any, n_jobs: int | None
 ) -> tuple[DataFrame, list[list[np.ndarray]]]:
     """Fit a model with several numbers of topics to all folds but one: a table, and the topics of these fits.
 
     The table has a row for each number, and the topics are those of every number and fold, (n_topics, n_features).
     """
     name = name_of_the_count(model)
-    folds, metadata = _folds(cv, X, seed), checked_metadata(params, X)
+    folds = _folds(cv, X, seed)
     tasks = [
         (clone(model).set_params(**{name: K}), X, metadata, *fold, random.child(seed, 1, K, f))
         for K in counts
@@ -83,7 +83,7 @@ def model_and_input(estimator, X):
     while isinstance(estimator, Pipeline):
         if len(estimator) > 1:
             steps = clone(estimator[:-1])
-            X = steps.fit_transform(X)
+            X = steps.fit_transform(input_of(steps[0], X))
             words = names_of_steps(steps) if described.vocabulary is None else words
         estimator = estimator[-1]
     if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params") or isinstance(estimator, type):
@@ -108,7 +108,10 @@ def _folds(cv, X, seed):
     if cv is None or isinstance(cv, Integral):
         # Corpora are often in the order of their sources.
         state = random.key(random.child(seed, 0)) % 2**32
-        cv = KFold(_DEFAULT_FOLDS if cv is None else cv, shuffle=True, random_state=state)
+        cv, n = check_int(_DEFAULT_FOLDS if cv is None else cv, "cv", 2), _num_samples(X)
+        if n < cv:
+            raise ValueError(f"X has {n} documents, too few for cv = {cv} folds: give fewer folds, or cv=0 for none.")
+        cv = KFold(cv, shuffle=True, random_state=state)
     folds = list(check_cv(cv).split(np.zeros(_num_samples(X))))
     if len(folds) < 2:
         raise ValueError(f"cv has {len(folds)} folds: topics are compared between at least two fits.")

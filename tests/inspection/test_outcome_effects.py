@@ -16,7 +16,7 @@ from sklda._core.corpus import Corpus
 from sklda._core.linear_models import LinearModels
 from sklda._sampling.new_documents import draws_with_new_documents
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import describe, outcome_effects
+from sklda.inspection import describe, outcome_effects, topics_by_group
 from sklda.inspection._outcome_effects import _logistic
 from sklda.inspection._outcome_words import words_beyond_shares
 from sklda.inspection._prior_check import unshrunk
@@ -172,9 +172,14 @@ def test_one_topic_too_few_gets_a_warning():
 # The topics of so short a fit are mixtures.
 @pytest.mark.filterwarnings("ignore:The outcome depends on the words of topics")
 def test_topics_without_words_are_a_rest():
-    table = effects(HDPLDA(max_components=15, max_iter=60, random_state=0).fit(X))
+    model = HDPLDA(max_components=15, max_iter=60, random_state=0).fit(X)
+    table = effects(model)
     assert table["estimate"].isna().sum() > 0
     assert table["found_in"][table["estimate"].isna()].tolist() == [0] * int(table["estimate"].isna().sum())
+    # In the table of their shares, too, although these are known.
+    shares = topics_by_group(named(model), X, np.arange(D) % 2, random_state=0)
+    np.testing.assert_array_equal(shares["found_in"][::2], table["found_in"][: len(shares) // 2])
+    assert shares["estimate"].notna().all()
 
 
 def test_documents_that_are_not_those_of_the_fit_have_draws_of_their_own():

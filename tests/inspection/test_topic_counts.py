@@ -378,7 +378,8 @@ def test_intervals_of_shares_are_shares(place, n_fits):
         (lambda: compare_topic_counts(LDA, X, [2, 0]), ValueError, r"n_components\[1\] must be at least 1"),
         (lambda: compare_topic_counts(LDA, X, [2.5]), TypeError, r"n_components\[0\] must be an int"),
         (lambda: compare_topic_counts(LDA, X, [2, 2]), ValueError, "the same number twice"),
-        (lambda: compare_topic_counts(LDA, X, [2], cv=1), ValueError, "k-fold"),
+        (lambda: compare_topic_counts(LDA, X, [2], cv=1), ValueError, "cv must be at least 2"),
+        (lambda: compare_topic_counts(LDA, X[:3], [2]), ValueError, "X has 3 documents, too few for cv = 4"),
         (lambda: compare_topic_counts(LDA, X, [2], cv=[(np.arange(9), np.arange(9))]), ValueError, "cv has 1 folds"),
         (lambda: compare_topic_counts(LDA, X, [2], n_words=0), ValueError, "n_words must be at least 1"),
         (lambda: compare_topic_counts(LDA, X, [2], interval=5), TypeError, "a pair of numbers of topics"),
@@ -422,6 +423,17 @@ def test_metadata_reach_fits_and_scores():
         for params in (None, {"collections": labels})
     ]
     assert found[0] != found[1]
+
+
+def test_metadata_of_texts_have_the_index_of_the_texts():
+    texts = pandas.Series(["apple banana", "car wheel"] * 10, index=[f"d{d}" for d in range(20)])
+    frame = pandas.DataFrame({"year": np.arange(20.0)}, index=texts.index)
+    model = make_pipeline(CountVectorizer(), CovariateLDA(max_iter=4, random_state=0))
+    for cv in (0, 2):
+        with pytest.raises(ValueError, match="row 0 is 'd19' in covariates and 'd0' in X"):
+            compare_topic_counts(model, texts, [2], cv=cv, params={"covariates": frame[::-1]})
+    with pytest.raises(TypeError, match="X has rows and columns, and CountVectorizer takes texts"):
+        compare_topic_counts(model, X, [2])
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,14 @@ def test_missing_texts_are_named_or_left_out(lacks):
     pd.testing.assert_frame_equal(topics_by_group(model, scalars, groups, random_state=0), right)
 
 
+def test_counts_in_place_of_texts_are_said():
+    texts = ["apple banana", "banana cherry", "engine wheel", "wheel road"] * 3
+    model = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=10, random_state=0)).fit(texts)
+    for counts in (model[:-1].transform(texts), model[:-1].transform(texts).toarray()):
+        with pytest.raises(TypeError, match="CountVectorizer takes texts"):
+            topics_by_group(model, counts, ["a", "b"] * 6)
+
+
 def test_masked_values_are_missing():
     X = np.random.default_rng(0).poisson(2, (20, 5)) + 1
     lda = GibbsLDA(2, max_iter=10, random_state=0).fit(X)
