@@ -134,7 +134,7 @@ class Gibbs(Sklda):
 
     def topics(self):
         # The topics by CGS_p of the last draw, as GibbsLDA computes them from one draw.
-        from sklda._sampling.point_estimates import estimate_counts
+        from draws import estimate_counts
 
         chain = self.chain
         return estimate_counts(chain.corpus, chain.priors, chain.topics)[1] + ETA

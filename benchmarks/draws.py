@@ -13,7 +13,7 @@ from sklda._models.variational.batch import Batch
 from sklda._models.variational.fixed_topics import infer, perplexity
 from sklda._models.variational.passes import proportions, topics
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.point_estimates import estimate_counts
+from sklda._sampling.point_estimates import add_estimates
 
 BURN_IN, LAG = 50, 5
 SAMPLES = (1, 2, 5, 10, 20)
@@ -22,6 +22,13 @@ CHAINS = (1, 5)
 
 def normalised(weights):
     return weights / weights.sum(axis=1, keepdims=True)
+
+
+def estimate_counts(corpus, priors, topics, method="cgs_p"):
+    """Topic counts of documents and of words for the point estimates of one state."""
+    doc_topic, topic_word = np.zeros((corpus.n_documents, priors.n_components)), np.zeros(priors.shape)
+    add_estimates(corpus, priors, topics, doc_topic, topic_word, method)
+    return doc_topic, topic_word
 
 
 def estimates(chain, method):

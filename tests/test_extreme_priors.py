@@ -11,12 +11,13 @@ from scipy.special import gammaln, polygamma
 from sklda._core.corpus import Corpus
 from sklda._core.count_histograms import Histograms
 from sklda._core.priors import Priors
-from sklda._core.rising import log_gamma_divergence, log_gamma_ratio, sum_of_log_gamma_ratios
+from sklda._core.rising import log_gamma_ratio, sum_of_log_gamma_ratios
 from sklda._likelihood.held_out.log_likelihoods import METHODS, log_likelihoods
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.merge_gains import merge_gains
 from sklda._sampling.word_major import WordMajorChain
+from sklda.papers.compound._ascent import log_gamma_divergence
 from sklda.papers.held_out import chib, held_out_curve, left_to_right, particle_filter
 from sklda.papers.topic_count import log_evidence
 

@@ -25,14 +25,13 @@ import numpy as np
 from _labels import estimates as label_estimates
 from _record import Part, corpus
 from bench_labels import read_corpora
-from draws import by_topics, cvb0, estimates, gibbs, halves, iterations, normalised, samples
+from draws import by_topics, cvb0, estimate_counts, estimates, gibbs, halves, iterations, normalised, samples
 from peers import ALPHA, ETA, Tomotopy, stopwatch
 from sklearn.decomposition import LatentDirichletAllocation
 
 from sklda._core.corpus import Corpus
 from sklda._models.variational.fixed_topics import perplexity
 from sklda._models.variational.passes import topics as topics_of
-from sklda._sampling.point_estimates import estimate_counts
 from sklda.metrics import word_association
 
 CORPORA = ("news16", "reuters395")

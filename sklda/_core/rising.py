@@ -4,7 +4,7 @@ For large a the difference of the two log-gamma values loses its digits, so othe
 """
 
 import numpy as np
-from scipy.special import digamma, gammaln, polygamma
+from scipy.special import digamma, polygamma
 
 from sklda._kernels import _rising
 
@@ -46,33 +46,6 @@ def sum_of_log_gamma_ratios(a, n, times):
     """The sum of log Gamma(a + n) - log Gamma(a) at one `a` over numbers n, each of which occurs as many `times`."""
     n, times = np.asarray(n, dtype=np.float64), np.asarray(times, dtype=np.float64)
     return _rising.sum_of_log_gamma_ratios(a, n, times)
-
-
-def log_gamma_divergence(y, x):
-    """log Gamma(y) - log Gamma(x) - (y - x) psi(x), which is not negative, entry by entry.
-
-    Parameters
-    ----------
-    y, x : array-like
-        Positive.
-
-    Returns
-    -------
-    ndarray
-        From x = y = 64 on it comes from Stirling's series, because the terms are much larger than their sum.
-    """
-    y, x = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(x, dtype=np.float64))
-    result = np.array(gammaln(y) - gammaln(x) - (y - x) * digamma(x))
-    large = np.minimum(x, y) >= _FIRST_OF_SERIES
-    x, y = x[large], y[large]
-    r = (y - x) / x
-    log_ratio = np.log1p(r)
-    value = x * ((1 + r) * log_ratio - r) - (log_ratio - r) / 2
-    # The divergence of c / x**p.
-    for p, c in ((1, 1 / 12), (3, -1 / 360), (5, 1 / 1260)):
-        value += c * x ** -float(p) * (np.expm1(-p * log_ratio) + p * r)
-    result[large] = value
-    return result
 
 
 def log_rising(a, n, order=0):

@@ -127,13 +127,6 @@ def corpora_of_both(X, a, b):
     return corpus, a, b
 
 
-def corpus_of(X, model):
-    """The corpus of X as the model receives it."""
-    described = Description.of(model, X)
-    model, X = described.estimator, described.X
-    return Corpus.from_counts(X if isinstance(model, tuple) else inner_model(model, X)[1])
-
-
 def topic_weights(X, model):
     """Weights of words in topics, neither normalised nor checked, and X as the model receives it.
 

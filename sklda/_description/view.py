@@ -442,7 +442,7 @@ def view(model, X=None, *, needs=None, missing="raise", needed=None, **values):
     elif isinstance(model, tuple):
         found = _of_arrays(model, X, collections)
     else:
-        found = _of_model(model, X, needs, collections, described.covariates, values["covariates"], missing)
+        found = _of_model(model, X, collections, described.covariates, values["covariates"], missing)
     found.values, found.said = values, described.said
     found.known_words = models.words_of(described, found.n_features)
     found.names = _topic_names(found, described.topic_names)
@@ -452,6 +452,7 @@ def view(model, X=None, *, needs=None, missing="raise", needed=None, **values):
         for own in [found for found, _ in found.fits()] or [found]:
             if not own.is_training and own.own_alpha is None:
                 models.refuse_covariates(own.model)
+    _warn_of_mean_prior(found)
     if needs in ("proportions", "counts") and found.doc_topic is None:
         found.doc_topic = found.of_fit("doc_topic_")
         if found.doc_topic is None:
@@ -476,7 +477,7 @@ def _topic_names(found, given):
     return distinct(" ".join(found.top(k, _WORDS)) if each == f"{kind}{k}" else each for k, each in enumerate(names))
 
 
-def _of_model(model, X, needs, collections, covariates, others, missing):
+def _of_model(model, X, collections, covariates, others, missing):
     """`covariates` are those of the model; `others` may contain them."""
     pipelines = models.unwrap(model)[1]
     model, documents = models.inner_model(model, X, advice=_ADVICE, missing=missing)
@@ -511,20 +512,28 @@ def _of_model(model, X, needs, collections, covariates, others, missing):
         if fitted is not model:
             found.own_alpha, found.doc_topic = model._sums(alpha), model._sums(found.doc_topic)
         return found
-    # Those of a consensus are in its fits.
-    if needs != "prior" and any(map(models.has_covariates, [model, *getattr(model, "estimators_", ())])):
-        warn(
-            f"X is not the X of the fit, so the documents have the mean covariates of the {type(model).__name__}. "
-            "With describe(model, X, covariates=...) in place of the model, they have their own."
-        )
-    if collections is None and has_collections and len(model.collections_) > 1:
-        warn(
-            f"X is not the X of the fit, so the documents are in no collection of the {type(model).__name__}. With "
-            "describe(model, X, collections=...) in place of the model, they have that of their own."
-        )
     metadata = {} if collections is None else {"collections": collections}
     found.doc_topic = models.topic_proportions(model, documents, **metadata)
     return found
+
+
+def _warn_of_mean_prior(found):
+    """Warn if documents that are not those of the fit may have collections or covariates that are not given."""
+    if found.counts is None or found.is_training or found.own_alpha is not None:
+        return
+    model = found.model
+    new = "X is not the X of the fit, so the documents"
+    # Those of a consensus are in its fits.
+    if any(map(models.has_covariates, [model, *getattr(model, "estimators_", ())])):
+        warn(
+            f"{new} have the mean covariates of the {type(model).__name__}. With describe(model, X, covariates=...) in "
+            "place of the model, they have their own."
+        )
+    if found.collections is None and len(getattr(model, "collections_", ())) > 1:
+        warn(
+            f"{new} are in no collection of the {type(model).__name__}. With describe(model, X, collections=...) in "
+            "place of the model, they have that of their own."
+        )
 
 
 def _topic_word(model):

@@ -18,21 +18,13 @@ from sklda._input.dask_arrays import is_dask
 from sklda._input.names import read_topic_names, topic_names
 from sklda._input.types import Counts, Model
 from sklda._models.base import BaseLDA
+from sklda._models.chain_lda import ChainLDA
 from sklda._models.consensus.estimator import ConsensusTopics
 from sklda._models.results import ChainResults, shares_with_std
 from sklda._sampling.draws import TopicGroups, doc_topic_std
 
-# Fitted attributes that do not depend on the topics.
-_SAME = (
-    "n_features_in_",
-    "feature_names_in_",
-    "n_iter_",
-    "covariate_names_",
-    "collections_",
-    "_fold_in_seed_",
-    "_fingerprint_",
-    "_used_tokens_",
-)
+# Fitted attributes of all models that do not depend on the topics.
+_SAME = "n_features_in_", "feature_names_in_", "n_iter_", "_fold_in_seed_", "_fingerprint_", "_used_tokens_"
 _ONE_FIT = "merged topics belong to one fit: fit the model, and merge its topics again."
 
 
@@ -145,6 +137,8 @@ class MergedTopics(BaseLDA):
         for name in _SAME:
             if name in vars(model):
                 setattr(self, name, getattr(model, name))
+        if isinstance(model, ChainLDA):
+            vars(self).update(model._prior_of_documents_.facts())
         self.components_ = self._sums(np.asarray(model.components_).T).T
         self.doc_topic_prior_ = self._sums(np.broadcast_to(model.doc_topic_prior_, len(place)))
         eta = np.broadcast_to(np.asarray(model.topic_word_prior_, dtype=float), model.components_.shape)

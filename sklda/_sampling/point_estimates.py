@@ -24,20 +24,6 @@ _BLOCK_WEIGHTS = 2**26
 _BLOCK_COUNTS = 2**20
 
 
-def estimate_counts(corpus, priors, topics, method="cgs_p"):
-    """Topic counts of documents and of words for the point estimates, without the priors; see `add_estimates`.
-
-    Returns
-    -------
-    doc_topic : ndarray of shape (n_documents, n_components)
-    topic_word : ndarray of shape (n_components, n_features)
-    """
-    K, V = priors.shape
-    doc_topic, topic_word = np.zeros((corpus.n_documents, K)), np.zeros((K, V))
-    add_estimates(corpus, priors, topics, doc_topic, topic_word, method)
-    return doc_topic, topic_word
-
-
 def add_estimates(corpus, priors, topics, doc_topic, topic_word, method="cgs_p", stop=NEVER_STOP, all_counts=None):
     """Add topic counts of documents and of words for the point estimates, without the priors.
 

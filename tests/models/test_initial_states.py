@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from estimates import estimate_counts
 from sklearn.base import clone
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.frozen import FrozenEstimator
@@ -13,7 +14,6 @@ from sklda import GibbsLDA
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._sampling.initialisation import _drawn_topics
-from sklda._sampling.point_estimates import estimate_counts
 from sklda.datasets import count_tokens, make_lda_corpus
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -12,6 +12,7 @@ from functools import partial
 import interrupts
 import numpy as np
 import pytest
+from estimates import estimate_counts
 from sklearn import config_context, get_config
 from workers import run_program
 
@@ -391,7 +392,7 @@ def test_cuts_change_no_bit(problem, monkeypatch, same):
 
     def results():
         return [
-            *point_estimates.estimate_counts(corpus, priors, state.topics),
+            *estimate_counts(corpus, priors, state.topics),
             merge_gains.merge_gains(corpus, state.topics, priors),
         ]
 

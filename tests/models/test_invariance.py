@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from estimates import estimate_counts
 from sklearn.base import clone
 
 from sklda import GibbsLDA
@@ -15,7 +16,6 @@ from sklda._likelihood.held_out import document_block
 from sklda._sampling import collapsed as chain
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.point_estimates import estimate_counts
 
 PRIORS = {
     "symmetric": {},

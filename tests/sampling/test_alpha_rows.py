@@ -6,6 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from compound_cases import chain_with_mixtures
+from estimates import estimate_counts
 
 from sklda import CompoundLDA, CovariateLDA
 from sklda._core import random
@@ -17,7 +18,6 @@ from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.draws import draw_doc_topic
 from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
 from sklda._sampling.partitioned import PartitionedChain
-from sklda._sampling.point_estimates import estimate_counts
 from sklda._sampling.prior_path import PriorPath
 from sklda._sampling.steps import advance
 from sklda._sampling.word_major import WordMajorChain

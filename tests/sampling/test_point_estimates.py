@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from enumeration import DOCS, PRIORS, Enumeration, K, V, make_chain, make_corpus
+from estimates import estimate_counts
 
 import sklda
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._sampling import point_estimates
-from sklda._sampling.point_estimates import add_estimates, estimate_counts
+from sklda._sampling.point_estimates import add_estimates
 
 
 def from_chain(chain, method):
@@ -103,13 +104,13 @@ def test_blocks_of_words(monkeypatch):
         priors = Priors.make(alpha, eta, 5, 23, 40)
         for method in ("cgs", "cgs_p"):
             monkeypatch.setattr(point_estimates, "_BLOCK_COUNTS", 2**19)
-            whole = point_estimates.estimate_counts(corpus, priors, z, method)
+            whole = estimate_counts(corpus, priors, z, method)
             assert len(list(point_estimates.word_blocks(corpus, 5))) == 1
             monkeypatch.setattr(point_estimates, "_BLOCK_COUNTS", 64)
             blocks = list(point_estimates.word_blocks(corpus, 5))
             assert len(blocks) > 5
             assert [b.features.stop for b in blocks[:-1]] == [b.features.start for b in blocks[1:]]
-            for ours, expected in zip(point_estimates.estimate_counts(corpus, priors, z, method), whole, strict=True):
+            for ours, expected in zip(estimate_counts(corpus, priors, z, method), whole, strict=True):
                 np.testing.assert_allclose(ours, expected, rtol=1e-12)
                 np.testing.assert_allclose(ours.sum(), X.sum(), rtol=1e-12)
 

@@ -70,35 +70,3 @@ def strengths(doc_topic_prior, n_temperatures):
     """The strengths of the guide, (1 or n_documents, n_temperatures). The last one is smaller if alpha is small."""
     last = np.clip(doc_topic_prior.mean(axis=1) / 10, *_LAST_STRENGTH)
     return np.ascontiguousarray(np.geomspace(_FIRST_STRENGTH, last, n_temperatures, axis=1))
-
-
-def anneal_between(block, first, last, last_prior, positions, state, stop, *, geometric=False, n_burn_in=1):
-    """Anneal from one model to another, and add to the log weights of the `AnnealingState`, which is changed in place.
-
-    `first` and `last` are phi of the two models, float32 (n_rows, width). The prior of `block` is the alpha of the
-    first model, `last_prior` (1 or n_documents, n_components) that of the last. `positions` ascend; 0 is the first
-    model, 1 the last. Between them phi is the arithmetic or the geometric mean.
-    """
-    if len(block.words):
-        distinct = block.most_distinct
-        _annealing.between_models(
-            block.words,
-            block.offsets,
-            first,
-            last,
-            block.prior,
-            last_prior,
-            positions,
-            geometric,
-            n_burn_in,
-            state.topics,
-            state.streams,
-            state.log_weights,
-            block.floats(distinct),
-            np.empty((3, distinct if geometric else 0, block.width)),
-            block.floats(1),
-            np.empty(block.longest, np.int32),
-            block.counts(),
-            block.doubles(2),
-            stop.flag,
-        )

@@ -13,7 +13,7 @@ from sklda._core.gibbs_em import BOUNDS
 from sklda._core.newton import newton_on_log
 from sklda._core.parallel import NEVER_STOP, in_parallel
 from sklda._core.priors import SMALLEST
-from sklda._core.rising import log_gamma_divergence, log_gamma_ratio
+from sklda._core.rising import log_gamma_ratio
 from sklda._models.compound.hyperparameters import LEARNT_GAMMA
 from sklda.papers.empirical_bayes._dirichlet import dirichlet_log_density
 
@@ -30,6 +30,35 @@ _ROUND_TOLERANCE = 1e-10
 _TO_THE_EDGE, _LONGEST_LOG_A, _HALVINGS = 0.99, 2, 20
 # Range of a, a sum of Dirichlet parameters.
 _SMALLEST_A, _LARGEST_A = 1e-6, 1e15
+# From here on Stirling's series has the precision of rounding.
+_STIRLING = 64
+
+
+def log_gamma_divergence(y, x):
+    """log Gamma(y) - log Gamma(x) - (y - x) psi(x), which is not negative, entry by entry.
+
+    Parameters
+    ----------
+    y, x : array-like
+        Positive.
+
+    Returns
+    -------
+    ndarray
+        From x = y = 64 on it comes from Stirling's series, because the terms are much larger than their sum.
+    """
+    y, x = np.broadcast_arrays(np.asarray(y, dtype=np.float64), np.asarray(x, dtype=np.float64))
+    result = np.array(gammaln(y) - gammaln(x) - (y - x) * psi(x))
+    large = np.minimum(x, y) >= _STIRLING
+    x, y = x[large], y[large]
+    r = (y - x) / x
+    log_ratio = np.log1p(r)
+    value = x * ((1 + r) * log_ratio - r) - (log_ratio - r) / 2
+    # The divergence of c / x**p.
+    for p, c in ((1, 1 / 12), (3, -1 / 360), (5, 1 / 1260)):
+        value += c * x ** -float(p) * (np.expm1(-p * log_ratio) + p * r)
+    result[large] = value
+    return result
 
 
 class MixtureBound:

@@ -14,7 +14,7 @@ from sklda._core.parallel import in_parallel
 from sklda._description.models import corpora_of_both, corpus_and_model
 from sklda._input.arguments import check_choice, check_int
 from sklda._input.types import Counts, Model, Seed
-from sklda._likelihood.held_out.ais import AnnealingState, anneal_between, guided_state
+from sklda._likelihood.held_out.ais import AnnealingState, guided_state
 from sklda._likelihood.held_out.averages import log_mean_exp, mean_per_token
 from sklda._likelihood.held_out.document_block import (
     BLOCK_DOCUMENTS,
@@ -26,6 +26,7 @@ from sklda._likelihood.held_out.document_block import (
     word_rows,
 )
 from sklda._sampling.matching import match_distributions
+from sklda.papers.held_out._annealing import anneal_between
 
 # Number of standard errors by which the two directions may differ: a normal variate exceeds 3 once in 370 times.
 _CONVERGED = 3

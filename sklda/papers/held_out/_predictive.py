@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._core import random
-from sklda._description.models import corpus_and_model, corpus_of
+from sklda._description.models import corpus_and_model
 from sklda._input.arguments import check_int
 from sklda._input.document_values import check_same_index
 from sklda._input.types import Counts, Model, Seed
@@ -81,7 +81,7 @@ def predictive_perplexity(
     check_int(n_sweeps, "n_sweeps", 1)
     check_same_index(X_seen, X_hidden=X_hidden)
     seen, topic_word, alpha = corpus_and_model(X_seen, estimator, collections, covariates)
-    hidden = corpus_of(X_hidden, estimator)
+    hidden = corpus_and_model(X_hidden, estimator, collections, covariates)[0]
     if (seen.n_documents, seen.n_features) != (hidden.n_documents, hidden.n_features):
         raise ValueError(
             f"X_seen has shape {(seen.n_documents, seen.n_features)} and X_hidden "

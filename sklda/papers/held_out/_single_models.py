@@ -13,9 +13,10 @@ from sklda._description.models import corpus_and_model
 from sklda._input.arguments import check_choice, check_int
 from sklda._input.types import Counts, Model, Seed
 from sklda._kernels import LANES, _chib, _sequential
-from sklda._likelihood.held_out.ais import AnnealingState, anneal_between
+from sklda._likelihood.held_out.ais import AnnealingState
 from sklda._likelihood.held_out.averages import log_mean_exp
 from sklda._likelihood.held_out.log_likelihoods import estimates_by_block
+from sklda.papers.held_out._annealing import anneal_between
 
 # The powers of phi along the path of plain AIS are equally spaced numbers to these powers.
 SCHEDULES = {"linear": 1, "quadratic": 2}
