@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from sklda._input.arguments import check_no_mask, real_numbers
+from sklda._input.arguments import check_no_mask
 from sklda._input.names import (
     grouped,
     index_of,
@@ -20,6 +20,7 @@ from sklda._input.names import (
     python_value,
     read_column,
     read_labels,
+    read_numbers,
     read_once,
 )
 from sklda._input.warn import warn
@@ -74,7 +75,7 @@ def covariate_frame(covariates, known=None):
         if len(columns) != len(known):
             raise ValueError(f"covariates has {len(columns)} columns; the fit had {len(known)}: {', '.join(known)}.")
         columns = dict(zip(known, columns.values(), strict=True))
-    columns = {name: _column(name, values) for name, values in columns.items()}
+    columns = {name: _pandas_column(name, values) for name, values in columns.items()}
     index = index_of(covariates) if not isinstance(covariates, dict) else None
     return pd.DataFrame(columns) if index is None else pd.DataFrame(columns).set_axis(index)
 
@@ -110,7 +111,7 @@ def _named_columns(covariates):
     return {f"x{j}": column for j, column in enumerate(values.T)}, False
 
 
-def _column(name, values):
+def _pandas_column(name, values):
     """One column as pandas takes it, without an index."""
     check_no_mask(values, f"covariate {name!r}")
     if sp.issparse(values):
@@ -150,7 +151,7 @@ def levels_of(name, values):
     is_categorical = isinstance(values.dtype, pd.CategoricalDtype)
     if not is_categorical and (_is_number(values) or _scale_of(name, values) is not None):
         return None
-    labels = _labels(values, name)
+    labels = read_labels(values, f"covariate {name!r}")
     levels = tuple(grouped(labels)[0])
     if not is_categorical and len(levels) > _MANY_LEVELS and 2 * len(levels) > len(labels):
         warn(
@@ -163,8 +164,8 @@ def levels_of(name, values):
 def typed(frame, levels, *, new_levels=False):
     """The covariates in `levels` as numbers or, if they have levels, as categories with these.
 
-    A ValueError if a value is missing, not finite, or a category that the fit did not have. With `new_levels`, such a
-    category has the code -1.
+    A ValueError if a number is not finite, or a category is one that the fit did not have. With `new_levels`, it has
+    the code -1.
     """
     return frame.assign(**{name: _typed(name, frame[name], own, new_levels) for name, own in levels.items()})
 
@@ -172,7 +173,7 @@ def typed(frame, levels, *, new_levels=False):
 def _typed(name, values, levels, new_levels):
     if levels is None:
         return values if _scale_of(name, values) is not None else _numbers(values, name)
-    labels = _labels(values, name)
+    labels = read_labels(values, f"covariate {name!r}")
     place = {level: j for j, level in enumerate(levels)}
     codes = np.array([place.get(label, -1) for label in labels], dtype=np.int64)
     if codes.min(initial=0) < 0 and not new_levels:
@@ -182,15 +183,6 @@ def _typed(name, values, levels, new_levels):
             f"the fit had. It had {listed(list(levels))}."
         )
     return pd.Categorical.from_codes(codes, pd.Index(label_array(levels), tupleize_cols=False))
-
-
-def _labels(values, name):
-    """The labels of a category, none of them missing."""
-    if values.dtype == object and any(isinstance(value, list) for value in values):
-        raise ValueError(f"covariate {name!r} must have one value for each document.")
-    labels = read_labels(values, f"covariate {name!r}", may_be_missing=True)
-    check_present(name, labels)
-    return labels
 
 
 def check_no_scale(name, values):
@@ -219,13 +211,6 @@ def is_on_scale(value):
     return isinstance(value, _ON_A_SCALE) or (hasattr(value, "to_timestamp") and hasattr(value, "freq"))
 
 
-def check_present(name, values):
-    """Refuse a covariate with a missing value."""
-    for d, value in enumerate(values):
-        if is_missing(value):
-            raise ValueError(f"covariate {name!r} of document {d} is missing ({value!r}): each document needs a value.")
-
-
 def _is_number(values):
     """Whether all values are real numbers. Missing ones are floats, or None beside numbers."""
     array = np.asarray(values)
@@ -242,17 +227,14 @@ def _is_number(values):
 def _numbers(values, name):
     """A column of finite numbers; those of NumPy keep their type."""
     shown = np.asarray(values)
-    if shown.dtype.kind == "O":
-        shown = read_column(values, f"covariate {name!r}", "one value for each document")
-        check_present(name, shown)
-    numbers = real_numbers(shown, f"covariate {name!r}")
+    numbers = read_numbers(shown if shown.dtype.kind in "biuf" else values, f"covariate {name!r}")
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):
         raise ValueError(
             f"covariate {name!r} of document {python_value(values.index[bad[0]])!r} is {numbers[bad[0]]}: it must be a "
             "finite number."
         )
-    return shown if isinstance(shown, np.ndarray) else numbers
+    return shown if shown.dtype.kind in "biuf" else numbers
 
 
 # --- Sources -------------------------------------------------------------------------------------------------------

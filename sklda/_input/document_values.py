@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-from decimal import Decimal
 from itertools import combinations
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from sklda._input.names import (
     python_value,
     read_column,
     read_labels,
+    read_numbers,
 )
 from sklda._input.warn import warn
 
@@ -238,17 +238,8 @@ def _dates(values, name):
     return _column(values, name)
 
 
-def _numbers(values, name):
-    """Numbers, NaN where they are missing."""
-    if type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "biuf":
-        return values.astype(np.float64)
-    found = read_column(values, name, "one number for each document")
-    found = [None if is_missing(value) else value for value in found]
-    for d, value in enumerate(found):
-        if not (value is None or isinstance(value, (Real, Decimal))):
-            advice = _numbers_for_texts(found, order_of(values)) if name == "y" else ""
-            raise TypeError(f"{name}[{d}] = {value!r} is not a number: {name} must hold real numbers.{advice}")
-    return np.array([np.nan if value is None else float(value) for value in found])
+def _outcome(values, name):
+    return read_numbers(values, name, lambda found: _numbers_for_texts(found, order_of(values)))
 
 
 def _numbers_for_texts(values, order):
@@ -267,7 +258,7 @@ def _numbers_for_texts(values, order):
 
 
 def _weights(values, name):
-    weights = _numbers(values, name)
+    weights = read_numbers(values, name)
     # A score needs all of them.
     bad = np.isinf(weights) | (weights < 0) | (np.isnan(weights) & (name == "sample_weight"))
     if bad.any():
@@ -277,7 +268,7 @@ def _weights(values, name):
 
 
 _READERS = {
-    "y": _numbers,
+    "y": _outcome,
     "covariates": lambda values, name: read_covariates(values),
     "collections": _labels,
     "groups": _labels,

@@ -6,10 +6,11 @@ any kind of column: sequences, iterators (which are read once), arrays, and seri
 """
 
 from collections.abc import Iterator, Mapping, Set
+from decimal import Decimal
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import pairwise
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
@@ -77,6 +78,22 @@ def read_column(values, name, holds):
     if given is None:
         raise TypeError(f"{name} must hold {holds}, got {_shown(values)}.")
     return [value if type(value) in _PLAIN else python_value(value) for value in given]
+
+
+def read_numbers(values, name, advice=None):
+    """The real numbers of documents, (n_documents,) float64, NaN where they are missing; a TypeError if one is not.
+
+    `advice(values)` is the end of its message.
+    """
+    if type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    found = read_column(values, name, "one number for each document")
+    found = [None if is_missing(value) else value for value in found]
+    for d, value in enumerate(found):
+        if not (value is None or isinstance(value, (Real, Decimal))):
+            more = "" if advice is None else advice(found)
+            raise TypeError(f"{name}[{d}] = {value!r} is not a number: {name} must hold real numbers.{more}")
+    return np.array([np.nan if value is None else float(value) for value in found])
 
 
 def read_once(values):

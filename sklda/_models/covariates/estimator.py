@@ -384,10 +384,13 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
         (2, 2)
         """
         check_is_fitted(self)
-        if self._prior_of_documents_.design is None:
+        design = self._prior_of_documents_.design
+        if design is None:
             raise ValueError("the fit had no covariates: do not give any, or fit with covariates.")
-        covariates = DocumentValues.read(covariates=covariates)["covariates"]
-        return self._prior_of_documents_.of(covariates, self.intercept_, self.coef_, self.coef_scale_)
+        needed = design.variables if self.transformer is None else ()
+        values = DocumentValues.read(covariates=covariates, needed=needed)
+        values.check_complete()
+        return self._prior_of_documents_.of(values["covariates"], self.intercept_, self.coef_, self.coef_scale_)
 
     def _prior_of_training(self):
         return prior_of(self._prior_of_documents_.columns, self.intercept_, self.coef_)
