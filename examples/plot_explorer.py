@@ -63,7 +63,7 @@ explorer
 #
 # By relevance, words that are rare in other topics come first:
 
-topic_table(named, n_words=6, by="relevance")
+topic_table(named, n_words=6, rank_by="relevance")
 
 # %%
 # Documents

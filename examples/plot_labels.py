@@ -61,7 +61,7 @@ lda = LabeledLDA(
 )
 lda.fit(X[train], Y.iloc[train])
 named = describe(lda, vocabulary=words)
-for row in topic_table(named, by="relevance", n_words=6).itertuples():
+for row in topic_table(named, rank_by="relevance", n_words=6).itertuples():
     print(f"{row.name:26}", ", ".join(row.words))
 
 # %%

@@ -22,7 +22,10 @@ CAPABILITIES = {
 }
 MODELS = "GibbsLDA", "CompoundLDA", "CovariateLDA", "HDPLDA", "TopicCountLDA", "DaskGibbsLDA"
 
-_NO_VALUES = "its documents have one prior; CompoundLDA and HDPLDA take collections, CovariateLDA takes covariates"
+_NO_VALUES = (
+    "its documents have one prior; CompoundLDA and HDPLDA take collections, CovariateLDA takes covariates, and "
+    "topic_effects has effects of covariates after any fit"
+)
 _MIXTURES = "the prior of a document, gamma pi_j, has a mixture that differs between topics"
 _EXCHANGED = "its topics must be exchangeable: which of them are in use is drawn"
 _ON_WORKERS = "the topics of the tokens are on the workers, and it needs all of them in one place"
@@ -62,6 +65,12 @@ REFUSED = {
     ("DaskGibbsLDA", "collections"): _NO_VALUES,
     ("DaskGibbsLDA", "covariates"): _NO_VALUES,
 }
+
+
+def not_taken(model: str, name: str) -> TypeError:
+    """An argument that a model does not take, and why; a model that is not in the table has one prior, as GibbsLDA."""
+    reason = REFUSED.get((model, name), REFUSED.get(("GibbsLDA", name)))
+    return TypeError(f"{model} does not take {name!r}{f': {reason}' if reason else ''}.")
 
 
 def refuse_symmetric(model: str, learn_priors: str | bool) -> None:

@@ -10,22 +10,16 @@ import numpy as np
 
 from sklda._core import random
 from sklda._input.types import Method
+from sklda._models.capabilities import not_taken
 from sklda._models.checkpoints import forget, resumed_seed, saver_of
 from sklda._models.progress import fitted_attributes, progress_of
 from sklda._sampling.run_chains import Run
-
-# Which models take a value of the documents.
-_TAKEN_BY = {
-    "covariates": "; CovariateLDA does. After any fit, sklda.inspection.topic_effects has effects of covariates",
-    "collections": "; CompoundLDA and HDPLDA do",
-    "labels": "; LabeledLDA takes labels as y",
-}
 
 
 def all_or_nothing(fit: Method) -> Method:
     """Decorator: if an error or Ctrl-C ends the fit, the estimator is as it was before.
 
-    An argument that another model would take is refused with the name of this model.
+    An argument that the model does not take is refused with the reason.
     """
     known = signature(fit).parameters
     takes_all = any(each.kind is Parameter.VAR_KEYWORD for each in known.values())
@@ -34,7 +28,7 @@ def all_or_nothing(fit: Method) -> Method:
     def guarded(self, *args, **kwargs):
         for name in kwargs:
             if name not in known and not takes_all:
-                raise not_taken(self, name)
+                raise not_taken(type(self).__name__, name)
         before = dict(vars(self))
         try:
             return fit(self, *args, **kwargs)
@@ -44,11 +38,6 @@ def all_or_nothing(fit: Method) -> Method:
             raise
 
     return cast(Method, guarded)
-
-
-def not_taken(estimator, name: str) -> TypeError:
-    """An argument that this model does not take, and which model does."""
-    return TypeError(f"{type(estimator).__name__} does not take {name!r}{_TAKEN_BY.get(name, '')}.")
 
 
 class FitRun(Run):

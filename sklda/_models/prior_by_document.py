@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from sklda._input.types import Counts
 from sklda._models.base import BaseLDA
+from sklda._models.capabilities import not_taken
 from sklda._models.doc_topic_posterior import DocTopicPosterior
-from sklda._models.fit_run import not_taken
 
 
 class PriorByDocument(BaseLDA):
@@ -22,7 +22,7 @@ class PriorByDocument(BaseLDA):
     def _documents(self, X, **values):
         for name in ("collections", "covariates"):
             if values[name] is not None and name not in self._takes:
-                raise not_taken(self, name)
+                raise not_taken(type(self).__name__, name)
         return super()._documents(X, **values)
 
     def fit_transform(

@@ -17,18 +17,18 @@ class Ranking:
     The weight is lambda of the relevance, or the weight of the frequency in FREX.
     """
 
-    def __init__(self, view, by="probability", probability_weight=None):
-        self.by = check_choice(by, "by", METHODS)
-        self.weight = check_weight(by, probability_weight)
+    def __init__(self, view, rank_by="probability", probability_weight=None):
+        self.rank_by = check_choice(rank_by, "rank_by", METHODS)
+        self.weight = check_weight(rank_by, probability_weight)
         self.topic_word, self.word_share = view.topic_word, view.word_share
-        self._sums = view.topic_word.sum(axis=0) if by == "frex" else None
+        self._sums = view.topic_word.sum(axis=0) if rank_by == "frex" else None
 
     def scores(self, k):
         """Scores of all words in topic k, (n_features,)."""
         row = self.topic_word[k]
-        if self.by == "probability":
+        if self.rank_by == "probability":
             return row
-        if self.by == "relevance":
+        if self.rank_by == "relevance":
             return relevance(row, self.word_share, self.weight)
         exclusivity = np.divide(row, self._sums, out=np.zeros_like(row), where=self._sums > 0)
         frequency_rank, exclusivity_rank = (rankdata(values) / len(row) for values in (row, exclusivity))
@@ -47,12 +47,14 @@ def relevance(probability, word_share, weight):
     return scores
 
 
-def check_weight(by, weight):
+def check_weight(rank_by, weight):
     """The weight to use, or an error that says what is wrong with it."""
     if weight is None:
-        return DEFAULT_WEIGHT[by]
-    if by == "probability":
-        raise ValueError("probability_weight is for by='relevance' and 'frex': the order by probability has no weight.")
+        return DEFAULT_WEIGHT[rank_by]
+    if rank_by == "probability":
+        raise ValueError(
+            "probability_weight is for rank_by='relevance' and 'frex': the order by probability has no weight."
+        )
     if isinstance(weight, bool) or not isinstance(weight, (int, float, np.integer, np.floating)):
         raise TypeError(f"probability_weight must be a number from 0 to 1, got {weight!r}.")
     if not 0 <= weight <= 1:

@@ -29,7 +29,7 @@ def topic_table(
     *,
     columns: Sequence[str] | str | None = None,
     n_words: int = 10,
-    by: Literal["probability", "relevance", "frex"] = "probability",
+    rank_by: Literal["probability", "relevance", "frex"] = "probability",
     probability_weight: float | None = None,
 ) -> DataFrame:
     """The topics of a model, one row for each: their words and shares, and what else is asked for.
@@ -48,7 +48,7 @@ def topic_table(
         ``"all"``: all that the model and X have.
     n_words : int, default=10
         Number of words of a topic, also for the coherence and the exclusivity.
-    by : {"probability", "relevance", "frex"}, default="probability"
+    rank_by : {"probability", "relevance", "frex"}, default="probability"
         Order of the words v of topic k. ``"probability"``: phi_kv. ``"relevance"``: ``w * log(phi_kv) + (1 - w)
         * log(phi_kv / p(v))`` (Sievert & Shirley 2014). ``"frex"``: the harmonic mean of two ranks in the topic, of
         phi_kv with weight w and of ``phi_kv / sum_j phi_jv`` with weight ``1 - w``; ranks are divided by the number of
@@ -131,7 +131,7 @@ def topic_table(
     """
     n_words = check_int(n_words, "n_words", 1)
     found = view(estimator, X)
-    ranking = Ranking(found, by, probability_weight)
+    ranking = Ranking(found, rank_by, probability_weight)
     makers = columns_of(found, ranking, n_words)
     if columns is None:
         columns = DEFAULT_COLUMNS

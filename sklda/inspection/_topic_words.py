@@ -66,7 +66,7 @@ class TopicWordsDisplay(PanelsDisplay):
         X: Data | None = None,
         *,
         topics: Values | None = None,
-        by: Literal["probability", "relevance", "frex"] = "probability",
+        rank_by: Literal["probability", "relevance", "frex"] = "probability",
         probability_weight: float | None = None,
         n_words: int = 10,
         ax: Any = None,
@@ -83,7 +83,7 @@ class TopicWordsDisplay(PanelsDisplay):
             Documents. With these, a line marks the share of each word in the tokens.
         topics : sequence of int or str, default=None
             Topics to show. None: the twelve with the largest shares of the tokens.
-        by : {"probability", "relevance", "frex"}, default="probability"
+        rank_by : {"probability", "relevance", "frex"}, default="probability"
             Order of the words; see `topic_table`.
         probability_weight : float in [0, 1], default=None
             See `topic_table`.
@@ -103,7 +103,7 @@ class TopicWordsDisplay(PanelsDisplay):
         """
         n_words = check_int(n_words, "n_words", 1)
         found = view(estimator, X)
-        ranking = Ranking(found, by, probability_weight)
+        ranking = Ranking(found, rank_by, probability_weight)
         shown = found.chosen(topics, 12)
         top = [ranking.top(k, n_words) for k in shown]
         display = cls(

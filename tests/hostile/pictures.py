@@ -83,7 +83,7 @@ def pictures(draw, session):
             (draw.pick([None, X.given]),),
             {
                 **common,
-                "by": draw.option("probability", "relevance", "frex"),
+                "rank_by": draw.option("probability", "relevance", "frex"),
                 "topics": draw.mostly([None, [0]], [[99], 0]),
             },
         ),

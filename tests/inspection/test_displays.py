@@ -82,8 +82,8 @@ def test_each_topic_has_its_own_scale_of_words():
 
 
 def test_words_by_relevance_with_corpus_frequencies(arrays, corpus):
-    display = TopicWordsDisplay.from_estimator(arrays, corpus.data, by="relevance", n_words=5, topics=[1])
-    own = topic_table(arrays, corpus.data, columns=["words", "word_shares"], by="relevance", n_words=5).loc[1]
+    display = TopicWordsDisplay.from_estimator(arrays, corpus.data, rank_by="relevance", n_words=5, topics=[1])
+    own = topic_table(arrays, corpus.data, columns=["words", "word_shares"], rank_by="relevance", n_words=5).loc[1]
     assert display.words[0].tolist() == own["words"]
     lines = display.axes_[0].collections[0].get_segments()
     np.testing.assert_allclose([line[0, 0] for line in lines], own["word_shares"])

@@ -81,7 +81,11 @@ def test_words_follow_the_relevance_at_every_position_of_the_slider(data, fitted
     assert weight in data["lambdas"] and len(data["lambdas"]) == 21
     names = docstrings.feature_names
     table = topic_table(
-        describe(fitted, vocabulary=names), X=docstrings.data, by="relevance", probability_weight=weight, n_words=30
+        describe(fitted, vocabulary=names),
+        X=docstrings.data,
+        rank_by="relevance",
+        probability_weight=weight,
+        n_words=30,
     )
     for k in range(8):
         assert listed(data, k, weight) == table["words"][k]

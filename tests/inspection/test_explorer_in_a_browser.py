@@ -40,7 +40,7 @@ def page(docstrings, named):
 
 
 def words_at(named, k, weight):
-    return topic_table(named, by="relevance", probability_weight=weight, n_words=30)["words"][k]
+    return topic_table(named, rank_by="relevance", probability_weight=weight, n_words=30)["words"][k]
 
 
 def test_the_detector_of_messages_and_requests(tmp_path):

@@ -27,7 +27,7 @@ def fitted():
 
 
 def test_words_of_labels(fitted):
-    table = topic_table(describe(fitted, vocabulary=WORDS), by="relevance", n_words=2)
+    table = topic_table(describe(fitted, vocabulary=WORDS), rank_by="relevance", n_words=2)
     assert table["name"].tolist() == ["fruit", "car"]
     assert [set(words) for words in table["words"]] == [{"apple", "banana"}, {"engine", "wheel"}]
 

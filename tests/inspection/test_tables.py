@@ -37,7 +37,7 @@ def test_top_words_of_arrays():
 def test_relevance(weight):
     columns = ["words", "probabilities", "word_shares"]
     named = describe((PHI, THETA), vocabulary=NAMES)
-    table = topic_table(named, X=X, columns=columns, by="relevance", probability_weight=weight, n_words=3)
+    table = topic_table(named, X=X, columns=columns, rank_by="relevance", probability_weight=weight, n_words=3)
     p = X.sum(axis=0) / X.sum()
     with np.errstate(divide="ignore"):
         expected = np.log(PHI) - (1 - weight) * np.log(p)
@@ -52,7 +52,7 @@ def test_a_word_that_x_does_not_have_takes_its_share_from_the_model():
     few = X.copy()
     few[:, 3] = 0
     named = describe((PHI, THETA), vocabulary=NAMES)
-    table = topic_table(named, X=few, columns=["words", "word_shares"], by="relevance", n_words=4)
+    table = topic_table(named, X=few, columns=["words", "word_shares"], rank_by="relevance", n_words=4)
     share = few.sum(axis=1) @ THETA / few.sum()
     assert table["word_shares"][1][table["words"][1].index("bank")] == pytest.approx(share @ PHI[:, 3])
 
@@ -60,10 +60,10 @@ def test_a_word_that_x_does_not_have_takes_its_share_from_the_model():
 def test_frex():
     """By hand: ranks of 0.5, 0.3, 0.2, 0 are 4, 3, 2, 1; those of the shares 1/2, 3/4, 2/3, 0 are 2, 4, 3, 1."""
     named = describe((PHI, THETA), vocabulary=NAMES)
-    table = topic_table(named, columns=["words", "exclusive_words"], by="frex", n_words=4)
+    table = topic_table(named, columns=["words", "exclusive_words"], rank_by="frex", n_words=4)
     # 1 / (0.5 / 0.75 + 0.5 / 1), 1 / (0.5 / 1 + 0.5 / 0.5), 1 / (0.5 / 0.5 + 0.5 / 0.75), 0.25
     assert table["words"][0] == table["exclusive_words"][0] == ["cat", "the", "dog", "bank"]
-    assert topic_table(named, by="frex", probability_weight=1, n_words=4)["words"][0] == NAMES
+    assert topic_table(named, rank_by="frex", probability_weight=1, n_words=4)["words"][0] == NAMES
 
 
 def test_equal_words_are_in_the_order_of_the_model():
@@ -185,15 +185,15 @@ def test_every_name_can_be_in_a_table():
             ValueError,
             "has 1 words; there are 4 columns",
         ),
-        (lambda: topic_table((PHI, THETA), by="lift"), ValueError, "by must be one of"),
+        (lambda: topic_table((PHI, THETA), rank_by="lift"), ValueError, "rank_by must be one of"),
         (
             lambda: topic_table((PHI, THETA), probability_weight=0.5),
             ValueError,
             "the order by probability has no weight",
         ),
-        (lambda: topic_table((PHI, THETA), by="frex", probability_weight=2), ValueError, "between 0 and 1, got 2"),
+        (lambda: topic_table((PHI, THETA), rank_by="frex", probability_weight=2), ValueError, "between 0 and 1, got 2"),
         (
-            lambda: topic_table((PHI, THETA), by="frex", probability_weight="x"),
+            lambda: topic_table((PHI, THETA), rank_by="frex", probability_weight="x"),
             TypeError,
             "must be a number from 0 to 1",
         ),

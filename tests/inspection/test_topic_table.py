@@ -39,7 +39,7 @@ def chains():
 def test_columns_are_those_of_other_tables_and_metrics(chains):
     report = all_columns(chains, X, n_words=4)
     assert report["words"].tolist() == topic_table(chains, n_words=4)["words"].tolist()
-    exclusive = topic_table(chains, n_words=4, X=X, by="frex")
+    exclusive = topic_table(chains, n_words=4, X=X, rank_by="frex")
     assert report["exclusive_words"].tolist() == exclusive["words"].tolist()
     columns = {name: column.to_numpy() for name, column in report.items()}
     np.testing.assert_array_equal(columns["share"], chains.topic_share_)

@@ -114,6 +114,12 @@ def test_a_wrong_keyword_names_the_class_that_was_called(cls):
         cls().fit([[1, 2], [2, 0]], y=[0, 1], groups=[0, 1])
 
 
+def test_a_model_that_takes_no_covariates_says_which_does():
+    for lda in (GibbsLDA(), LabeledLDA(), CompoundLDA()):
+        with pytest.raises(TypeError, match=r"does not take 'covariates': .*CovariateLDA"):
+            lda.fit([[1, 2], [2, 0]], covariates=[0, 1])
+
+
 @pytest.mark.parametrize("method", ["fit", "fit_transform", "transform", "score_samples", "score", "perplexity"])
 @pytest.mark.parametrize(("cls", "name"), [(CompoundLDA, "collections"), (CovariateLDA, "covariates")])
 def test_methods_name_the_metadata_that_they_take(cls, name, method):
