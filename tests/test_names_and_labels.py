@@ -373,6 +373,23 @@ def test_words_and_their_columns():
             read_words(wrong, "vocabulary", 2)
 
 
+@pytest.mark.filterwarnings("ignore:X has feature names, but")
+def test_columns_of_new_documents_are_not_read_as_other_words():
+    frame = pd.DataFrame(X, columns=WORDS)
+    lda = GibbsLDA(K, vocabulary=WORDS, max_iter=6, random_state=0).fit(X)
+    calls = [
+        lda.transform,
+        lda.score,
+        lambda X: inspection.topic_table(lda, X),
+        lambda X: inspection.topic_table(inspection.describe(GIBBS, vocabulary=WORDS), X),
+        lambda X: metrics.topic_coherence(lda, X),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="column 0 is 'w11', and 'w00' in the model"):
+            call(frame[sorted(WORDS, reverse=True)])
+        call(frame)
+
+
 def test_names_that_are_known_are_not_given_in_another_order():
     for wrong in (WORDS[::-1], dict(zip(WORDS[::-1], range(V), strict=True)), ["new", *WORDS[:-1]]):
         with pytest.raises(ValueError, match="of X has this name"):

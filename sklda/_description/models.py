@@ -20,7 +20,7 @@ from sklda._input.arguments import check_components, check_weights, real_numbers
 from sklda._input.counts import holds_texts
 from sklda._input.dask_arrays import is_dask
 from sklda._input.document_values import DocumentValues, number_of_documents
-from sklda._input.names import find_words, is_missing, listed, python_value, read_vocabulary, read_words
+from sklda._input.names import check_order_of_words, find_words, is_missing, listed, python_value, read_vocabulary, read_words
 
 _ADVICE = "give a fitted topic model, a pipeline that has one, or a pair (topic_word, doc_topic_prior)"
 
@@ -234,12 +234,19 @@ def input_of(step, X, missing="raise"):
 
 def check_names(X, model):
     """Raise a ValueError if X has other column names than the fit, or another order, as estimators do."""
+    check_vocabulary(X, model)
     if isinstance(model, BaseEstimator) or hasattr(model, "feature_names_in_"):
         # Only the class, for messages, and the names: other checks of X are not the model's.
         fitted = type(type(model).__name__, (BaseEstimator,), {})()
         if hasattr(model, "feature_names_in_"):
             fitted.feature_names_in_ = model.feature_names_in_
         validate_data(fitted, X, reset=False, skip_check_array=True, ensure_2d=False)
+
+
+def check_vocabulary(X, model):
+    """A ValueError if X has the words of the model's `vocabulary` in other columns."""
+    if not hasattr(model, "feature_names_in_") and len(getattr(X, "shape", ())) == 2:
+        check_order_of_words(X, known_words(model, X.shape[1]))
 
 
 def unwrap(model):

@@ -23,7 +23,7 @@ from sklda._input.covariates import covariate_frame, has_names
 from sklda._input.dask_arrays import is_dask
 from sklda._input.design import needed_covariates
 from sklda._input.document_values import DocumentValues, check_documents
-from sklda._input.names import distinct, names_of_rows, read_column, read_document_names
+from sklda._input.names import check_order_of_words, distinct, names_of_rows, read_column, read_document_names
 from sklda._input.names import topic_names as model_topic_names
 from sklda._input.warn import warn
 
@@ -445,6 +445,8 @@ def view(model, X=None, *, needs=None, missing="raise", needed=None, **values):
         found = _of_model(model, X, collections, described.covariates, values["covariates"], missing)
     found.values, found.said = values, described.said
     found.known_words = models.words_of(described, found.n_features)
+    if not any(len(each) > 1 for each in found.pipelines):
+        check_order_of_words(X, found.known_words)
     found.names = _topic_names(found, described.topic_names)
     if needs in ("counts", "prior") and X is None:
         raise ValueError("X is None: give the documents.")

@@ -173,6 +173,18 @@ def check_order_of_labels(values, name, labels):
         )
 
 
+def check_order_of_words(X, words):
+    """Refuse documents whose columns have these words as names, in another order: they would be counts of others."""
+    names = list(getattr(X, "column_names", getattr(X, "columns", ())))
+    if words is None or names == words or len(names) != len(words) or set(names) != set(words):
+        return
+    j = next(j for j, word in enumerate(words) if names[j] != word)
+    raise ValueError(
+        f"X has the words of the model in other columns: column {j} is {names[j]!r}, and {words[j]!r} in the model. "
+        "Give the columns in the order of the model's words."
+    )
+
+
 # --- Labels --------------------------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import check_prior
-from sklda._description.models import known_words
+from sklda._description.models import check_vocabulary, known_words
 from sklda._input.arguments import check_bool, check_components, check_int, check_weights
 from sklda._input.dask_arrays import by_block, is_dask
 from sklda._input.document_values import DocumentValues, check_documents
@@ -126,6 +126,7 @@ class BaseLDA(
 
     def _new_corpus(self, X):
         """The corpus of documents that are given to a fitted estimator; its features are compared."""
+        check_vocabulary(X, self)
         return Corpus.from_counts(X, partial(validate_data, self, reset=False))
 
     def _doc_prior(self):
