@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import rel_entr
 
-from sklda._input.arguments import check_memory
+from sklda._input.memory import check_memory
 
 # Elements of the arrays of a block of columns, which stay in the cache, and its most columns: longer sums in single
 # precision would be less exact.

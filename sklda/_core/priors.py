@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sklda._core.parallel import Aligned
-from sklda._input.arguments import check_memory, real_numbers
+from sklda._input.arguments import real_numbers
+from sklda._input.memory import check_memory_of_topics
 from sklda._kernels import LANES
 
 # Bounds of every Dirichlet parameter. The product of two parameters and a topic's total must fit in single precision.
@@ -15,10 +16,6 @@ SMALLEST, LARGEST = 1e-12, 1e12
 # is 4e-8, the rounding error of single precision. Sums of other eta are at most 1e12 times the number of words, 2e21,
 # so that this sum tells which topics are fixed.
 FIXED_WEIGHT = 2.0**80
-# Topics are 32-bit numbers, and a padded row of counts has up to LANES - 1 more places than topics.
-_MOST_TOPICS = 2**31 - 1 - LANES
-# Bytes of every topic in a chain: alpha, the sum of eta and m_k, 8 each, and two vectors in both precisions.
-_TOPIC_BYTES = 48
 # Entries of alpha, in double precision, of the documents to which `add_doc` adds it at a time: 8 MB.
 _BLOCK_ENTRIES = 2**20
 
@@ -79,37 +76,6 @@ def at_topics(prior, name, n_components):
     if found is None:
         raise TypeError(f"{name} is a function that returned None for {n_components} topics: it must return a number.")
     return found
-
-
-def check_number_of_topics(n_components, name="n_components"):
-    """Raise a ValueError if there are more topics than 32-bit numbers; `name` is the parameter that says so."""
-    if n_components > _MOST_TOPICS:
-        raise ValueError(f"{name}={n_components} is more than {_MOST_TOPICS}: topics are 32-bit numbers.")
-
-
-def check_memory_of_topics(n_components, row_bytes=0, name="n_components", instead="Use fewer topics."):
-    """Raise an error if the memory of the computer is certainly too small for so many topics.
-
-    Parameters
-    ----------
-    n_components : int
-    row_bytes : int, default=0
-        Bytes that each topic needs beside those that it always needs.
-    name : str, default="n_components"
-        The parameter that sets their number.
-    instead : str, default="Use fewer topics."
-        What to do instead.
-
-    Raises
-    ------
-    MemoryError
-        The message has the bytes.
-    ValueError
-        See `check_number_of_topics`.
-    """
-    check_number_of_topics(n_components, name)
-    n_bytes = int(n_components) * (_TOPIC_BYTES + int(row_bytes))
-    check_memory(n_bytes, f"{n_components} topics need at least", instead)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,18 +1,11 @@
 """Checks of arguments that several functions share."""
 
 import os
-from contextlib import suppress
 from numbers import Integral
 from pathlib import Path
 
 import numpy as np
 from sklearn.utils.validation import check_scalar
-
-try:
-    import resource
-except ImportError:
-    # Windows.
-    resource = None  # type: ignore[assignment]
 
 
 def real_numbers(values, name):
@@ -38,38 +31,6 @@ def check_no_mask(values, name):
     """Refuse a masked array that hides some of its entries: they would be used."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries, which would be used: fill them in, or leave them out.")
-
-
-def check_memory(n_bytes, needs, instead):
-    """Raise a MemoryError if `n_bytes` are more than the memory of the computer, or than the process may have.
-
-    Arrays whose size the caller sets go through it before they are made.
-
-    Parameters
-    ----------
-    n_bytes : int
-    needs : str
-        Subject and verb of the message, such as "5 topics need at least".
-    instead : str
-        What to do instead, in a sentence.
-    """
-    # A limit that does not exist is -1.
-    limits = [(most, whose) for whose, most in _memory().items() if most > 0]
-    most, whose = min(limits, default=(n_bytes, ""))
-    if most < n_bytes:
-        raise MemoryError(f"{needs} {n_bytes / 1e9:.1f} GB, and {whose} {most / 1e9:.1f} GB. {instead}")
-
-
-def _memory():
-    """Bytes of the computer, and those that the process may have, as far as they are known."""
-    found = {}
-    with suppress(AttributeError, OSError, ValueError):
-        found["this computer has"] = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if resource is not None:
-        found["this process may have"] = resource.getrlimit(resource.RLIMIT_AS)[0]
-    with suppress(OSError, ValueError):
-        found["this container may have"] = int(Path("/sys/fs/cgroup/memory.max").read_text())
-    return found
 
 
 def distributions(values, name):

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from sklda._input.arguments import check_memory, real_numbers
+from sklda._input.arguments import real_numbers
 from sklda._input.covariates import (
     check_no_scale,
     covariate_frame,
@@ -30,6 +30,7 @@ from sklda._input.covariates import (
     typed,
     with_value,
 )
+from sklda._input.memory import check_memory
 from sklda._input.names import python_value
 from sklda._input.warn import warn
 

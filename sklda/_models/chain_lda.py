@@ -12,8 +12,8 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
-from sklda._core.priors import check_memory_of_topics
 from sklda._input.document_values import DocumentValues
+from sklda._input.memory import check_memory_of_results, check_memory_of_topics
 from sklda._mode_search.searched_start import searched_chains
 from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, settings_of
@@ -27,7 +27,6 @@ from sklda._sampling.initialisation import initialise_chains, start_of
 from sklda._sampling.known_weights import log_std, weight_likelihood
 from sklda._sampling.merge_and_split import MergeAndSplit
 from sklda._sampling.partitioned import TOKENS_PER_WORKER
-from sklda._sampling.point_estimates import check_memory_of_results
 from sklda._sampling.prior_learning import Learner, default_prior
 from sklda._sampling.prior_of_documents import PriorOfDocuments
 from sklda._sampling.prior_of_topics import PriorOfTopics

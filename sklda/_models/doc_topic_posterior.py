@@ -6,7 +6,8 @@ import numpy as np
 
 from sklda._core import random
 from sklda._core.corpus import Corpus
-from sklda._input.arguments import check_level, check_memory
+from sklda._input.arguments import check_level
+from sklda._input.memory import check_memory
 from sklda._likelihood.held_out.proportion_draws import ProportionMoments, draw_proportions
 from sklda._likelihood.held_out.token_topics import draw_topics
 

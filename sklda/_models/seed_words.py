@@ -11,8 +11,8 @@ import numpy as np
 
 from sklda._core.corpus import Corpus
 from sklda._core.largest import largest
-from sklda._core.priors import check_memory_of_topics
 from sklda._input.arguments import real_numbers
+from sklda._input.memory import check_memory_of_topics
 from sklda._input.names import distinct, listed, listed_unknown, read_column
 from sklda._input.warn import warn
 from sklda._models.parameters import columns_of_words

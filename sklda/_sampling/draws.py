@@ -12,7 +12,7 @@ from sklda._core import random
 from sklda._core.corpus import tally
 from sklda._core.diagnostics import FEWEST_DRAWS, effective_draws, std_of_proportions
 from sklda._core.parallel import NEVER_STOP
-from sklda._input.arguments import check_memory
+from sklda._input.memory import check_memory
 from sklda._kernels import _tokens
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain

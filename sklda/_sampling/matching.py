@@ -6,11 +6,12 @@ from scipy.sparse import csr_array
 
 from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
 from sklda._core.parallel import NEVER_STOP
+from sklda._input.memory import MOST_DOUBTFUL
 
 # Topics have switched names if the overlap under another name is larger by this share of a topic of mean size.
 _SWITCHED = 0.1
-# Products of a block of overlaps, and the most topics whose names an assignment decides, which takes 128 MB.
-_PRODUCTS, MOST_DOUBTFUL = 2**18, 4096
+# Products of a block of overlaps.
+_PRODUCTS = 2**18
 
 
 def match_distributions(a, b):

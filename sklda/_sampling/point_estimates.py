@@ -8,11 +8,10 @@ import numpy as np
 
 from sklda._core.corpus import small_parts, tally
 from sklda._core.parallel import NEVER_STOP
-from sklda._core.priors import check_memory_of_topics, padded
+from sklda._core.priors import padded
 from sklda._input.arguments import check_int, check_no_mask
 from sklda._input.counts import LARGEST_COUNT
 from sklda._kernels import _point_estimates, _tokens
-from sklda._sampling.matching import MOST_DOUBTFUL
 
 METHODS = ("cgs_p", "cgs")
 # The largest number of topics that is inferred from assignments, unless there are more tokens. A larger number is
@@ -150,29 +149,6 @@ def word_blocks(corpus, n_components):
         words -= np.int32(first)
         yield WordBlock(slice(first, last), words, np.searchsorted(positions, corpus.offsets), positions)
         first = last
-
-
-def check_memory_of_results(corpus, n_components, n_chains=1, n_draws=1, n_rows=0):
-    """Refuse a fit whose results certainly do not fit into the memory, before its first sweep.
-
-    Parameters
-    ----------
-    corpus : Corpus
-    n_components : int
-    n_chains, n_draws : int, default=1
-        Each chain has its own estimates. The topics of several chains, and of successive draws, are matched.
-    n_rows : int, default=0
-        Number of rows of topics in double precision that chains have in their sweeps, as those of alpha.
-
-    Raises
-    ------
-    MemoryError
-        The message names the bytes that are needed.
-    """
-    D, V, K = corpus.n_documents, corpus.n_features, n_components
-    n_matched = K if n_chains > 1 else min(K, corpus.n_tokens, MOST_DOUBTFUL) if n_draws > 1 else 0
-    # Estimates are in single precision.
-    check_memory_of_topics(K, 4 * n_chains * (D + V) + 8 * (n_rows + n_matched**2 // K))
 
 
 def check_assignments(topic_assignments, corpus, n_components=None, name="topic_assignments"):

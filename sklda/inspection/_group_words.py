@@ -14,7 +14,8 @@ from sklda._core import random
 from sklda._core.largest import largest
 from sklda._core.linear_models import LinearModels
 from sklda._description.view import view
-from sklda._input.arguments import check_int, check_level, check_memory
+from sklda._input.arguments import check_int, check_level
+from sklda._input.memory import check_memory
 from sklda._input.names import listed
 from sklda._input.types import Data, Model, Seed, Values
 from sklda._input.warn import warn

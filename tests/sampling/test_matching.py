@@ -13,9 +13,9 @@ from sklda import GibbsLDA
 from sklda._core import distances as module
 from sklda._core.corpus import Corpus
 from sklda._core.distances import jensen_shannon
+from sklda._input.memory import check_memory_of_results
 from sklda._sampling import matching
 from sklda._sampling.matching import match_distributions, nearest_distances, same_names
-from sklda._sampling.point_estimates import check_memory_of_results
 from sklda.datasets import make_lda_corpus
 
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from sklda._core import random
 from sklda._core.parallel import NEVER_STOP, Aligned
-from sklda._core.priors import Priors, check_memory_of_topics
+from sklda._core.priors import Priors
+from sklda._input.memory import check_memory_of_runs
 from sklda._kernels import _independent
 from sklda._likelihood.evidence.topic_labels import draw_labels, label_changes, log_mean_over_labels
 from sklda._sampling.chain import ChainState
@@ -67,23 +68,6 @@ class Guide(Aligned):
         """Strengths along the path, descending, without its ends, infinity and zero; (n_temperatures,)."""
         last = np.clip(1 / np.median(self.word.sum(axis=0)), *_LAST_STRENGTH)
         return np.geomspace(_FIRST_STRENGTH, last, n_temperatures)
-
-
-def check_memory_of_runs(corpus, n_components, method):
-    """Refuse runs by a method if their guides or draws certainly do not fit into the memory.
-
-    Raises
-    ------
-    MemoryError
-        The message names the bytes that are needed.
-    """
-    D, V, K = corpus.n_documents, corpus.n_features, n_components
-    if method == "guided_ais":
-        # The guide, its proportions or the priors along its path, and `label_changes`.
-        check_memory_of_topics(K, 8 * (2 * (D + V) + K))
-    elif method == "ais":
-        # Runs begin with a draw of theta and phi.
-        check_memory_of_topics(K, 8 * (2 * D + V))
 
 
 @dataclass(frozen=True, eq=False)

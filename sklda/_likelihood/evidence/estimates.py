@@ -6,7 +6,7 @@ import numpy as np
 
 from sklda._core import random
 from sklda._core.parallel import in_parallel
-from sklda._likelihood.evidence.annealing import check_memory_of_runs
+from sklda._input.memory import check_memory_of_runs
 from sklda._likelihood.evidence.bennett import run_both_ways
 from sklda._likelihood.evidence.combining import CountEvidence, EvidenceTable
 from sklda._sampling.choice import chain_class

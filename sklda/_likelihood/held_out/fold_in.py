@@ -3,7 +3,7 @@
 import numpy as np
 
 from sklda._core.parallel import in_parallel
-from sklda._core.priors import check_memory_of_topics
+from sklda._input.memory import check_memory_of_topics
 from sklda._kernels import LANES, _fold_in
 from sklda._likelihood.held_out.document_block import document_blocks, word_rows
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sklda._core.priors import check_number_of_topics
+from sklda._input.memory import check_number_of_topics
 
 # The largest T if the range has no upper end: one topic for so many tokens, within these bounds. Chains begin with so
 # many topics. From 200 topics in 1,469 tokens without any, a chain of 800 sweeps does not come down; from 58 it does.

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
 from sklda._core.priors import Priors, at_topics, check_prior
-from sklda._input.arguments import check_memory
+from sklda._input.memory import check_memory
 from sklda._input.types import Counts, Seed, TopicPrior
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.count_prior import TOKENS_OF_LARGEST, CountPrior

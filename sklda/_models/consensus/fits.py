@@ -21,8 +21,9 @@ from sklda._core.distances import jensen_shannon_pairs
 from sklda._core.parallel import jobs_for
 from sklda._core.priors import Priors
 from sklda._description.models import corpus_and_model, topic_proportions, topics_with_words
-from sklda._input.arguments import check_memory, distributions
+from sklda._input.arguments import distributions
 from sklda._input.document_values import DocumentValues, check_same_index
+from sklda._input.memory import check_memory
 from sklda._input.warn import warn
 from sklda._likelihood.held_out.token_topics import draw_topics
 from sklda._sampling.chain import KeptDraws, compact_topics

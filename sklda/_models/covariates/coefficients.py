@@ -10,7 +10,7 @@ from sklda._core import random
 from sklda._core.least_squares import collinear
 from sklda._core.parallel import Aligned
 from sklda._core.priors import LARGEST, SMALLEST
-from sklda._input.arguments import check_memory
+from sklda._input.memory import check_memory
 from sklda._input.warn import warn
 from sklda._kernels import _log_joint, _tokens
 from sklda._models.covariates.terms import Curvature, Terms

@@ -12,9 +12,9 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import validate_data
 
 from sklda._core import random
-from sklda._core.priors import check_memory_of_topics
 from sklda._input.dask_arrays import is_dask
 from sklda._input.document_values import DocumentValues
+from sklda._input.memory import check_memory_of_topics
 from sklda._input.types import Seed, TopicPrior, TopicWords
 from sklda._models.base import check_tokens
 from sklda._models.chain_lda import ChainLDA

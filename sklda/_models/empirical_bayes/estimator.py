@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
 from sklda._core.priors import Priors
+from sklda._input.memory import check_memory_of_results
 from sklda._input.types import Counts, Seed
 from sklda._models.base import BaseLDA
 from sklda._models.empirical_bayes.chain_pool import ChainPool, with_a_record
@@ -21,7 +22,6 @@ from sklda._models.fit_run import FitRun, all_or_nothing
 from sklda._models.parameters import POSITIVE, Interval, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults
-from sklda._sampling.point_estimates import check_memory_of_results
 
 
 class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):

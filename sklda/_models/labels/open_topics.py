@@ -6,8 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklda._core.parallel import Aligned
-from sklda._core.priors import check_memory_of_topics, check_prior
+from sklda._core.priors import check_prior
 from sklda._input.counts import LARGEST_COUNT
+from sklda._input.memory import check_memory_of_topics
 from sklda._kernels import _label_counts
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from sklda._core import random
 from sklda._core.priors import padded
-from sklda._input.arguments import check_memory
+from sklda._input.memory import check_memory
 from sklda._kernels import _collapsed_variational
 from sklda._models.variational.word_blocks import blocks_of_distinct_words, padded_alpha, word_prior_rows
 from sklda._sampling.merge_and_split import exchangeable_topics, round_of_moves

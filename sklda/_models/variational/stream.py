@@ -9,7 +9,8 @@ from collections import deque
 
 import numpy as np
 
-from sklda._core.priors import check_memory_of_topics, padded
+from sklda._core.priors import padded
+from sklda._input.memory import check_memory_of_topics
 from sklda._kernels import _collapsed_variational
 from sklda._models.variational.fixed_topics import infer_block, phi_rows
 from sklda._models.variational.word_blocks import blocks_of_distinct_words, padded_alpha, word_prior_rows

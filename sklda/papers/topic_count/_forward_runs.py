@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklda._core import random
-from sklda._core.priors import check_memory_of_topics
-from sklda._likelihood.evidence import annealing
+from sklda._input.memory import check_memory_of_runs, check_memory_of_topics
 from sklda._likelihood.evidence.annealing import Guide, guided_run, prior_run
 from sklda._likelihood.held_out.averages import log_mean
 from sklda._sampling.choice import chain_class
@@ -39,7 +38,7 @@ def check_memory_of_chains(corpus, n_components, method):
         # The topics of every token are counted.
         check_memory_of_topics(n_components, 2 * corpus.n_tokens)
     else:
-        annealing.check_memory_of_runs(corpus, n_components, method)
+        check_memory_of_runs(corpus, n_components, method)
 
 
 def forward_runs(corpus, priors, state, settings, seed, stop):
