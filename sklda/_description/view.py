@@ -319,9 +319,11 @@ class View:
         if self.is_training:
             groups = self.model._known_groups() if hasattr(self.model, "_known_groups") else None
             return np.zeros(matrix.shape[1], bool) if groups is None else spans(groups[used], matrix)
-        if self.alpha is None or len(self.alpha) == 1:
+        # That of merged topics is a sum, which has no covariates in its logarithm.
+        alpha = self.unmerged()[0].alpha
+        if alpha is None or len(alpha) == 1:
             return np.zeros(matrix.shape[1], bool)
-        alpha = self.alpha[used]
+        alpha = alpha[used]
         first, index = np.unique(alpha, axis=0, return_index=True, return_inverse=True)[1:]
         # Documents with one alpha are a group, unless most have their own.
         in_groups = (2 * len(first) <= len(alpha)) & (matrix == matrix[first][index.ravel()]).all(axis=0)

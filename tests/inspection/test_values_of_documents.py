@@ -54,6 +54,8 @@ def test_merged_topics_of_covariates_need_them_for_new_documents():
     prior = merged.document_prior(COLUMN)
     assert prior.shape == (40, 2)
     np.testing.assert_allclose(prior.sum(axis=1), merged.model.document_prior(COLUMN).sum(axis=1))
+    for model in (merged.model, merged):
+        assert (topic_effects(model, X[:30], COLUMN[:30], n_draws=5, random_state=0)["attenuation"] == 1).all()
 
 
 def test_topics_that_are_merged_twice_are_sums_of_one_model():
