@@ -20,7 +20,15 @@ from sklda._input.arguments import check_components, check_weights, real_numbers
 from sklda._input.counts import holds_texts
 from sklda._input.dask_arrays import is_dask
 from sklda._input.document_values import DocumentValues, number_of_documents
-from sklda._input.names import check_order_of_words, find_words, is_missing, listed, python_value, read_vocabulary, read_words
+from sklda._input.names import (
+    check_order_of_words,
+    find_words,
+    is_missing,
+    listed,
+    python_value,
+    read_vocabulary,
+    read_words,
+)
 
 _ADVICE = "give a fitted topic model, a pipeline that has one, or a pair (topic_word, doc_topic_prior)"
 

@@ -50,8 +50,9 @@ class GibbsLDA(LocalChainLDA):
         these words in their topics, and with many other tokens of the documents that have them. `init` must be
         ``"anneal"`` or ``"random"``, which then mean the same: nothing is annealed. A dict of words has their
         strengths, in tokens: the eta of a word in its topic is larger by its strength, as if the topic had had so many
-        tokens of it before; in a list it is 0. A warning names words that X does not have, that several topics share,
-        or that more than half of the documents have, and after the fit topics without most tokens of their words.
+        tokens of it before; in a list it is 0. A warning names words that are no column of X, that no document has,
+        that several topics share, or that more than half of the documents have, and after the fit topics without most
+        tokens of their words.
     known_topics : fitted model, pipeline, data frame or array-like of shape (n_known, n_words), default=None
         Topics that are known before the fit, such as those of another corpus. They are the first topics of the fit, and
         `n_components` counts them as well: the others are new. The columns of a data frame are words, its index the

@@ -159,16 +159,18 @@ def _columns_of(key, word, n_features, columns):
 
 
 def _warn_of_doubtful(seeds, corpus, columns):
-    """One warning that names seeds that X does not have, that two topics share, and that most documents have."""
+    """One warning that names seeds that X or all documents lack, that two topics share, or that most documents have."""
     word_of = _words_by_column(columns)
     words, n_topics = np.unique(seeds.words, return_counts=True)
     absent = corpus.word_frequencies[words] == 0
     gone = _named(words[absent], word_of)
     shared = _named(words[n_topics > 1], word_of)
     parts = []
-    if seeds.missing or gone:
-        shown = ", ".join(filter(None, [listed_unknown(seeds.missing, columns), listed(gone)]))
+    if seeds.missing:
+        shown = listed_unknown(seeds.missing, columns)
         parts.append(f"X does not have {shown}: leave them out, or write them as the vocabulary does.")
+    if gone:
+        parts.append(f"No document has {listed(gone)}, although X has columns of that name: leave them out.")
     if shared:
         parts.append(f"Several topics have {listed(shared)}: leave them with the topic that they are most about.")
     # On a cluster, the documents are with the workers.

@@ -161,9 +161,9 @@ def test_doubtful_seeds_are_named_in_one_warning(X):
         warnings.simplefilter("always")
         fit(counts, seeds, vocabulary=WORDS)
     (message,) = [str(each.message) for each in caught if str(each.message).startswith("seed_words:")]
-    gone, shared, common = message.split(": ", 1)[1].split(".")[:3]
-    assert gone.startswith("X does not have 'wordy' (there is ")
-    assert "), 'word7'" in gone
+    unknown, gone, shared, common = message.split(": ", 1)[1].split(".")[:4]
+    assert unknown.startswith("X does not have 'wordy' (there is ")
+    assert "No document has 'word7'" in gone
     assert "Several topics have 'word2'" in shared
     assert "'word8'" in common
     assert "'word4'" not in message
