@@ -374,7 +374,7 @@ class View:
         """The view of the same documents under another model of the same words, without its theta."""
         found = replace(self, model=model, topic_word=_topic_word(model), doc_topic=None, names=None)
         found.is_training = _is_training(found)
-        if found.own_alpha is not None and found.own_alpha.shape[1] != found.n_topics:
+        if self.covariates is not None and models.has_covariates(model):
             found.own_alpha = _alpha_of(model, self.covariates, self.n_documents)
         return found
 
@@ -485,8 +485,12 @@ def _of_model(model, X, collections, covariates, others, missing):
     """`covariates` are those of the model; `others` may contain them."""
     pipelines = models.unwrap(model)[1]
     model, documents = models.inner_model(model, X, advice=_ADVICE, missing=missing)
-    has_collections = hasattr(model, "collections_")
-    if collections is not None and not has_collections:
+    # The priors of a consensus are those of its fits.
+    fitted = _fitted(model)
+    fits = [fitted, *getattr(model, "estimators_", ())]
+    of_collections = next((each for each in fits if hasattr(each, "collections_")), None)
+    of_covariates = next((each for each in fits if models.has_covariates(each)), None)
+    if collections is not None and of_collections is None:
         raise TypeError(f"{type(model).__name__} has no collections: do not give any.")
     if collections is not None and X is None:
         raise ValueError("collections are those of the documents of X: give X, too.")
@@ -499,24 +503,25 @@ def _of_model(model, X, collections, covariates, others, missing):
     found.is_training = _is_training(found)
     if found.is_training and collections is not None:
         # The documents of the fit in other collections are other documents.
-        found.is_training = list(collections) == _fitted(model)._collections_of_fit
+        found.is_training = list(collections) == of_collections._collections_of_fit
     if found.is_training and getattr(model, "doc_topic_", None) is not None:
         found.doc_topic = model.doc_topic_
         return found
-    if covariates is not None and not hasattr(model, "covariate_names_"):
+    if covariates is not None and of_covariates is None:
         raise TypeError(f"{type(model).__name__} has no covariates: do not give any.")
-    if covariates is None and models.has_covariates(model) and has_names(others):
-        variables = _fitted(model)._prior_of_documents_.design.variables
+    if covariates is None and of_covariates is not None and has_names(others):
+        variables = of_covariates._prior_of_documents_.design.variables
         known = set(variables) <= set(covariate_frame(others))
         covariates = others if known else None
-    if covariates is not None and found.has_counts:
-        fitted, alpha = _fitted(model), _alpha_of(_fitted(model), covariates, found.counts.shape[0])
-        found.covariates = covariates
+    found.covariates = covariates
+    if covariates is not None and found.has_counts and of_covariates is fitted:
+        alpha = _alpha_of(fitted, covariates, found.counts.shape[0])
         found.own_alpha, found.doc_topic = alpha, fitted._proportions(found.corpus, alpha, True)
         if fitted is not model:
             found.own_alpha, found.doc_topic = model._sums(alpha), model._sums(found.doc_topic)
         return found
-    metadata = {} if collections is None else {"collections": collections}
+    known = {"collections": collections, "covariates": covariates}
+    metadata = {name: values for name, values in known.items() if values is not None}
     found.doc_topic = models.topic_proportions(model, documents, **metadata)
     return found
 
@@ -525,15 +530,14 @@ def _warn_of_mean_prior(found):
     """Warn if documents that are not those of the fit may have collections or covariates that are not given."""
     if found.counts is None or found.is_training or found.own_alpha is not None:
         return
-    model = found.model
+    model, fits = found.model, [found.model, *getattr(found.model, "estimators_", ())]
     new = "X is not the X of the fit, so the documents"
-    # Those of a consensus are in its fits.
-    if any(map(models.has_covariates, [model, *getattr(model, "estimators_", ())])):
+    if found.covariates is None and any(map(models.has_covariates, fits)):
         warn(
             f"{new} have the mean covariates of the {type(model).__name__}. With describe(model, X, covariates=...) in "
             "place of the model, they have their own."
         )
-    if found.collections is None and len(getattr(model, "collections_", ())) > 1:
+    if found.collections is None and any(len(getattr(each, "collections_", ())) > 1 for each in fits):
         warn(
             f"{new} are in no collection of the {type(model).__name__}. With describe(model, X, collections=...) in "
             "place of the model, they have that of their own."

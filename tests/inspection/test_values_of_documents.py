@@ -7,11 +7,12 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
-from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, GibbsLDA, merge_topics
+from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, merge_topics
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import (
     TopicEffectsDisplay,
     describe,
+    document_table,
     outcome_effects,
     topic_effects,
     topics_by_group,
@@ -56,6 +57,25 @@ def test_merged_topics_of_covariates_need_them_for_new_documents():
     np.testing.assert_allclose(prior.sum(axis=1), merged.model.document_prior(COLUMN).sum(axis=1))
     for model in (merged.model, merged):
         assert (topic_effects(model, X[:30], COLUMN[:30], n_draws=5, random_state=0)["attenuation"] == 1).all()
+
+
+def test_a_consensus_has_the_covariates_and_collections_of_its_fits():
+    groups = np.arange(40) % 2
+    for fit, of_fit, of_new in (
+        (CovariateLDA(3, max_iter=20), {"covariates": COLUMN}, {"covariates": COLUMN[:30]}),
+        (CompoundLDA(3, max_iter=20), {"collections": groups}, {"collections": groups[:30]}),
+    ):
+        model = ConsensusTopics(fit, n_fits=2, min_prevalence=0.5, random_state=0).fit(X, **of_fit)
+        with pytest.warns(UserWarning, match=f"With describe.model, X, {next(iter(of_fit))}=...."):
+            document_table(model, X[:30])
+        described = describe(model, X[:30], **of_new)
+        own = document_table(described)[["topic_0", "topic_1"]].to_numpy()
+        np.testing.assert_allclose(own, model.transform(X[:30], **of_new)[:, :2], rtol=1e-6)
+        # They are the groups that the prior knows.
+        values = COLUMN[:30] if "covariates" in of_new else pd.DataFrame({"g": groups[:30].astype(str)})
+        assert (topic_effects(described, covariates=values, n_draws=4, random_state=0)["attenuation"] == 1).all()
+    with pytest.raises(TypeError, match="ConsensusTopics has no covariates"):
+        document_table(describe(model, X[:30], covariates=COLUMN[:30]))
 
 
 def test_topics_that_are_merged_twice_are_sums_of_one_model():
