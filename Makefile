@@ -63,7 +63,7 @@ test-prerelease:
 # A wheel in an environment without a compiler, tested from an empty folder. ALL="--all -n auto" runs the whole suite.
 # joblib counts cores with other programs, which are not on PATH, unless it is told that there is one.
 $(VENV)/release-tools: $(VENV)/pyvenv.cfg
-	$(BIN)/python -m pip install --quiet build cibuildwheel twine
+	$(BIN)/python -m pip install --quiet build==1.6.1 cibuildwheel==4.3.5 twine==7.0.0
 	touch $@
 
 wheel: $(VENV)/release-tools
