@@ -6,13 +6,12 @@ This example looks at the topics of a fit: as an interactive page, and as
 tables.
 """
 
-# sphinx_gallery_thumbnail_path = '_static/explorer.png'
-
 # %%
 # The texts are docstrings of NumPy, SciPy and scikit-learn. The functions
 # of this page also take matrices of counts, models of scikit-learn, and
 # arrays.
 
+# sphinx_gallery_thumbnail_path = '_static/explorer.png'
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 

@@ -25,6 +25,8 @@ UNKNOWN, CUT, DOCUMENTS = "error unknown", "the interval goes on", "documents"
 SHARES, DIFFERENCES = (0.0, 1.0), (-1.0, 1.0)
 # Effects that are shrunk below this part get a note.
 _SHRUNK = 0.9
+# Opacity of the bands of curves.
+_BAND = 0.18
 # The rug lies below the axis, as parts of the height of the axes: its distance, and its longest line.
 _GAP, _LONGEST = 0.02, 0.05
 # Rows of a category that are in one column of panels.
@@ -73,7 +75,7 @@ def draw_curve(ax, x, estimate, low, high, *, colour, bounds, key, marker=None, 
     With a `marker`, the curve is the first of `place`, the number of a curve and that of all, and has a few of these.
     """
     known = np.isfinite(low) & np.isfinite(high)
-    ax.fill_between(x, np.clip(low, *bounds), np.clip(high, *bounds), where=known, color=colour, alpha=0.18, lw=0)
+    ax.fill_between(x, np.clip(low, *bounds), np.clip(high, *bounds), where=known, color=colour, alpha=_BAND, lw=0)
     drawn = np.clip(estimate, *bounds)
     marks = {"marker": marker, "markersize": 5, "markevery": marks_along(*place, len(x))}
     ax.plot(x, np.where(known, drawn, np.nan), color=colour, lw=1.8, **marks)
@@ -122,9 +124,11 @@ def group_handle(ax, colour, marker):
     return _handle(ax, "-", lw=2.5, color=colour, marker=marker, markersize=6)
 
 
-def interval_handle(ax, horizontal):
-    """The entry of intervals in a key."""
-    return _handle(ax, "_" if horizontal else "|", markersize=10, markeredgewidth=1.8, color=colours_of(ax).line)
+def interval_handle(ax, kind):
+    """The entry of intervals in a key: "|" or "_" beside points, or the "band" of a curve."""
+    if kind == "band":
+        return _handle(ax, "-", lw=9, alpha=2 * _BAND, solid_capstyle="butt")
+    return _handle(ax, kind, markersize=10, markeredgewidth=1.8)
 
 
 def note(ax, text, key):

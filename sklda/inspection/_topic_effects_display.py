@@ -264,6 +264,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             attenuation=curves(summary["attenuation"])[0],
             difference="" if difference is None else f"{by}: {_minus(difference)}",
             documents=documents if _is_scale(values) else (),
+            note=f"{100 * level:g} % intervals",
         )
         if topics is None:
             display._selection = largest_of(len(shown), found.n_topics)
@@ -346,6 +347,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             attenuation=found.means.attenuation[shown],
             documents=[days],
             joined=True,
+            note=f"{100 * level:g} % intervals",
         )
         if topics is None:
             display._selection = largest_of(len(shown), found.view.n_topics)
@@ -458,6 +460,10 @@ class TopicEffectsDisplay(PanelsDisplay):
     def _is_on_axis(self):
         return self.joined or _is_scale(self.values)
 
+    def _is_curve(self):
+        """Whether the values are a grid of numbers. Dates and levels have points."""
+        return _is_scale(self.values) and not self.joined and np.asarray(self.values).dtype.kind in "iuf"
+
     def _new_axes(self):
         n = self._panels()[0]
         if self._is_on_axis():
@@ -485,7 +491,8 @@ class TopicEffectsDisplay(PanelsDisplay):
             self._draw_levels(axes, key)
         note_shrinkage(axes[0], self.attenuation, key, "effects")
         if self.note and np.isfinite(np.asarray(self.low, dtype=np.float64)).any():
-            key[self.note] = interval_handle(axes[0], horizontal=not self._is_on_axis())
+            kind = "band" if self._is_curve() else "|" if self._is_on_axis() else "_"
+            key[self.note] = interval_handle(axes[0], kind)
         if self._selection:
             note(axes[0], self._selection, key)
         self.legend_: Any = add_key(axes, key)
@@ -505,7 +512,7 @@ class TopicEffectsDisplay(PanelsDisplay):
 
         values = np.asarray(self.values, dtype=None if _is_scale(self.values) else object)
         is_date, is_label = values.dtype.kind == "M", not _is_scale(self.values)
-        is_curve = not (self.joined or values.dtype.kind == "O")
+        is_curve = self._is_curve()
         x = values if is_date else np.arange(len(values)) if is_label else values.astype(np.float64)
         documents, far = self._near_documents()
         inside = _between(x, documents) if far else np.ones(len(x), bool)

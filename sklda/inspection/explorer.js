@@ -64,8 +64,22 @@
   topics.shortLabel = topics.name || firstWords(3);
   // A number alone does not say that it is a document.
   documents.label = documents.numbered ? documents.name.map((name) => `document ${name}`) : documents.name;
-  const documentLabel = (d) => [named(documents.label[d], "clipped document"),
-    ...(documents.excerpt && documents.excerpt[d] ? [named(documents.excerpt[d], "clipped excerpt")] : [])];
+  // A long name loses what it has in common with its neighbour in the alphabet, so that the part that differs is seen.
+  const LONGEST = 64, alphabetical = documents.label.map((_, d) => d)
+    .sort((a, b) => (documents.label[a] < documents.label[b] ? -1 : 1));
+  const common = (a = "", b = "") => { let n = 0; while (n < a.length && a[n] === b[n]) n++; return n; };
+  documents.shortLabel = [];
+  alphabetical.forEach((d, i) => {
+    const label = documents.label[d], beside = [i - 1, i + 1].map((j) => documents.label[alphabetical[j]]);
+    const differs = Math.max(...beside.map((other) => common(label, other)));
+    const start = Math.min(label.length - LONGEST, differs - LONGEST / 4);
+    documents.shortLabel[d] = start > 0 ? "…" + label.slice(start) : label;
+  });
+  function documentLabel(d) {
+    const label = named(documents.shortLabel[d], "short document");
+    label.title = documents.label[d];
+    return [label, ...(documents.excerpt && documents.excerpt[d] ? [named(documents.excerpt[d], "clipped excerpt")] : [])];
+  }
   // The heading of a panel, and the name of the topic if it has one.
   const titled = (before, i, after = "", kind = "") => [`${before} ${topics.id[i]}${after}`,
     ...(topics.name ? [": ", named(topics.name[i], kind)] : [])];

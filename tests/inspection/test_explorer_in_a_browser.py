@@ -648,6 +648,23 @@ def test_names_have_two_lines_and_documents_the_beginnings_of_their_texts(tmp_pa
     assert found.value["beginnings"] == [text if len(text) <= 120 else text[:119] + "…" for text in whole]
 
 
+def test_long_names_of_documents_keep_the_part_in_which_they_differ(tmp_path):
+    texts = ["apple banana", "car engine", "apple banana", "car engine"]
+    pipeline = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=20, random_state=0)).fit(texts)
+    common = "a folder of novels with a long name/" * 3
+    names = [f"{common}emma {i} CHAPTER IX" for i in (1, 2)] + [f"another novel {'x' * 100}", "persuasion"]
+    script = """
+    await settled();
+    const found = all("#document-list .document");
+    return found.map((each) => [each.textContent, each.title, each.scrollHeight <= each.clientHeight + 1]);"""
+    page = TopicExplorer.from_estimator(describe(pipeline, texts, document_names=names)).to_html()
+    shown = {title: (label, is_whole) for label, title, is_whole in run(page, script, tmp_path).value}
+    for name in names[:2]:
+        label, is_whole = shown[name]
+        assert label.startswith("…") and is_whole and name.endswith(label[1:]) and name[len(common) :] in label
+    assert shown[names[2]][0] == names[2] and shown[names[3]] == (names[3], True)
+
+
 def test_long_texts_are_shown_in_portions(tmp_path):
     text = "apple <b>banana</b> & cherry\n" * 2000
     pipeline = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=2, random_state=0)).fit([text, "cherry"])

@@ -484,7 +484,7 @@ def test_a_category_has_a_labelled_row_for_each_level():
         assert_allclose(lines[:, 1], np.column_stack([shown.high[:, k], range(3)]))
         assert_allclose(marks(ax, "o"), np.column_stack([shown.estimate[:, k], range(3)]))
         assert ax.get_title(loc="left") == shown.topics[k] and ax.get_xlim()[0] == 0
-    assert entries(shown) == []
+    assert entries(shown) == ["95 % intervals"]
 
 
 @pytest.mark.parametrize("treatment", [GROUPS == "a", (GROUPS == "a").astype(int)])

@@ -284,7 +284,7 @@ def test_points_of_unknown_error_are_open():
     (ax,) = shown.axes_
     (point,) = (line for line in ax.lines if line.get_markerfacecolor() == ax.get_facecolor())
     assert [num2date(x).year for x in point.get_xdata(orig=False)] == [1985]
-    assert entries(shown) == ["error unknown", "documents"]
+    assert entries(shown) == ["error unknown", "documents", "95 % intervals"]
 
 
 def test_a_period_with_very_few_documents_does_not_set_the_range_of_the_axis():
