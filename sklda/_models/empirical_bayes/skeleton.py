@@ -9,9 +9,9 @@ error of a last maximum of this kind contains its distance from the centre. If c
 own, and `modes` weighs them.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -210,123 +210,151 @@ def find_maximum(
     suffice for another one. If `error_ratio`, see `Settings`, is infinite, one round is enough if the maximum lies
     between its points. If chains begin in several modes, more sweeps than those of the second round do not help.
     """
-    # Visits of chains that mix slowly must be long, so large corpora have only the inner points.
-    steps = _STEPS if pool.corpus.n_tokens <= MOST_SEARCHED else _STEPS[:1]
-    n_points = 1 + 4 * len(steps)
-    learns = np.isfinite(error_ratio) and pool.corpus.n_tokens >= LEAST_TOKENS
-    on_their_way = learns and not settled
     centre = np.clip(log_h, *np.log(pool.settings.region).T)
-    found: Skeleton | None = None
-    rounds: list[list[Visits]] = []
-    n_draws = _FIRST_DRAWS
-    n_moves = 0
-    is_first = True
-    while True:
-        # How long a round can be.
-        left = pool.left - reserved
-        most = _most_draws(left // n_points)
-        if found is not None and most < _fewest_draws(n_draws, error_ratio):
-            return found
-        if is_first and not settled and most < (1 + _LONGER / 2) * n_draws:
-            # Sweeps that do not suffice for two rounds are those of one.
-            n_draws = most
-        n_draws = min(n_draws, most)
+    rounds = _Rounds(pool, centre, reserved, error_ratio, several_modes)
 
-        # The round.
-        deviations = _deviations(pool, centre, found)
-        visits, region = _round(pool, centre, deviations, steps, max(n_draws, 1), left)
-        rounds.append(visits)
-        found = Skeleton.of(rounds, region, centre, _STEPS[0] * deviations)
-        one_mode = found.agree and not several_modes
-        _say(pool, found)
+    # Short rounds place the points.
+    if not rounds.until_inside(may_be_last=not settled):
+        return rounds.found
+    if (settled or not rounds.learns) and rounds.precise:
+        return rounds.found
 
-        # The end.
-        if pool.all_ended or (error_ratio > 0 and no_topics(pool, found.maximum.log_h)):
-            return found
-        moves = found.outside and n_moves < _MOST_MOVES
-        if found.outside and not moves:
-            # With so many moves behind, log m has no maximum between points.
-            return found
-        if not moves and not (is_first and on_their_way) and _enough(found, error_ratio, is_first, one_mode):
-            return found
-
-        # The next round: around the last maximum, and with the draws that its precision needs.
-        if moves:
-            n_moves += 1
-            rounds = []
-            centre = _moved_centre(pool, found, n_moves, reserved, n_points, n_draws, learns)
-            continue
-        centre = found.maximum.log_h
-        if is_first:
-            # Chains are on their way to their posterior distribution: this round only places the points.
-            rounds = []
-            n_draws = _LONGER * n_draws
-            is_first = False
-        else:
-            n_draws = _needed_draws(found, error_ratio, one_mode, n_points)
+    # The draws of longer ones are used together.
+    rounds.begin_again(rounds.found.maximum.log_h, _LONGER * rounds.n_draws)
+    while rounds.until_inside():
+        # Chains that disagree in a long round stay in their modes.
+        if rounds.precise or (error_ratio > 0 and not rounds.one_mode):
+            break
+        rounds.centre = rounds.found.maximum.log_h
+        rounds.n_draws = rounds.needed_draws()
+    return rounds.found
 
 
-def _moved_centre(
-    pool: ChainPool, found: Skeleton, n_moves: int, reserved: int, n_points: int, n_draws: int, learns: bool
-) -> np.ndarray:
-    """Where the next round is if the maximum lies outside the inner points.
+@dataclass(eq=False)
+class _Rounds:
+    """Rounds of visits around a centre, which follows the maximum, and the skeleton by them."""
 
-    Chains have not reached their posterior distribution, and get there faster if h moves with them. So Gibbs-EM goes
-    on, longer with every move, if sweeps for a round of half the length are left after it.
-    """
-    left = pool.left - reserved
-    n_learn = min(2**n_moves * LEARNING, left // 3) if learns else 0
-    if n_learn >= EM_SWEEPS and _most_draws((left - n_learn) // n_points) >= n_draws / 2:
-        return pool.learn(n_learn)
-    return found.maximum.log_h
+    pool: ChainPool
+    centre: np.ndarray  # log h, (2,)
+    reserved: int  # sweeps of every chain that must be left
+    error_ratio: float
+    several_modes: bool
+    n_draws: int = _FIRST_DRAWS  # of a visit, in the next round
+    n_moves: int = 0  # times that the centre has followed a maximum away from its points
+    kept: list[list[Visits]] = field(default_factory=list)  # the rounds whose draws are used
+    found: Any = None  # the `Skeleton` by them
 
+    def until_inside(self, may_be_last: bool = False) -> bool:
+        """Make rounds until the maximum lies between the inner points; False if they end before that.
 
-def _needed_draws(found: Skeleton, error_ratio: float, one_mode: bool, n_points: int) -> int:
-    """Draws of the next visits: what the error needs, but at least half as many and at most three times those so far.
+        With `may_be_last`, sweeps that do not suffice for two rounds are those of one.
+        """
+        while self.found is None or self.most_draws(self.left) >= self.fewest_draws:
+            if may_be_last and self.most_draws(self.left) < (1 + _LONGER / 2) * self.n_draws:
+                self.n_draws = self.most_draws(self.left)
+            self.make()
+            if self.pool.all_ended or (self.error_ratio > 0 and no_topics(self.pool, self.found.maximum.log_h)):
+                return False
+            if not self.found.outside:
+                return True
+            if self.n_moves == _MOST_MOVES:
+                # With so many moves behind, log m has no maximum between points.
+                return False
+            self.follow()
+        return False
 
-    The spread between chains in different modes needs no more.
-    """
-    n_so_far = len(found.at[0]) / n_points
-    excess = found.maximum.excess_error(error_ratio) if one_mode else 0.0
-    return int(np.ceil((np.clip(excess**2, 1.5, 4) - 1) * n_so_far))
+    def make(self) -> None:
+        """Make a round: visits of every chain to every point, and the skeleton with them."""
+        self.n_draws = min(self.n_draws, self.most_draws(self.left))
+        deviations = _deviations(self.pool, self.centre, self.found)
+        low, high = np.log(self.pool.settings.region).T
+        on_axis = np.sort([0, *self.steps, *np.negative(self.steps)])
+        along_alpha = [(step, 0) for step in on_axis]
+        along_eta = [(0, step) for step in on_axis if step]
+        points = np.clip(self.centre + np.array(along_alpha + along_eta) * deviations, low, high)
+        self._visit(points, max(self.n_draws, 1))
+        # The maximum is searched in a box of four standard deviations to either side.
+        ends = np.clip([self.centre - 4 * deviations, self.centre + 4 * deviations], low, high)
+        region = tuple((float(a), float(b)) for a, b in np.exp(ends.T))
+        self.found = Skeleton.of(self.kept, region, self.centre, _STEPS[0] * deviations)
+        _say(self.pool, self.found)
 
+    def _visit(self, points, n_draws):
+        """Keep `n_draws` draws of every chain at each of the points, or fewer if too few sweeps are left."""
+        pool, left = self.pool, self.left
+        # The first fifth of a visit is not used.
+        n_left_out = n_draws * _EVERY // 4
+        # Chains visit the points from one end to the other, half of them in either direction, so that what is left of
+        # earlier visits cancels.
+        orders = [np.roll(np.arange(len(points)), -c)[:: (-1) ** c] for c in range(len(pool.chains))]
+        visits = [Visits(points, order, n_draws, n_left_out) for order in orders]
+        pool.chains = [with_step(chain, each) for chain, each in zip(pool.chains, visits, strict=True)]
+        pool.sweep(max(min((n_draws * _EVERY + n_left_out) * len(points), left), 1))
+        if not any(step.draws for step in pool.steps):
+            # A callback has ended the chains before their first draw.
+            for chain in pool.chains:
+                chain.steps[0].keep(chain)
+        self.kept.append(pool.steps)
 
-def _fewest_draws(n_draws: int, error_ratio: float) -> float:
-    """Draws of a visit below which another round is not worth its sweeps; without `error_ratio`, it takes all."""
-    half = n_draws / 2
-    return max(half if error_ratio else min(half, _FIRST_DRAWS), 1)
+    def follow(self) -> None:
+        """Move to the maximum, which lies outside the inner points.
 
+        Chains have not reached their posterior distribution, and get there faster if h moves with them. So Gibbs-EM
+        goes on, longer with every move, if sweeps for a round of half the length are left after it.
+        """
+        self.n_moves += 1
+        n_learn = min(2**self.n_moves * LEARNING, self.left // 3) if self.learns else 0
+        enough = n_learn >= EM_SWEEPS and self.most_draws(self.left - n_learn) >= self.n_draws / 2
+        self.begin_again(self.pool.learn(n_learn) if enough else self.found.maximum.log_h, self.n_draws)
 
-def _most_draws(n_sweeps: int) -> int:
-    """Draws of a visit of so many sweeps, of which the first fifth is not used."""
-    return (n_sweeps - n_sweeps // 5) // _EVERY
+    def begin_again(self, centre: np.ndarray, n_draws: int) -> None:
+        """Go on elsewhere, without the draws so far: chains were on their way to their posterior distribution."""
+        self.centre, self.n_draws, self.kept = centre, n_draws, []
 
+    @property
+    def learns(self) -> bool:
+        """Whether chains learn h by Gibbs-EM."""
+        return bool(np.isfinite(self.error_ratio)) and self.pool.corpus.n_tokens >= LEAST_TOKENS
 
-def _round(
-    pool: ChainPool, centre: np.ndarray, deviations: np.ndarray, steps: tuple, n_draws: int, most: int
-) -> tuple[list[Visits], tuple]:
-    """Visits of every chain to every point, with `n_draws` draws each but at most `most` sweeps; and the box around."""
-    low, high = np.log(pool.settings.region).T
-    on_axis = np.sort([0, *steps, *np.negative(steps)])
-    along_alpha = [(step, 0) for step in on_axis]
-    along_eta = [(0, step) for step in on_axis if step]
-    points = np.clip(centre + np.array(along_alpha + along_eta) * deviations, low, high)
-    # The maximum is searched in a box of four standard deviations to either side.
-    ends = np.clip([centre - 4 * deviations, centre + 4 * deviations], low, high)
-    region = tuple((float(a), float(b)) for a, b in np.exp(ends.T))
-    # The first fifth of a visit is not used.
-    n_left_out = n_draws * _EVERY // 4
-    # Chains visit the points from one end to the other, half of them in either direction, so that what is left of
-    # earlier visits cancels.
-    orders = [np.roll(np.arange(len(points)), -c)[:: (-1) ** c] for c in range(len(pool.chains))]
-    visits = [Visits(points, order, n_draws, n_left_out) for order in orders]
-    pool.chains = [with_step(chain, each) for chain, each in zip(pool.chains, visits, strict=True)]
-    pool.sweep(max(min((n_draws * _EVERY + n_left_out) * len(points), most), 1))
-    if not any(step.draws for step in pool.steps):
-        # A callback has ended the chains before their first draw.
-        for chain in pool.chains:
-            chain.steps[0].keep(chain)
-    return pool.steps, region
+    @property
+    def steps(self) -> tuple[float, ...]:
+        """Visits of chains that mix slowly must be long, so large corpora have only the inner points."""
+        return _STEPS if self.pool.corpus.n_tokens <= MOST_SEARCHED else _STEPS[:1]
+
+    @property
+    def left(self) -> int:
+        """Sweeps of every chain."""
+        return self.pool.left - self.reserved
+
+    def most_draws(self, n_sweeps: int) -> int:
+        """Draws of a visit in a round of so many sweeps. The first fifth of a visit is not used."""
+        n_sweeps //= 1 + 4 * len(self.steps)
+        return (n_sweeps - n_sweeps // 5) // _EVERY
+
+    @property
+    def fewest_draws(self) -> float:
+        """Draws of a visit below which another round is not worth its sweeps; without `error_ratio`, it takes all."""
+        half = self.n_draws / 2
+        return max(half if self.error_ratio else min(half, _FIRST_DRAWS), 1)
+
+    def needed_draws(self) -> int:
+        """Draws of the next visits: what the error needs, but at least half as many and at most three times so many.
+
+        The spread between chains in different modes needs no more.
+        """
+        n_so_far = len(self.found.at[0]) / (1 + 4 * len(self.steps))
+        excess = self.found.maximum.excess_error(self.error_ratio) if self.one_mode else 0.0
+        return int(np.ceil((np.clip(excess**2, 1.5, 4) - 1) * n_so_far))
+
+    @property
+    def one_mode(self) -> bool:
+        return self.found.agree and not self.several_modes
+
+    @property
+    def precise(self) -> bool:
+        """Whether the error is small enough, and known: chains are in one mode, and mix."""
+        known = not np.isfinite(self.error_ratio) or (self.one_mode and self.found.mixed)
+        return known and self.found.maximum.excess_error(self.error_ratio) <= 1
 
 
 def _deviations(pool: ChainPool, centre: np.ndarray, found: Skeleton | None) -> np.ndarray:
@@ -340,15 +368,6 @@ def _deviations(pool: ChainPool, centre: np.ndarray, found: Skeleton | None) -> 
         return largest
     curvature = -np.diag(found.maximum.hessian)
     return np.minimum(1 / np.sqrt(np.maximum(curvature, 1e-300)), largest)
-
-
-def _enough(found: Skeleton, error_ratio: float, is_first: bool, one_mode: bool) -> bool:
-    """Whether more sweeps are not needed, or do not help: chains that disagree in a long round stay in their modes."""
-    if error_ratio == 0:
-        return False
-    one_curve = one_mode and found.mixed
-    precise = found.maximum.excess_error(error_ratio) <= 1 and (one_curve or not np.isfinite(error_ratio))
-    return precise or not (is_first or one_mode)
 
 
 def no_topics(pool: ChainPool, log_h: np.ndarray) -> bool:
