@@ -36,7 +36,8 @@ from sklda import CompoundLDA, CovariateLDA, GibbsLDA
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._models.covariates.coefficients import Coefficients, CovariateColumns, CovariateModel
+from sklda._models.covariates.coefficients import Coefficients, CovariateModel
+from sklda._models.covariates.prior import CovariateColumns
 from sklda._sampling.choice import chain_class
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.steps import advance

@@ -5,8 +5,9 @@ from enumeration import make_corpus
 
 from sklda._core import random
 from sklda._core.gibbs_em import BOUNDS, MStep
+from sklda._models.compound.gamma import GammaMStep
 from sklda._models.compound.hdp import HDPMixtures
-from sklda._models.compound.mixtures import GammaMStep, Mixtures
+from sklda._models.compound.mixtures import Mixtures
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.prior_learning import Learner
 from sklda._sampling.some_topics import SomeTopicsChain

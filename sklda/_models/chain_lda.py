@@ -52,25 +52,25 @@ class ChainLDA(BaseLDA):
         """The prior of documents that have these `DocumentValues`; see `default_prior` for `learns` and `default`."""
 
     @abstractmethod
-    def _check_memory(self, corpus: Any, documents: PriorOfDocuments) -> None:
+    def _check_memory(self, corpus: Any, doc_prior: PriorOfDocuments) -> None:
         """Refuse a fit that does not fit into the memory."""
 
     @abstractmethod
-    def _new_chains(self, corpus, priors, documents, topics, init, run) -> list[Any]:
+    def _new_chains(self, corpus, priors, doc_prior, topic_prior, init, run) -> list[Any]:
         """Chains before their first sweep, with their steps."""
 
     @abstractmethod
-    def _continued_chains(self, corpus, priors, documents, topics, former) -> list[Any]:
+    def _continued_chains(self, corpus, priors, doc_prior, topic_prior, former) -> list[Any]:
         """Chains at the last states of the previous fit. Learnt priors stay, and given ones may change."""
 
     @abstractmethod
-    def _warn(self, documents: PriorOfDocuments, n_tokens: int) -> None:
+    def _warn(self, doc_prior: PriorOfDocuments, n_tokens: int) -> None:
         """Warn of results that are probably wrong."""
 
     def _fit(self, X: Any, y: Any = None, *, needed: Any = None, **values: Any) -> Self:
         """Fit chains to the documents X with their values; `needed` are the covariates that must not be missing."""
-        corpus, documents = self._training_documents(X, needed, **values)
-        return self._fit_corpus(corpus, documents, X, y)
+        corpus, read = self._training_documents(X, needed, **values)
+        return self._fit_corpus(corpus, read, X, y)
 
     def _fit_corpus(self, corpus: Any, values: DocumentValues, X: Any, y: Any) -> Self:
         """Fit chains to a corpus, and set the fitted attributes."""
@@ -78,16 +78,16 @@ class ChainLDA(BaseLDA):
             K = self._most_topics(corpus)
             check_memory_of_topics(K)
             learns, default = default_prior(self.learn_priors, corpus.n_tokens, K)
-            documents = self._prior_of_documents(corpus, values, learns, default)
+            doc_prior = self._prior_of_documents(corpus, values, learns, default)
             known = self._read_known_topics(corpus)
-            topics = self._prior_of_topics(corpus, known, learns, default)
-            priors = topics.priors(documents.alpha, K, corpus.n_features)
-            self._check_memory(corpus, documents)
+            topic_prior = self._prior_of_topics(corpus, known, learns, default)
+            priors = topic_prior.priors(doc_prior.alpha, K, corpus.n_features)
+            self._check_memory(corpus, doc_prior)
             if run.former is None:
                 burn_in_of(self.burn_in, self.max_iter)
-                init, annealing = start_of(self.init, X, corpus, K, self.max_iter, self.burn_in, topics.seeds)
+                init, annealing = start_of(self.init, X, corpus, K, self.max_iter, self.burn_in, topic_prior.seeds)
             else:
-                chains = self._continued_chains(corpus, priors, documents, topics, run.former)
+                chains = self._continued_chains(corpus, priors, doc_prior, topic_prior, run.former)
                 annealing = NOT_ANNEALED
             if self.verbose:
                 self._advise(corpus)
@@ -95,16 +95,16 @@ class ChainLDA(BaseLDA):
             run.begin(n_chains=self.n_chains, n_sweeps=self.max_iter, n_annealed=annealing.n_sweeps)
             self._settings_ = settings_of(self)
             self._fold_in_seed_ = run.fold_in_seed
-            self._prior_of_documents_ = documents
-            self._prior_of_topics_ = topics
-            for name, value in documents.facts().items():
+            self._prior_of_documents_ = doc_prior
+            self._prior_of_topics_ = topic_prior
+            for name, value in doc_prior.facts().items():
                 setattr(self, name, value)
             self._set_known_topics(known)
             if run.former is None:
-                chains = self._new_chains(corpus, priors, documents, topics, init, run)
+                chains = self._new_chains(corpus, priors, doc_prior, topic_prior, init, run)
             for chain in chains:
                 chain.n_annealed = max(chain.n_annealed, annealing.n_sweeps)
-                begin_burn_in(chain, documents, topics, self.burn_in, self.max_iter)
+                begin_burn_in(chain, doc_prior, topic_prior, self.burn_in, self.max_iter)
             # After each sweep: places of known and seeded topics, merges and splits; then, given these topics, the
             # steps of the prior of documents and what learns priors; last the trace, the draws and the end.
             schedule = Schedule(n_draws=self.n_draws, draw_every=self.draw_every, tol=self.tol, annealing=annealing)
@@ -115,8 +115,8 @@ class ChainLDA(BaseLDA):
                 # Nothing of them is needed, and a continued chain may learn other priors.
                 chain.steps = [step for step in chain.steps if not isinstance(step, Learner)]
             self._set_results(chains)
-            self._warn(documents, corpus.n_tokens)
-            set_seeds(self, topics.seeds, corpus)
+            self._warn(doc_prior, corpus.n_tokens)
+            set_seeds(self, topic_prior.seeds, corpus)
             return run.finish()
 
     def _read_known_topics(self, corpus):
@@ -149,16 +149,16 @@ class ChainLDA(BaseLDA):
 class LocalChainLDA(ChainAttributes, ChainLDA):
     """Base class of the models whose chains are in the memory of one machine."""
 
-    def _check_memory(self, corpus, documents):
-        documents.check_memory()
+    def _check_memory(self, corpus, doc_prior):
+        doc_prior.check_memory()
         # alpha has several rows, twice while it changes.
-        n_rows = (self.n_chains + 1) * documents.n_rows
+        n_rows = (self.n_chains + 1) * doc_prior.n_rows
         check_memory_of_results(corpus, self._most_topics(corpus), self.n_chains, self.n_draws, n_rows)
 
-    def _new_chains(self, corpus, priors, documents, topics, init, run):
-        kind = documents.chains or chain_class(self.sampler, corpus, priors, documents.shares_alpha)
+    def _new_chains(self, corpus, priors, doc_prior, topic_prior, init, run):
+        kind = doc_prior.chains or chain_class(self.sampler, corpus, priors, doc_prior.shares_alpha)
         seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
-        steps = [documents.steps(random.child(seed, 1)) for seed in seeds]
+        steps = [doc_prior.steps(random.child(seed, 1)) for seed in seeds]
         starts = [random.child(seed, 0) if own else seed for seed, own in zip(seeds, steps, strict=True)]
         if isinstance(init, str) and init == "search":
             chains = searched_chains(corpus, priors, starts, self.n_jobs, kind, run)
@@ -166,42 +166,42 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
             chains = initialise_chains(corpus, priors, starts, init, self.n_jobs, kind, run)
         for chain, own in zip(chains, steps, strict=True):
             chain.steps = own
-            if isinstance(self.init, str) and not documents.merges:
+            if isinstance(self.init, str) and not doc_prior.merges:
                 # Topics that are given keep their places.
-                moves = MergeAndSplit(documents.alpha_moves, topics.seeds)
-                chain.steps = [*topics.steps(documents.alpha_moves), moves, *own]
+                moves = MergeAndSplit(doc_prior.alpha_moves, topic_prior.seeds)
+                chain.steps = [*topic_prior.steps(doc_prior.alpha_moves), moves, *own]
         return chains
 
-    def _continued_chains(self, corpus, priors, documents, topics, former):
-        kind = documents.chains or chain_class(self.sampler, corpus, priors, documents.shares_alpha)
-        documents.check_continues(self._prior_of_documents_)
+    def _continued_chains(self, corpus, priors, doc_prior, topic_prior, former):
+        kind = doc_prior.chains or chain_class(self.sampler, corpus, priors, doc_prior.shares_alpha)
+        doc_prior.check_continues(self._prior_of_documents_)
         chains = []
         for before, state in zip(former.priors, former.states, strict=True):
             burn_in_of(self.burn_in, state.n_sweeps + self.max_iter)
-            now = topics.continued(priors, self._prior_of_topics_, before)
+            now = topic_prior.continued(priors, self._prior_of_topics_, before)
             # Where alpha has rows, the steps set it, and no prior may change.
-            if documents.shares_alpha:
-                now = replace(now, doc=before.doc) if documents.changes else now
+            if doc_prior.shares_alpha:
+                now = replace(now, doc=before.doc) if doc_prior.changes else now
                 # Draws at other priors are not averaged with those to come.
                 state = state if now.equal(before) else replace(state, draws=(), parameters=())
             chains.append(kind(corpus, now, state))
         return chains
 
     def _set_results(self, chains):
-        documents, topics = self._prior_of_documents_, self._prior_of_topics_
+        doc_prior, topic_prior = self._prior_of_documents_, self._prior_of_topics_
         results = ChainResults(chains)
         for chain, draws, record in zip(chains, results.draws, results.records, strict=True):
-            record |= documents.record(chain, draws) | topics.attributes(draws.priors)
+            record |= doc_prior.record(chain, draws) | topic_prior.attributes(draws.priors)
         chains.clear()  # They have arrays for sweeps.
         results.estimate(self.point_estimate, self.n_jobs)
         self._set_chain_results(results)
-        vars(self).update(documents.attributes(results))
+        vars(self).update(doc_prior.attributes(results))
 
-    def _warn(self, documents, n_tokens):
+    def _warn(self, doc_prior, n_tokens):
         results = self._results_
         results.warn_of_disagreement()
         warn_of_short_fit(self, n_tokens, results.signs_of_short_fit(self._learns_alpha))
-        documents.warn(results)
+        doc_prior.warn(results)
 
     @cached_property
     def known_weight_log_std_(self) -> np.ndarray:
@@ -219,17 +219,17 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
 
 
 def begin_burn_in(
-    chain: Any, documents: PriorOfDocuments, topics: PriorOfTopics, burn_in: int | None, n_sweeps: int
+    chain: Any, doc_prior: PriorOfDocuments, topic_prior: PriorOfTopics, burn_in: int | None, n_sweeps: int
 ) -> None:
     """Set the burn-in of a chain with so many sweeps to come, and what learns its priors until then.
 
     A chain that continues keeps its burn-in if something was learnt in it.
     """
-    m_steps = [each for each in (documents.m_step, topics.m_step) if each is not None]
+    m_steps = [each for each in (doc_prior.m_step, topic_prior.m_step) if each is not None]
     if chain.n_sweeps == 0:
         # The records of `from_assignments`.
         chain.trace, chain.label_free = [], []
-    if chain.n_sweeps == 0 or not (m_steps or documents.changes):
+    if chain.n_sweeps == 0 or not (m_steps or doc_prior.changes):
         chain.n_burn_in = burn_in_of(burn_in, chain.n_sweeps + n_sweeps, chain.n_annealed)
     if chain.n_sweeps < chain.n_burn_in:
-        chain.steps += [Learner(each, **documents.learning) for each in m_steps]
+        chain.steps += [Learner(each, **doc_prior.learning) for each in m_steps]

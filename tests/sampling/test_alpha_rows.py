@@ -127,7 +127,8 @@ def test_a_sweep_does_not_need_memory_for_alpha_of_every_document(kind):
 
         chain = chain_with_mixtures(corpus, priors, random.seed_sequence(0), CompoundModel(groups, 3), 1.0, 5.0)
     else:
-        from sklda._models.covariates.coefficients import Coefficients, CovariateModel, distinct_rows
+        from sklda._models.covariates.coefficients import Coefficients, CovariateModel
+        from sklda._models.covariates.prior import distinct_rows
 
         rows, index = distinct_rows(np.eye(3)[groups][:, 1:])
         model = CovariateModel(rows, index, np.zeros(n_topics), every=1)

@@ -6,9 +6,10 @@ import numpy as np
 
 from sklda._core.priors import SMALLEST
 from sklda._models.compound.concentrations import Concentrations
+from sklda._models.compound.gamma import GammaMStep
 from sklda._models.compound.hdp import HDPMixtures, shown_draws, shown_mixtures
 from sklda._models.compound.hyperparameters import document_prior
-from sklda._models.compound.mixtures import GammaMStep, Mixtures
+from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.results import (
     check_same_collections,

@@ -7,11 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from sklda._core import random
-from sklda._core.least_squares import collinear
 from sklda._core.parallel import Aligned
 from sklda._core.priors import LARGEST, SMALLEST
-from sklda._input.memory import check_memory
-from sklda._input.warn import warn
 from sklda._kernels import _log_joint, _tokens
 from sklda._models.covariates.terms import Curvature, Terms
 from sklda._sampling.steps import Step
@@ -29,12 +26,6 @@ _ENTRIES, _MOST_SWEEPS = 50_000, 7
 _SHIFTED_LEVELS = 16
 # log alpha is cut off here, so that alpha stays in the range of the kernels.
 LOWEST, HIGHEST = np.log(SMALLEST), np.log(LARGEST)
-# Draws of a level that the fit did not have. Its moments have errors of about two per cent.
-_DRAWN = 2000
-# The largest value of a covariate, and one over its smallest standard deviation.
-_LARGEST_VALUE = 1e100
-# With a thousand terms that are not levels of categories, a sweep of three topics takes about seven seconds.
-MOST_TERMS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,182 +113,6 @@ def alpha_at(predictors):
 def log_alpha(rows, coefficients):
     """log alpha of documents with the terms `rows`, within the range of the kernels; (n_rows, n_components)."""
     return np.clip(rows @ coefficients.T, LOWEST, HIGHEST)
-
-
-def distinct_rows(columns):
-    """A column of ones and `columns`: the distinct rows in the order of documents, and the row of every document."""
-    # A zero has no sign after the addition.
-    rows = np.ascontiguousarray(np.column_stack([np.ones(len(columns)), columns]) + 0.0)
-    # Rows as bytes are compared many times faster than number by number. Their order would depend on rounding.
-    whole = rows.view(f"V{rows.itemsize * rows.shape[1]}").ravel()
-    _, first, index = np.unique(whole, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    return rows[first[order]], np.argsort(order)[index.reshape(-1)].astype(np.int64)
-
-
-def prior_of(columns, intercept, coef):
-    """alpha of documents with these columns, which are not standardised; (n_documents, n_components)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = intercept + columns @ coef.T
-    if np.isnan(found).any():
-        raise ValueError("covariates has values so large that the prior of a document is not a number.")
-    return alpha_at(found)
-
-
-@dataclass(frozen=True, eq=False)
-class CovariateColumns:
-    """The columns of the documents and what makes them comparable.
-
-    Attributes
-    ----------
-    values, standardised : ndarray of shape (n_documents, n_terms)
-        The second are the first less `centre`, divided by `scale`.
-    mean, std, centre, scale : ndarray of shape (n_terms,)
-        Means, standard deviations, and what a coefficient of the prior belongs to. The centre of levels is zero.
-    """
-
-    values: np.ndarray
-    standardised: np.ndarray
-    mean: np.ndarray
-    std: np.ndarray
-    centre: np.ndarray
-    scale: np.ndarray
-
-    @classmethod
-    def of(cls, values, terms, groups=None):
-        """ValueError if values are too large or too small, and a warning if a number is a combination of others.
-
-        No column is constant. `groups` are those of `CovariateModel`.
-        """
-        none = np.zeros(0)
-        if not values.shape[1]:
-            return cls(values, values, none, none, none, none)
-        groups = np.zeros(values.shape[1], int) if groups is None else groups
-        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            mean, std = values.mean(axis=0), values.std(axis=0)
-        # Squares of the values and of their coefficients are summed.
-        bad = (np.abs(values).max(axis=0) > _LARGEST_VALUE) | ~(std >= 1 / _LARGEST_VALUE)
-        if bad.any():
-            raise ValueError(
-                f"the term {terms[int(np.argmax(bad))]!r} has values too large or too small: change its unit. No "
-                f"value must exceed {_LARGEST_VALUE:g}, nor their standard deviation be below {1 / _LARGEST_VALUE:g}."
-            )
-        centre = np.where(groups == 0, mean, 0)
-        scale = _scales(values, std, groups)
-        found = cls(values, (values - centre) / scale, mean, std, centre, scale)
-        rows, index = found.distinct
-        numbers = np.flatnonzero(groups == 0)
-        weighted = np.sqrt(np.bincount(index))[:, None] * rows[:, np.concatenate([[0], 1 + numbers])]
-        # The triangular factor has the same combinations.
-        j = collinear(np.linalg.qr(weighted, mode="r"))
-        if j is not None:
-            warn(
-                f"the term {terms[numbers[j - 1]]!r} is a combination of other terms and the "
-                "intercept. Only sums of their coefficients are known, and the prior splits these: leave it out."
-            )
-        return found
-
-    @cached_property
-    def distinct(self):
-        """See `distinct_rows`."""
-        return distinct_rows(self.standardised)
-
-
-def _scales(values, std, groups):
-    """What columns are divided by, so that all of them have the same prior.
-
-    The levels of a category have one scale: one for the levels themselves, and for their products with a number the
-    root mean square of this number. Of a number with two values it is half of their distance, the standard deviation if
-    half of the documents have each. If most values are zero, as in a product with contrasts of a category, it is half
-    of the root mean square of the others. Otherwise it is the standard deviation.
-    """
-    low, high, filled = values.min(axis=0), values.max(axis=0), values != 0
-    two = ((values == low) | (values == high)).all(axis=0)
-    sizes = np.abs(values).max(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        sparse = sizes * np.sqrt(((values / sizes) ** 2).sum(axis=0) / filled.sum(axis=0)) / 2
-    found = np.where(two, high / 2 - low / 2, np.where(filled.mean(axis=0) < 0.5, sparse, std))
-    for g in range(1, 1 + groups.max()):
-        own = values[:, groups == g]
-        size = np.abs(own).max()
-        found[groups == g] = size * np.sqrt(((own / size) ** 2).sum() / np.count_nonzero(own))
-    return found
-
-
-def summed_to_zero(coefficients, groups, around):
-    """The same alpha by coefficients (..., n_terms) whose levels have a mean of zero.
-
-    The mean of the levels is moved to the column around which they vary; see `design_of` for `groups` and `around`.
-    Under the prior of the model, in which levels are independent, this changes nothing but how widely the intercept
-    varies: n levels of standard deviation sigma are n levels that sum to zero, and a mean of sigma / sqrt(n).
-    """
-    found = coefficients.copy()
-    for g, base in sorted(set(zip(groups.tolist(), around.tolist(), strict=True))):
-        if g:
-            own = 1 + np.flatnonzero((groups == g) & (around == base))
-            mean = found[..., own].mean(axis=-1)
-            found[..., own] -= mean[..., None]
-            found[..., base] += mean
-    return found
-
-
-def variance_at_new_levels(columns, groups, around, sigma):
-    """Variances of log alpha of documents because of levels that the fit did not have, (n_documents,).
-
-    The columns of levels sum up to that around which they vary. What is left belongs to a level that is drawn as those
-    of the fit, and is compared with their mean. `sigma` is that of each column.
-    """
-    with_ones, found = np.column_stack([np.ones(len(columns)), columns]), np.zeros(len(columns))
-    for g, base in sorted(set(zip(groups.tolist(), around.tolist(), strict=True))):
-        if g:
-            own = (groups == g) & (around == base)
-            rest = with_ones[:, base] - columns[:, own].sum(axis=1)
-            found += rest**2 * sigma[own][0] ** 2 * (1 + 1 / np.count_nonzero(own))
-    return found
-
-
-def widened(prior, variance):
-    """Dirichlet parameters with the means and the total variance of theta if log alpha has these variances.
-
-    Parameters
-    ----------
-    prior : ndarray of shape (n_documents, n_components)
-        exp of the means of log alpha.
-    variance : ndarray of shape (n_documents,)
-    """
-    if prior.shape[1] == 1:
-        return prior
-    drawn = np.random.default_rng(0).standard_normal((_DRAWN // 2, prior.shape[1]))
-    drawn = np.concatenate([drawn, -drawn])
-    distinct, index = np.unique(np.column_stack([prior, variance]), axis=0, return_inverse=True)
-    found = np.empty_like(distinct[:, :-1])
-    for i, (*own, spread) in enumerate(distinct):
-        alpha = alpha_at(np.log(own) + np.sqrt(spread) * drawn)
-        total = alpha.sum(axis=1)
-        theta = alpha / total[:, None]
-        mean = theta.mean(axis=0)
-        # What is left of one is lost in the rounding of the largest: it is the sum of the others.
-        largest = mean.argmax()
-        others, rest = np.delete(theta, largest, axis=1), 1 - theta
-        rest[:, largest] = others.sum(axis=1)
-        between = others.var(axis=0).sum() + others.sum(axis=1).var()
-        # Of a Dirichlet distribution with the sum A, the variances sum to (1 - sum of mean^2) / (A + 1).
-        products = (theta * rest).sum(axis=1)
-        found[i] = mean * (products * total / (total + 1)).mean() / ((products / (total + 1)).mean() + between)
-    return np.clip(found, SMALLEST, LARGEST)[index.reshape(-1)]
-
-
-def check_memory_of_regressions(model):
-    """Refuse regressions whose equations do not fit into memory."""
-    terms, n_components = model.terms, len(model.centre)
-    n_dense = len(terms.order) - terms.n_sparse
-    n_pairs = len(terms.crossings.first) if terms.n_crossed else 0
-    check_memory(
-        # The second derivatives of each topic and copies, those with a category, and those of crossed categories.
-        8 * n_components * (4 * n_dense**2 + 2 * terms.n_sparse * n_dense + 3 * n_pairs),
-        f"the regressions of {n_components} topics on {len(terms.order) - 1} terms of the covariates need at least",
-        "Give fewer topics, or categories with fewer levels.",
-    )
 
 
 # --- Draws of the coefficients lambda given z, by auxiliary counts with which each topic is a Poisson regression ------

@@ -15,8 +15,7 @@ from sklda._input.types import Counts, Model, Seed, TopicPrior, TopicWords
 from sklda._input.warn import warn
 from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
-from sklda._models.covariates.coefficients import MOST_TERMS, prior_of
-from sklda._models.covariates.prior import CovariateRegression
+from sklda._models.covariates.prior import MOST_TERMS, CovariateRegression, prior_of
 from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import CHAIN_PARAMETERS, HasMethods, Interval, shared
 from sklda._models.prior_by_document import PriorByDocument

@@ -255,17 +255,17 @@ class DaskGibbsLDA(ChainLDA):
     def _prior_of_documents(self, corpus, values, learns, default):
         return SharedAlpha(self._alpha, default, self.learn_priors, learns)
 
-    def _check_memory(self, corpus, documents):
+    def _check_memory(self, corpus, doc_prior):
         # The documents are on the workers.
         check_memory_of_topics(self.n_components, 4 * corpus.n_features)
 
-    def _new_chains(self, corpus, priors, documents, topics, init, run):
-        return [ClusterChain(corpus, priors, random.child(run.seed, 0, 0), topics.seeds)]
+    def _new_chains(self, corpus, priors, doc_prior, topic_prior, init, run):
+        return [ClusterChain(corpus, priors, random.child(run.seed, 0, 0), topic_prior.seeds)]
 
-    def _continued_chains(self, corpus, priors, documents, topics, former):
+    def _continued_chains(self, corpus, priors, doc_prior, topic_prior, former):
         raise ValueError(f"a {type(self).__name__} cannot continue: its workers forget the chain when a fit ends.")
 
-    def _warn(self, documents, n_tokens):
+    def _warn(self, doc_prior, n_tokens):
         # There is one chain, whose draws are on the workers.
         warn_of_short_fit(self, n_tokens)
 

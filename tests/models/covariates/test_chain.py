@@ -17,8 +17,8 @@ from sklda._models.covariates.coefficients import (
     INTERCEPT_SCALE,
     Coefficients,
     CovariateModel,
-    distinct_rows,
 )
+from sklda._models.covariates.prior import distinct_rows
 from sklda._sampling.annealed_start import Annealing
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain

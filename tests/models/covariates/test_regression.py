@@ -15,12 +15,11 @@ from sklda._models.covariates.coefficients import (
     INTERCEPT_SCALE,
     Coefficients,
     CollapsedLikelihood,
-    CovariateColumns,
     CovariateModel,
     PoissonRegressions,
     draw_sigma,
-    widened,
 )
+from sklda._models.covariates.prior import CovariateColumns, widened
 from sklda._models.covariates.terms import Curvature, Terms
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
