@@ -7,6 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from sklda._input.warn import warn
+
 # --- Colours and marks -------------------------------------------------------------------------------------------
 
 # Okabe & Ito (2008): colours that colour-blind readers distinguish.
@@ -204,21 +206,26 @@ _SMALLEST = 5.0
 
 def text_width(text, size):
     """The width of a text without formulas, in points, in the font of labels."""
+    fonts = _fonts()
+    return _ROUNDING * size * sum(_measured(c, fonts)[0] for c in text.replace(r"\$", "$"))
+
+
+def _fonts():
+    """Where characters are looked for: a key of what is known of them."""
     rc = pyplot().rcParams
-    fonts = tuple(rc["font.family"]), tuple(rc["font.sans-serif"])
-    return _ROUNDING * size * sum(_character_width(c, fonts) for c in text.replace(r"\$", "$"))
+    return tuple(rc["font.family"]), tuple(rc["font.sans-serif"])
 
 
 @lru_cache(maxsize=10_000)
-def _character_width(character, fonts):
-    """In units of the size of the font; `fonts` are those that it is looked for in."""
+def _measured(character, fonts):
+    """The width of a character, in units of the size of the font, and whether a box is in its place."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    with warnings.catch_warnings():
-        # Fonts that lack the character have a box in its place; matplotlib says so when it draws.
-        warnings.simplefilter("ignore")
-        return text_to_path.get_text_width_height_descent(character, FontProperties(size=10), False)[0] / 10
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        width = text_to_path.get_text_width_height_descent(character, FontProperties(size=10), False)[0] / 10
+    return width, any(str(each.message).startswith("Glyph") for each in said)
 
 
 def wrapped(text, width, size, most_lines=2):
@@ -273,6 +280,23 @@ def fit_texts(axes):
     for ax in axes:
         for axis in (ax.xaxis, ax.yaxis):
             _keep_apart(axis)
+    _warn_of_missing_characters(axes[0].figure)
+
+
+def _warn_of_missing_characters(figure):
+    """One warning of the characters that no font has, in place of that of matplotlib for each of them."""
+    from matplotlib.text import Text
+
+    shown = {c for text in figure.findobj(Text) for c in text.get_text() if c.isprintable() and not c.isascii()}
+    missing = sorted(c for c in shown if _measured(c, _fonts())[1])
+    if missing:
+        warn(
+            f"The fonts of plots lack {len(missing)} characters, such as {missing[0]!r}, which are shown as boxes: "
+            "name an installed font that has them, as in plt.rcParams['font.family'] = ['DejaVu Sans', 'Noto Sans CJK "
+            'SC\']. The page "Labels by a language model, fonts for plots" lists some.'
+        )
+        glyphs = "|".join(str(ord(c)) for c in missing)
+        warnings.filterwarnings("ignore", rf"Glyph ({glyphs}) ", UserWarning)
 
 
 def lay_out(axes):

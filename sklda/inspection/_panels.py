@@ -33,6 +33,8 @@ _GAP, _LONGEST = 0.02, 0.05
 _ROWS = 24
 # Inches of a row: at most, at least, and of all rows of a panel as long as this allows.
 _ROW, _SMALLEST_ROW, _ALL_ROWS = 0.23, 0.1, 11.0
+# Inches of a key and of the label above it.
+_KEY_HEIGHT = 0.75
 # Points of the texts of a key, and of the mark and the gaps beside each.
 _KEY_SIZE, _KEY_GAP = 9, 45
 # Points: the smallest label of a row, and the longest label of a column that is written upwards.
@@ -173,7 +175,7 @@ def new_rows(n, labels, rows_each=1):
 def new_panels(n, columns, width, height, **shared):
     """Axes of a new figure, n of them in rows of `columns`, each of a width and height in inches."""
     rows = -(-n // columns)
-    figure = pyplot().figure(figsize=(width * columns, height * rows + 0.5), layout="constrained")
+    figure = pyplot().figure(figsize=(width * columns, height * rows + _KEY_HEIGHT), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, **shared).ravel()
     for ax in axes[n:]:
         ax.remove()

@@ -87,7 +87,7 @@ def test_lines_have_all_words_and_a_width():
 
 
 # Fonts differ between computers.
-@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.filterwarnings("ignore:The fonts of plots lack")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_drawn(name):
     display = DocumentTopicsDisplay([(f"{name} ", 0), ("$x", 1)], [name, "$a"], name).plot()

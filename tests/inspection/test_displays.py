@@ -1,5 +1,6 @@
 """Displays of topics draw the numbers of the model, for pipelines and for every kind of model."""
 
+import warnings
 from datetime import date
 from unittest.mock import patch
 
@@ -193,7 +194,7 @@ def test_models_of_scikit_learn(corpus):
     assert [sum(widths(ax.patches)) for ax in display.axes_] == pytest.approx([1, 1, 1])
 
 
-@pytest.mark.filterwarnings("ignore:Glyph", "ignore:Matplotlib currently does not support")
+@pytest.mark.filterwarnings("ignore:The fonts of plots lack", "ignore:Matplotlib currently does not support")
 def test_hostile_names_are_drawn():
     V = len(HOSTILE)
     arrays = np.random.default_rng(0).dirichlet(np.ones(V), 3), np.full((V, 3), 1 / 3)
@@ -202,6 +203,18 @@ def test_hostile_names_are_drawn():
     display.figure_.canvas.draw()
     texts = [label.get_text() for label in display.axes_[0].get_yticklabels()]
     assert max(map(len, texts)) <= 44 and all(c.isprintable() for text in texts for c in text)
+
+
+def test_characters_that_no_font_has_give_one_warning_with_advice():
+    # Cuneiform.
+    names = [chr(0x12000 + i) for i in range(33)]
+    arrays = np.random.default_rng(0).dirichlet(np.ones(33), 3), np.full((33, 3), 1 / 3)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        TopicWordsDisplay.from_estimator(describe(arrays, vocabulary=names), n_words=33).figure_.canvas.draw()
+    (only,) = found
+    assert "33 characters" in str(only.message) and "font.family" in str(only.message)
+    assert only.filename == __file__
 
 
 @pytest.mark.parametrize(
