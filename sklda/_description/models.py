@@ -393,8 +393,8 @@ def refuse_covariates(model):
     if has_covariates(model):
         raise TypeError(
             f"in the {type(model).__name__}, alpha of a document depends on its covariates: give "
-            f"describe(lda, X, covariates=...), where lda is the fitted {type(model).__name__}, or a ConsensusTopics of "
-            "such fits. Held-out scores also take covariates=. lda.doc_topic_prior_ is alpha at the mean covariates."
+            f"describe(lda, X, covariates=...), where lda is the fitted {type(model).__name__}, or a ConsensusTopics "
+            "of such fits. Held-out scores also take covariates=. lda.doc_topic_prior_ is alpha at the mean covariates."
         )
 
 
