@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from estimates import estimate_counts
 from sklearn.base import clone
 
-from sklda import GibbsLDA
+from sklda import ConsensusTopics, GibbsLDA
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._likelihood.held_out import document_block
@@ -140,6 +140,14 @@ def test_formats(counts, same, same_fit, fitted, theta, name):
     lda = make(n_chains=3).fit(X)
     assert same_fit(lda, fitted)
     assert same(fitted.transform(X), theta)
+    assert pickle.dumps(X) == before, "X was changed"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_common_topics_leave_the_documents_as_they_are(counts):
+    X = unsorted(counts)
+    before = pickle.dumps(X)
+    ConsensusTopics(make(), n_fits=2, random_state=0).fit(X)
     assert pickle.dumps(X) == before, "X was changed"
 
 

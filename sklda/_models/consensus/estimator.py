@@ -243,7 +243,7 @@ class ConsensusTopics(
         seed = random.seed_sequence(self.random_state)
         rows = np.flatnonzero(lengths)
         n_tokens = lengths.sum() * (self.resample if isinstance(self.resample, Real) else 1)
-        if counts.max() <= LARGEST_COUNT:  # Fits refuse what is larger.
+        if lengths.max() <= LARGEST_COUNT:  # Fits refuse what is larger.
             check_memory_of_fits(estimator, self.n_fits, n_tokens, len(lengths), self.resample)
 
         # Fits to all documents or samples of them, and to halves.
