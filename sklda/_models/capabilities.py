@@ -4,24 +4,6 @@ Everything that is not in it goes together. The page "Which estimator" shows it,
 tries all pairs.
 """
 
-# What a model can have beside its own prior of documents.
-CAPABILITIES = {
-    "seed_words": "seed words",
-    "known_topics": "known topics",
-    "vocabulary": "names of words",
-    "doc_topic_prior": "a prior of the proportions that is given",
-    "learn_priors='symmetric'": "one alpha that is learnt",
-    "sampler": "samplers that use several cores",
-    "init": "every first state",
-    "merges and splits": "moves between modes",
-    "tol": "an end when the log joint is flat",
-    "n_chains": "several chains",
-    "warm_start": "more sweeps later",
-    "collections": "collections of documents",
-    "covariates": "covariates of documents",
-}
-MODELS = "GibbsLDA", "CompoundLDA", "CovariateLDA", "HDPLDA", "TopicCountLDA", "DaskGibbsLDA"
-
 _NO_VALUES = (
     "its documents have one prior; CompoundLDA and HDPLDA take collections, CovariateLDA takes covariates, and "
     "topic_effects has effects of covariates after any fit"

@@ -8,9 +8,26 @@ import numpy as np
 import pytest
 
 import sklda
-from sklda._models.capabilities import CAPABILITIES, MODELS, REFUSED
+from sklda._models.capabilities import REFUSED
 from sklda.datasets import make_compound_lda_corpus
 
+# What a model can have beside its own prior of documents.
+CAPABILITIES = {
+    "seed_words": "seed words",
+    "known_topics": "known topics",
+    "vocabulary": "names of words",
+    "doc_topic_prior": "a prior of the proportions that is given",
+    "learn_priors='symmetric'": "one alpha that is learnt",
+    "sampler": "samplers that use several cores",
+    "init": "every first state",
+    "merges and splits": "moves between modes",
+    "tol": "an end when the log joint is flat",
+    "n_chains": "several chains",
+    "warm_start": "more sweeps later",
+    "collections": "collections of documents",
+    "covariates": "covariates of documents",
+}
+MODELS = "GibbsLDA", "CompoundLDA", "CovariateLDA", "HDPLDA", "TopicCountLDA", "DaskGibbsLDA"
 PAGE = Path(__file__).parents[2] / "doc" / "start" / "which_estimator.rst"
 made = make_compound_lda_corpus([30, 20], 40, 3, doc_length=40, random_state=0)
 X, GROUPS = made.data, made.collections

@@ -7,11 +7,11 @@ from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
-from sklda._input.labels import encode, warn_of_many_collections
 from sklda._input.types import Counts, Model, Seed, TopicWords
 from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.base import CollectionsLDA
+from sklda._models.compound.collections import encode, warn_of_many_collections
 from sklda._models.compound.hyperparameters import first_hyperparameters
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel

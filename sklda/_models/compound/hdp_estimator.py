@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core.gibbs_em import BOUNDS
-from sklda._input.labels import encode, warn_of_many_collections
 from sklda._input.types import Counts, Seed
 from sklda._input.warn import warn
 from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.base import CollectionsLDA
+from sklda._models.compound.collections import encode, warn_of_many_collections
 from sklda._models.compound.concentrations import SMALLEST_HDP_ETA, Concentrations
 from sklda._models.compound.hdp import show_in_common
 from sklda._models.compound.prior import ProcessMixtures

@@ -12,9 +12,9 @@ from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._input.arguments import check_int
-from sklda._input.labels import encode
 from sklda._input.memory import check_memory_of_results
 from sklda._input.types import Counts, Seed
+from sklda._models.compound.collections import encode
 from sklda._models.compound.hyperparameters import first_hyperparameters
 from sklda._models.compound.model import CompoundModel
 from sklda._sampling.prior_learning import default_prior

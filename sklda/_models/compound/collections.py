@@ -1,4 +1,4 @@
-"""The collections of the documents of a compound LDA."""
+"""The collections of the documents: their labels, and which of them each document has."""
 
 from numbers import Real
 
