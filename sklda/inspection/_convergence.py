@@ -229,7 +229,8 @@ def to_arviz(estimator: Model) -> Any:
 
     Notes
     -----
-    Priors that a fit learns by Gibbs-EM are points and have no draws.
+    Priors that a fit learns by Gibbs-EM are points and have no draws. ArviZ below 1.0, which is that of Python 3.11,
+    takes no tree: give ``arviz.summary`` one group, as ``tree["posterior"].to_dataset()``.
 
     Examples
     --------
@@ -238,9 +239,10 @@ def to_arviz(estimator: Model) -> Any:
     >>> from sklda.inspection import to_arviz
     >>> X = make_lda_corpus(50, 40, 3, random_state=0).data
     >>> lda = GibbsLDA(3, max_iter=100, draw_every=5, n_chains=2, random_state=0).fit(X)
-    >>> import arviz_stats  # doctest: +SKIP
-    >>> arviz_stats.summary(to_arviz(lda))  # doctest: +SKIP
-    >>> arviz_stats.summary(to_arviz(lda), group="sample_stats")  # doctest: +SKIP
+    >>> from arviz_stats import summary  # doctest: +SKIP
+    >>> tree = to_arviz(lda)  # doctest: +SKIP
+    >>> summary(tree)  # doctest: +SKIP
+    >>> summary(tree, group="sample_stats")  # doctest: +SKIP
     """
     described = Description.of(estimator)
     model, traces, n_burn_in = _traces(described.estimator)

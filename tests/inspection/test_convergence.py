@@ -159,6 +159,17 @@ def test_arviz_gets_the_traces(fitted):
     np.testing.assert_array_equal(found, lda.log_joint_trace_[:, n_burn_in:])
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::FutureWarning:arviz")
+@pytest.mark.parametrize("package", ["arviz_stats", "arviz"])
+def test_arviz_summarises_the_draws(package):
+    arviz = pytest.importorskip(package)
+    lda = GibbsLDA(3, **FEW).fit(CORPUS)
+    posterior = to_arviz(lda)["posterior"].to_dataset()
+    table = arviz.summary(posterior if package == "arviz" else to_arviz(lda))
+    mean = posterior["topic_share"].mean(("chain", "draw"))
+    np.testing.assert_allclose(table["mean"].astype(float), mean, atol=0.01)
+
+
 FEW = {"max_iter": 60, "draw_every": 5, "n_chains": 2, "random_state": 0}
 SIDES = ["north", "south"] * (CORPUS.shape[0] // 2)
 
