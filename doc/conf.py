@@ -27,6 +27,7 @@ extensions = [
     "sphinx.ext.doctest",
     "sphinx.ext.mathjax",
     "sphinx-mathjax-offline",
+    "sphinx_copybutton",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
@@ -44,6 +45,12 @@ autosummary_generate = True
 # The docstrings say the types, with shapes.
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
+
+# A button copies the code after prompts, without what it prints. Blocks of output have none.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
+copybutton_selector = "div.highlight:not(.highlight-text *, .highlight-none *) > pre"
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
