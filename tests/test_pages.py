@@ -1,8 +1,12 @@
 """The code in the pages of the documentation runs."""
 
+import ast
+import builtins
 import doctest
 import re
+import symtable
 import textwrap
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,7 +31,7 @@ README_BLOCK = re.compile(r"^```(python)\n((?:(?!```).*\n)*)```|^()((?:    .*\n|
 PART = doctest.register_optionflag("PART")
 
 
-def blocks(page, text):
+def blocks(page, text, whatever_is_installed=False):
     """The blocks of code that begin without >>>, each as an example of doctest with what it prints."""
     if page.suffix == ".md":
         found = [(m.start(), m[1] or "text", m[2] or m[4]) for m in README_BLOCK.finditer(text)]
@@ -35,7 +39,7 @@ def blocks(page, text):
         found = [(m.start(), m[2], textwrap.dedent(m[3])) for m in BLOCK.finditer(text)]
     examples = []
     for i, (start, language, code) in enumerate(found):
-        if language != "python" or not is_installed(code):
+        if language != "python" or not (whatever_is_installed or is_installed(code)):
             continue
         prints = found[i + 1][2] if i + 1 < len(found) and found[i + 1][1] != "python" else ""
         line = text.count("\n", 0, start)
@@ -95,15 +99,36 @@ SLOW = {
     "page",
     [pytest.param(page, id=name, marks=pytest.mark.exhaustive if name in SLOW else ()) for name, page in PAGES.items()],
 )
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("error:.*words are column numbers:UserWarning")
 def test_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
     runner = doctest.DocTestRunner(Output(), optionflags=doctest.NORMALIZE_WHITESPACE)
     test = doctest.DocTest(examples(page), {"__name__": "__main__"}, page.name, str(page), 0, text)
-    runner.run(test)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        runner.run(test)
     assert runner.summarize(verbose=False).failed == 0
+    # A reader finds the first words of each warning on the page.
+    told = " ".join(text.split())
+    beginnings = {re.match(r"(\d+ of \d+)?[^\d'(:.]+", str(warning.message))[0].strip() for warning in said}
+    assert {each for each in beginnings if each not in told} == set()
+
+
+@pytest.mark.parametrize("page", [path for path in FILES if not MADE.intersection(path.parts)], ids=lambda p: p.name)
+def test_pages_can_be_pasted(page):
+    """Blocks use only names that blocks above them define, and none of them is hidden."""
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"^\.\.\n( +.*\n|\n)* +>>>|^ +:hide:", text, re.MULTILINE)
+    found = doctest.DocTestParser().get_examples(text) + blocks(page, text, whatever_is_installed=True)
+    known = {*dir(builtins), "__name__"}
+    for example in sorted(found, key=lambda each: each.lineno):
+        source = ast.literal_eval(example.source[5:-2]) if PART in example.options else example.source
+        tables = [symtable.symtable(source, page.name, "exec")]
+        known |= {name.get_name() for name in tables[0].get_symbols() if name.is_assigned() or name.is_imported()}
+        for table in tables:
+            tables.extend(table.get_children())
+            used = {name.get_name() for name in table.get_symbols() if name.is_global() and name.is_referenced()}
+            assert used <= known, f"{page.name}, line {example.lineno + 1}: {used - known}"
 
 
 class Output(doctest.OutputChecker):
