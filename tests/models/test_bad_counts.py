@@ -120,7 +120,7 @@ ENTRIES = {
     "GibbsLDA.fit": lambda X: GibbsLDA(2, max_iter=2).fit(X),
     "GibbsLDA.fit_transform": lambda X: GibbsLDA(2, max_iter=2).fit_transform(X),
     "EmpiricalBayesLDA.fit": lambda X: EmpiricalBayesLDA(2, max_iter=4).fit(X),
-    "TopicCountLDA.fit": lambda X: TopicCountLDA(min_components=1, max_components=1, max_iter=200).fit(X),
+    "TopicCountLDA.fit": lambda X: TopicCountLDA(min_components=1, max_components=1, max_iter=4).fit(X),
     "CollapsedVariationalLDA.fit": lambda X: CollapsedVariationalLDA(2, max_iter=2).fit(X),
     "CollapsedVariationalLDA.transform": lambda X: fitted(CollapsedVariationalLDA).transform(X),
     "CompoundLDA.fit": lambda X: CompoundLDA(2, max_iter=2).fit(X),

@@ -91,7 +91,7 @@ def test_evidence(on_dask, counts):
     [
         CompoundLDA(3, n_chains=2, max_iter=6, random_state=0),
         EmpiricalBayesLDA(3, n_chains=2, max_iter=20, random_state=0),
-        TopicCountLDA(min_components=2, max_components=3, random_state=0),
+        TopicCountLDA(min_components=2, max_components=3, max_iter=20, random_state=0),
     ],
     ids=lambda lda: type(lda).__name__,
 )

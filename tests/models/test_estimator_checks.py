@@ -22,14 +22,14 @@ from sklda import (
 )
 
 ESTIMATORS = [
-    GibbsLDA(max_iter=20),
+    GibbsLDA(max_iter=5),
     CollapsedVariationalLDA(max_iter=5),
     CollapsedVariationalLDA(3, learning_method="online", max_iter=2, batch_size=7, learn_priors=False, n_jobs=2),
-    CompoundLDA(max_iter=20),
-    HDPLDA(max_components=20, max_iter=20, n_chains=1),
-    CovariateLDA(max_iter=20),
+    CompoundLDA(max_iter=5),
+    HDPLDA(max_components=10, max_iter=5, n_chains=1),
+    CovariateLDA(max_iter=5),
     ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2),
-    TopicCountLDA(min_components=1, max_components=2, max_iter=40),
+    TopicCountLDA(min_components=1, max_components=2, max_iter=6),
     LabeledLDA(max_iter=10, n_draws=2, fold_in_iter=5),
 ]
 # Other parameters of estimators that are above.

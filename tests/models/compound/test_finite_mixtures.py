@@ -35,7 +35,7 @@ def make_chain(corpus, prior, eta, seed):
     return chain
 
 
-def posterior_p(case, n_chains=10, n_sweeps=240, n_first=40):
+def posterior_p(case, n_chains=10, n_sweeps=120, n_first=20):
     """The smallest p of means over chains, by Student's t, against the exact posterior at one alpha for all topics."""
     docs, n_features, alpha, eta, log_p = EXACT[case]
     corpus, counts = make_corpus(docs, n_features), np.arange(1, 5)
@@ -84,7 +84,7 @@ def dirichlet(rng, alpha):
     return np.exp(random.log_dirichlet(rng, np.maximum(alpha, 1e-12)[None])[0])
 
 
-def kept_p(monkeypatch, n_corpora=400, n_sweeps=4):
+def kept_p(monkeypatch, n_corpora=300, n_sweeps=3):
     """Quantities of a draw of the model, and after sweeps given its words: both have the same distribution."""
     monkeypatch.setattr(finite_mixtures, "_ETA_WAITS", 0)
     rng, counts = np.random.default_rng(0), np.arange(1, 5)

@@ -194,7 +194,7 @@ def test_sweeps_and_new_words_keep_the_joint_distribution():
     assert geweke_p(0.7) > ALARM
 
 
-def stationary_p(columns=COLUMNS, groups=None, n_chains=250, n_sweeps=2, K=2):
+def stationary_p(columns=COLUMNS, groups=None, n_chains=250, n_sweeps=1, K=2):
     """Smallest p-value over the changes of the statistics by some sweeps from draws of the model, sigma drawn.
 
     sigma has heavy tails, so a chain visits large ones too rarely for the errors of a single long chain.
