@@ -78,7 +78,8 @@ table = topic_effects(
     random_state=0,
 )
 columns = ["term", "estimate", "low", "high", "p_value", "df", "found_in"]
-print(table[columns].round(3))
+effects = table[table["term"] != "intercept"]
+print(effects[columns].round(3))
 
 TopicEffectsDisplay.from_estimator(
     named,

@@ -86,7 +86,6 @@ topic_table(named, columns=columns).round(2)
 DocumentTopicsDisplay.from_estimator(
     named,
     document=texts.index.get_loc("scipy.stats.gaussian_kde"),
-    text=texts["scipy.stats.gaussian_kde"],
     n_characters=900,
 )
 plt.show()

@@ -100,7 +100,8 @@ def read_texts(
         - ``text``: line ends are ``"\\n"``
         - ``source``: the name of the text
         - ``piece``: the number of the piece in its text, from 1
-        - ``heading``: that of the part; an empty text if it has none
+        - ``part``, ``heading``: the number of the part in its text, from 1, and its heading. Chapters of several
+          volumes share headings, but no numbers. Without a heading, 0 and an empty text
         - ``folder``: the folder of the file in this folder, such as ``"austen"``; of files that are in no other folder,
           the name of this one
         - ``date`` (datetime64) and ``year`` (Int64): those in the name of the file, or else of its folders; NaT and NA
@@ -139,7 +140,7 @@ def read_texts(
     A word has one spelling: texts and names are in Unicode's form NFKC, which has composed accents and no ligatures or
     letters of full width, without soft hyphens and characters of no width. Words that are divided at the ends of lines,
     page numbers, and the licence at the ends of texts of Project Gutenberg stay as they are. A heading may occur
-    several times, as chapters of several volumes do: the number in the index tells them apart.
+    several times, as chapters of several volumes do: ``part`` tells them apart.
 
     Texts of languages that are written without spaces must be segmented into words before they are cut.
 
@@ -184,15 +185,18 @@ def read_texts(
         if not headings:
             without_heading.append(source)
         pieces = [
-            (heading, piece) for heading, part in parts for piece in ([part] if chunk is None else _pieces(part, chunk))
+            (number, heading, piece)
+            for number, (heading, part) in enumerate(parts, int(parts[0][0] != ""))
+            for piece in ([part] if chunk is None else _pieces(part, chunk))
         ]
-        for i, (heading, piece) in enumerate(pieces):
+        for i, (number, heading, piece) in enumerate(pieces):
             rows.append(
                 {
                     "name": source,
                     "text": piece,
                     "source": source,
                     "piece": i + 1,
+                    "part": number,
                     "heading": heading,
                     "folder": inside.parent.as_posix() if inside.parent.parts else _composed(root.resolve().name),
                     "date": date,

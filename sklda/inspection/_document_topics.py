@@ -12,12 +12,13 @@ from typing import Any, Self
 import numpy as np
 
 from sklda._core.largest import largest
+from sklda._description.models import Description
 from sklda._description.view import view
 from sklda._input.arguments import check_int
 from sklda._input.names import plain_text, plain_texts
 from sklda._input.types import Data, Model
 from sklda.inspection._axes import TOPIC_COLOURS, Display, pyplot
-from sklda.inspection._texts import Texts
+from sklda.inspection._texts import Texts, texts_of
 
 # Columns of a line. In points: the font, the distance of characters, which is larger than their width because
 # screens round it up, and the distance of lines.
@@ -30,8 +31,8 @@ _LETTERS, _SMALL = "abcdefg", 6
 class DocumentTopicsDisplay(Display):
     """A passage of a document, whose words have the colours and the letters of their topics.
 
-    Without a text, the words of the document by topic. `from_estimator` makes one from a fitted model; the constructor
-    takes the values to plot.
+    If no text is known, the words of the document by topic. `from_estimator` makes one from a fitted model; the
+    constructor takes the values to plot.
 
     Parameters
     ----------
@@ -84,7 +85,8 @@ class DocumentTopicsDisplay(Display):
         document : int
             Row of X.
         text : str, default=None
-            A text of the document, or a part of it. None: its words by topic.
+            A text of the document, or a part of it. None: that in X, if a pipeline takes texts; otherwise its words by
+            topic.
         n_topics : int, default=5
             Number of topics with a colour, those of the most words of the passage; at most 7.
         n_characters : int, default=1200
@@ -120,8 +122,12 @@ class DocumentTopicsDisplay(Display):
         n_characters = check_int(n_characters, "n_characters", 1)
         if text is not None and not isinstance(text, str):
             raise TypeError(f"text must be a str, got {text!r}.")
+        X = Description.of(estimator, X).X
         found = view(estimator, X, needs="counts")
         document = found.document(document)
+        known = texts_of(found, X, None)
+        if text is None and known is not None:
+            text = known[document]
         if not found.lengths[document]:
             raise ValueError(f"document {document} has no words to show.")
         texts = None if text is None else [text if d == document else "" for d in range(found.n_documents)]

@@ -79,7 +79,8 @@ def topic_effects(
 
         - ``topic``, ``name`` (its number, with its name or its words) and ``term``;
         - ``base``: the level with which a category is compared;
-        - ``estimate``: the change of the proportion if the term grows by one;
+        - ``estimate``: the change of the proportion if the term grows by one. The intercept is the proportion where all
+          terms are 0; that of the year 0 says nothing;
         - ``standard_error``, and ``low`` and ``high``, the ends of the interval;
         - ``t``, the estimate by its error, and ``p_value``, for no effect of this term, but at least 1e-6: nobody knows
           the tails of these distributions better;

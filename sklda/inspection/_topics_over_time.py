@@ -72,12 +72,12 @@ def topics_over_time(
     Returns
     -------
     pandas.DataFrame
-        A row for every topic and every period from the first to the last, with the columns
+        A row for every topic and every period with documents, with the columns
 
         - ``topic``, ``name`` (its number, with its name or its words);
         - ``start``, ``end``: the first and the last day of the period, as datetime64;
         - ``documents``: their number in the period;
-        - ``estimate``: the mean proportion of the topic in these, NaN without documents;
+        - ``estimate``: the mean proportion of the topic in these;
         - ``standard_error``, and ``low`` and ``high``, the ends of the interval; NaN if nothing tells how exact the
           estimate is, as with one document or cluster;
         - ``df``: degrees of freedom;
@@ -127,7 +127,7 @@ def topics_over_time(
     """
     found = by_period(estimator, X, dates, period, clusters, weights, missing, n_draws, level, random_state)
     shown, n = found.view.chosen(topics), len(found.starts)
-    return DataFrame(
+    table = DataFrame(
         {
             "topic": np.repeat(shown, n),
             "name": np.repeat(found.view.labels(shown, n_words), n),
@@ -137,6 +137,7 @@ def topics_over_time(
             **found.means.columns(shown),
         }
     )
+    return table[table["documents"] > 0].reset_index(drop=True)
 
 
 @dataclass

@@ -228,11 +228,21 @@ def test_parts_have_the_names_of_their_headings(tmp_path):
     names = ["novel 1", "novel 2 CHAPTER I. Of ships", "novel 3 CHAPTER II", "sub/other 1 CHAPTER I"]
     assert table.index.tolist() == names
     assert table["piece"].tolist() == [1, 2, 3, 1]
+    assert table["part"].tolist() == [0, 1, 2, 1]
     # Pieces of a part have its heading, and their numbers are those in the whole text.
     table = read_texts(tmp_path, split="CHAPTER ", chunk=2)
     assert table["heading"].tolist() == ["", *["CHAPTER I. Of ships"] * 2, "CHAPTER II", "CHAPTER I"]
     assert table["text"].tolist()[1:3] == ["One two.", "See CHAPTER II."]
     assert table.index[2] == "novel 3 CHAPTER I. Of ships"
+    assert table["part"].tolist() == [0, 1, 1, 2, 1]
+    assert read_texts(tmp_path, chunk=2)["part"].eq(0).all()
+
+
+def test_chapters_of_several_volumes_have_numbers_of_their_own(tmp_path):
+    write(tmp_path, {"emma.txt": "VOLUME I\nCHAPTER I\none\nCHAPTER II\ntwo\nVOLUME II\nCHAPTER I\nthree"})
+    table = read_texts(tmp_path, split="CHAPTER ")
+    chapters = table[table["part"] > 0]
+    assert chapters["part"].tolist() == [1, 2, 3] and chapters["heading"].nunique() == 2
 
 
 def test_expressions_of_headings(tmp_path):

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklda import GibbsLDA
 from sklda._core.distances import jensen_shannon
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import DocumentTopicsDisplay, contrast_topics
+from sklda.inspection import DocumentTopicsDisplay, contrast_topics, describe
 from sklda.inspection._document_topics import _lines
 
 pytest.importorskip("matplotlib.pyplot")
@@ -71,7 +71,11 @@ def test_a_passage_is_the_text(pipeline):
     whole = DocumentTopicsDisplay.from_estimator(pipeline, TEXTS, document=0, text=long, n_characters=9000)
     shown = "".join(part for part, _ in whole.parts)
     assert len(long) > 9001 == len(shown) and shown == f"{long[:9000]}…"
-    words = DocumentTopicsDisplay.from_estimator(pipeline, TEXTS, document=3)
+    own = DocumentTopicsDisplay.from_estimator(pipeline, TEXTS, document=2)
+    assert own.parts == display.parts
+    words = DocumentTopicsDisplay.from_estimator(
+        describe(pipeline[-1], pipeline[0].transform(TEXTS), vocabulary=pipeline[0].get_feature_names_out()), document=3
+    )
     assert "".join(piece for piece, _ in words.parts).split() == ["wheel×2", "engine"]
     assert len(words.topics) == 1
 

@@ -42,16 +42,14 @@ def starts(dates, **options):
 
 def test_means_of_the_years_are_found():
     found = table(YEARS)
-    assert [str(start.date()) for start in found["start"]] == [f"{year}-01-01" for year in range(1990, 1995)]
-    assert [str(end.date()) for end in found["end"]] == [f"{year}-12-31" for year in range(1990, 1995)]
-    assert found["documents"].tolist() == [20, 20, 0, 20, 20]
-    assert found.loc[2, ["estimate", "standard_error", "low", "high", "df"]].isna().all()
-    known = found.drop(index=2)
-    assert ((known["low"] < MEANS) & (MEANS < known["high"])).all() and (known["high"] - known["low"] < 0.2).all()
+    assert [str(start.date()) for start in found["start"]] == [f"{year}-01-01" for year in (1990, 1991, 1993, 1994)]
+    assert [str(end.date()) for end in found["end"]] == [f"{year}-12-31" for year in (1990, 1991, 1993, 1994)]
+    assert found["documents"].tolist() == [20, 20, 20, 20] and found.index.tolist() == [0, 1, 2, 3]
+    assert ((found["low"] < MEANS) & (MEANS < found["high"])).all() and (found["high"] - found["low"] < 0.2).all()
     # Those of the 20 documents of a year, and of 20 more if these are less spread than all.
-    assert set(known["df"].round(6)) == {19, 39}
-    assert_allclose(known["attenuation"], 60 / 61, atol=0.02)
-    assert (known["found_in"] == 2).all() and (known["topic"] == TOPIC).all()
+    assert set(found["df"].round(6)) == {19, 39}
+    assert_allclose(found["attenuation"], 60 / 61, atol=0.02)
+    assert (found["found_in"] == 2).all() and (found["topic"] == TOPIC).all()
 
 
 def test_estimates_and_errors_are_those_of_effects():
@@ -112,7 +110,7 @@ def test_intervals_contain_the_true_mean_of_a_topic_of_which_few_documents_have_
     ids=lambda values: type(values).__name__,
 )
 def test_dates_of_all_kinds(dates):
-    assert starts(dates, period="year") == [f"{year}-01-01" for year in range(1990, 1995)]
+    assert starts(dates, period="year") == [f"{year}-01-01" for year in (1990, 1991, 1993, 1994)]
 
 
 @pytest.mark.parametrize(
@@ -169,12 +167,12 @@ def test_a_wrong_century_does_not_choose_the_periods():
 @pytest.mark.parametrize(
     ("period", "dates", "expected"),
     [
-        ("day", ["2024-02-28", "2024-03-01"], ["2024-02-28", "2024-02-29", "2024-03-01"]),
+        ("day", ["2024-02-28", "2024-03-01"], ["2024-02-28", "2024-03-01"]),
         # A Sunday and a Monday.
         ("week", ["2024-03-03", "2024-03-04"], ["2024-02-26", "2024-03-04"]),
         ("week", ["1969-12-28", "1969-12-29"], ["1969-12-22", "1969-12-29"]),
-        ("month", ["1969-12-31", "1970-02-01"], ["1969-12-01", "1970-01-01", "1970-02-01"]),
-        ("quarter", ["2023-12-31", "2024-04-01"], ["2023-10-01", "2024-01-01", "2024-04-01"]),
+        ("month", ["1969-12-31", "1970-02-01"], ["1969-12-01", "1970-02-01"]),
+        ("quarter", ["2023-12-31", "2024-04-01"], ["2023-10-01", "2024-04-01"]),
         ("year", [1969, 1970], ["1969-01-01", "1970-01-01"]),
         ("decade", [1959, 1960], ["1950-01-01", "1960-01-01"]),
         (25, [1799, 1800], ["1775-01-01", "1800-01-01"]),
@@ -197,7 +195,7 @@ def test_periods(period, dates, expected):
         (np.array(["2018-01-01", "2019-01-01", "2020-01-01"], "M8[s]"), "2018-01-01 2019-01-01"),
         (np.array(["2018-01-01", "2018-04-01", "2018-07-01"], "M8[D]"), "2018-01-01 2018-04-01"),
         (np.arange(1900, 1980), "1900-01-01 1910-01-01"),
-        (np.array([1000, 1950]), "1000-01-01 1050-01-01"),
+        (np.array([1000, 1950]), "1000-01-01 1950-01-01"),
         # One year is one period, however few documents there are.
         (np.array([1984]), "1984-01-01"),
     ],
@@ -215,7 +213,7 @@ def test_documents_without_a_date_or_words_take_no_part():
         pytest.warns(UserWarning, match="5 of 80 documents have no words"),
     ):
         found = topics_over_time(LDA, counts, dates, topics=[TOPIC], clusters=clusters, missing="drop", random_state=0)
-    assert found["documents"].tolist() == [15, 20, 0, 20, 15]
+    assert found["documents"].tolist() == [15, 20, 20, 15]
 
 
 def test_documents_of_one_source_are_so_many_clusters():
@@ -225,7 +223,7 @@ def test_documents_of_one_source_are_so_many_clusters():
     assert_allclose(together["df"].dropna(), 3)
     # A period of one book has an unknown error.
     one = table(YEARS, clusters=np.where(YEARS == 1990, "one", books.astype(str)))
-    assert one["low"].isna().tolist() == [True, False, True, False, False] and one["estimate"].notna()[0]
+    assert one["low"].isna().tolist() == [True, False, False, False] and one["estimate"].notna()[0]
 
 
 def test_the_prior_of_compound_lda_knows_the_periods():
@@ -263,7 +261,7 @@ def test_the_display_has_the_numbers_of_the_table_on_an_axis_of_dates():
     assert isinstance(ax.xaxis.get_major_formatter(), ConciseDateFormatter)
     line, points = ax.lines
     # With a gap at the year without documents.
-    assert_allclose(line.get_ydata(), found["estimate"])
+    assert_allclose(line.get_ydata()[[0, 1, 3, 4]], found["estimate"])
     assert np.isnan(line.get_ydata()).tolist() == [False, False, True, False, False]
     middles = [num2date(x).date() for x in points.get_xdata(orig=False)]
     assert [each.year for each in middles] == [1990, 1991, 1993, 1994] and all(6 <= each.month <= 7 for each in middles)
@@ -380,9 +378,9 @@ def test_a_wrong_century_does_not_squeeze_the_others(wrong):
     assert all(first <= x <= last for line in shown.axes_[0].lines for x in line.get_xdata(orig=False))
     assert f"not shown: 1 document far from the others, {wrong}" in entries(shown)
     assert not any("not shown" in entry for entry in entries(right))
-    # The table has all periods, and those of the others are the same.
+    # The table has the periods with documents, and those of the others are the same.
     found = table(years)
-    assert found["documents"].sum() == D and len(found) == abs(wrong - (1996 if wrong < 1990 else 1990)) + 1
+    assert found["documents"].sum() == D and len(found) == 8 and found.index.tolist() == list(range(8))
     kept = found[found["start"].dt.year.between(1990, 1996)]
     assert kept["documents"].tolist() == [11, 12, 12, 11, 11, 11, 11]
 
