@@ -56,6 +56,10 @@ def key(seed):
     return int(seed.generate_state(1, np.uint64)[0])
 
 
+# The increment of the key of splitmix64 (Steele, Lea & Flood 2014).
+GOLDEN_GAMMA = 0x9E3779B97F4A7C15
+
+
 def splitmix64(x):
     """The output function of the generator splitmix64, entry by entry of an array of uint64."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -66,7 +70,7 @@ def splitmix64(x):
 def uniforms(key, first, n):
     """Numbers from 0 to 1 of n tokens. They depend on `key` and on the numbers of the tokens, from `first` on."""
     numbers = np.arange(first, first + n).astype(np.uint64)
-    bits = splitmix64(np.uint64(key) + numbers * np.uint64(0x9E3779B97F4A7C15))
+    bits = splitmix64(np.uint64(key) + numbers * np.uint64(GOLDEN_GAMMA))
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 

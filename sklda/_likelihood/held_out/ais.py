@@ -1,14 +1,13 @@
 """Annealed importance sampling (AIS) of the topics of a document, given topics phi.
 
 Every document has a chain over its topics z and a log weight. The exponential of the weight is an unbiased estimate of
-p(w_d | phi, alpha), or of a ratio of two such likelihoods.
+p(w_d | phi, alpha).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from sklda._core.random import splitmix64
 from sklda._kernels import _annealing
 
 # Constants of guided AIS. Iterations of CVB0 that make the guide:
@@ -18,8 +17,6 @@ _FIRST_STRENGTH = 10.0
 # Bounds of its strength at the last temperature, which is a tenth of the mean alpha: the guide must be weak compared
 # with the prior.
 _LAST_STRENGTH = (1e-5, 0.01)
-# The increment of the key of splitmix64 (Steele, Lea & Flood 2014).
-_GOLDEN_GAMMA = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +26,6 @@ class AnnealingState:
     log_weights: np.ndarray  # (n_documents,)
     topics: np.ndarray  # int32 (n_tokens,); -1: none yet, the first sweep draws it
     streams: np.ndarray  # uint64 (n_documents, 4): states of the random generators
-
-    @classmethod
-    def initial(cls, block):
-        """Without topics, and with streams that depend on the keys of the documents."""
-        steps = np.arange(4, dtype=np.uint64) * np.uint64(_GOLDEN_GAMMA)
-        topics = np.full(len(block.words), -1, np.int32)
-        return cls(block.zeros(), topics, splitmix64(block.keys[:, None] + steps))
 
 
 def guided_ais(block, stop, *, n_temperatures):

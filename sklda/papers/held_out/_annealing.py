@@ -2,7 +2,16 @@
 
 import numpy as np
 
+from sklda._core.random import GOLDEN_GAMMA, splitmix64
 from sklda._kernels import _annealing
+from sklda._likelihood.held_out.ais import AnnealingState
+
+
+def initial_state(block):
+    """An `AnnealingState` without topics, whose streams depend on the keys of the documents."""
+    steps = np.arange(4, dtype=np.uint64) * np.uint64(GOLDEN_GAMMA)
+    topics = np.full(len(block.words), -1, np.int32)
+    return AnnealingState(block.zeros(), topics, splitmix64(block.keys[:, None] + steps))
 
 
 def anneal_between(block, first, last, last_prior, positions, state, stop, *, geometric=False, n_burn_in=1):

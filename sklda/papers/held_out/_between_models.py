@@ -14,7 +14,7 @@ from sklda._core.parallel import in_parallel
 from sklda._description.models import corpora_of_both, corpus_and_model
 from sklda._input.arguments import check_choice, check_int
 from sklda._input.types import Counts, Model, Seed
-from sklda._likelihood.held_out.ais import AnnealingState, guided_state
+from sklda._likelihood.held_out.ais import guided_state
 from sklda._likelihood.held_out.averages import log_mean_exp, mean_per_token
 from sklda._likelihood.held_out.document_block import (
     BLOCK_DOCUMENTS,
@@ -26,7 +26,7 @@ from sklda._likelihood.held_out.document_block import (
     word_rows,
 )
 from sklda._sampling.matching import match_distributions
-from sklda.papers.held_out._annealing import anneal_between
+from sklda.papers.held_out._annealing import anneal_between, initial_state
 
 # Number of standard errors by which the two directions may differ: a normal variate exceeds 3 once in 370 times.
 _CONVERGED = 3
@@ -178,7 +178,7 @@ def log_ratios(corpus, a, b, *, path, n_temperatures, n_runs, seed, n_jobs=None)
 
 
 def _ratio_block(block, last, last_prior, positions, path, stop):
-    state = AnnealingState.initial(block)
+    state = initial_state(block)
     how = {"geometric": path == "geometric", "n_burn_in": _BURN_IN}
     anneal_between(block, block.word_topic, last, last_prior, positions, state, stop, **how)
     return state.log_weights

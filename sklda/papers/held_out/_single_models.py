@@ -13,10 +13,9 @@ from sklda._description.models import corpus_and_model
 from sklda._input.arguments import check_choice, check_int
 from sklda._input.types import Counts, Model, Seed
 from sklda._kernels import LANES, _chib, _sequential
-from sklda._likelihood.held_out.ais import AnnealingState
 from sklda._likelihood.held_out.averages import log_mean_exp
 from sklda._likelihood.held_out.log_likelihoods import estimates_by_block
-from sklda.papers.held_out._annealing import anneal_between
+from sklda.papers.held_out._annealing import anneal_between, initial_state
 
 # The powers of phi along the path of plain AIS are equally spaced numbers to these powers.
 SCHEDULES = {"linear": 1, "quadratic": 2}
@@ -240,7 +239,7 @@ def _annealed(block, stop, *, n_temperatures, power):
     flat = np.zeros_like(block.word_topic)
     flat[:, : block.prior.shape[1]] = 1
     positions = np.linspace(0, 1, n_temperatures + 1)[1:] ** power
-    state = AnnealingState.initial(block)
+    state = initial_state(block)
     anneal_between(block, flat, block.word_topic, block.prior, positions, state, stop, geometric=True)
     return state.log_weights
 
