@@ -38,6 +38,18 @@ def test_archives(names, messages, tmp_path):
     assert all(re.search(message, each) for message, each in zip(messages, wrong, strict=True))
 
 
+def test_a_figure_of_another_row_is_found():
+    text = (ROOT / "paper.md").read_text(encoding="utf-8")
+    assert [*release_check.of_the_figures(), *release_check.of_the_paper(text)] == []
+    wrong = list(release_check.of_the_paper(text.replace("190 MiB", "about 190 MB")))
+    assert len(wrong) == 1 and "190, 239" in wrong[0]
+    for name, words, page, rows in release_check.FIGURES:
+        others = [row.replace("synthetic", "docstrings").replace("GibbsLDA", "tomotopy") for row in rows]
+        if others != rows:
+            (wrong,) = release_check.of_the_figures([(name, words, page, others)])
+            assert f"{name} says" in wrong and f"{page}.rst" in wrong
+
+
 def test_a_wheel_that_is_too_large_is_found(tmp_path):
     (tmp_path / f"sklda-{VERSION}.tar.gz").write_bytes(b"")
     (tmp_path / f"sklda-{VERSION}-x.whl").write_bytes(bytes(release_check.MOST + 1))
