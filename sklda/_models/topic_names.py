@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._input.arguments import check_int
-from sklda._input.names import distinct, read_topic_names, topic_names
+from sklda._input.names import read_topic_names, topic_names
 from sklda._input.types import Values
 
 
@@ -96,16 +96,3 @@ def _replaced(names, new):
             raise ValueError(f"names has topic {k}; topics have the numbers 0 to {len(names) - 1}.")
         names[int(k)] = name
     return names
-
-
-def label_topics(label_names, n_shared):
-    """Names of the topics of a `LabeledLDA`: its labels, then the shared topics."""
-    return distinct([*map(str, label_names), *(f"shared {s}" for s in range(n_shared))])
-
-
-def names_of_labels(targets, n_shared):
-    """The names of topics after a fit to labels; None if the labels are only the numbers of the topics."""
-    names = targets.names.tolist()
-    if names == [str(j) for j in range(len(names))]:
-        return None
-    return np.array(label_topics(names, n_shared), dtype=object)

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklda._core import random
 from sklda._core.priors import LARGEST, SMALLEST, at_topics
 from sklda._input.document_values import check_documents
+from sklda._input.names import distinct
 from sklda._input.types import Counts, Model, Seed, TopicPrior
 from sklda._models.fit_run import FitRun, all_or_nothing
 from sklda._models.gibbs import GibbsLDA
@@ -32,7 +33,6 @@ from sklda._models.labels.targets import read_targets
 from sklda._models.parameters import POSITIVE, HasMethods, Interval, StrOptions, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import RunResults, eta_attribute, set_traces, shares_with_std
-from sklda._models.topic_names import names_of_labels
 from sklda._sampling.run_chains import Schedule, burn_in_of
 
 _LABEL_PRIORS = ("uniform", "frequency", "dependency")
@@ -334,9 +334,10 @@ class LabeledLDA(LabelClassifier):
             self.topic_word_prior_: np.ndarray | float = eta_attribute(self.topic_word_prior)
             self._sparse_labels_ = targets.is_sparse
             self._numbers_of_labels_ = (int(numbers.min()), int(numbers.max()))
-            names = names_of_labels(targets, self.n_shared)
-            if names is not None:
-                self.topic_names_ = names
+            names = targets.names.tolist()
+            if names != [str(j) for j in range(len(names))]:
+                names = distinct([*map(str, names), *(f"shared {s}" for s in range(self.n_shared))])
+                self.topic_names_ = np.array(names, dtype=object)
             if self.label_prior == "dependency":
                 seed = random.child(run.seed, 2)
                 self.label_topics_: np.ndarray = run.once(lambda: self._topics_of_labels(labels[is_labelled], seed))
