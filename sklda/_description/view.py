@@ -492,6 +492,8 @@ def _of_model(model, X, collections, covariates, others, missing):
     of_covariates = next((each for each in fits if models.has_covariates(each)), None)
     if collections is not None and of_collections is None:
         raise TypeError(f"{type(model).__name__} has no collections: do not give any.")
+    if covariates is not None and of_covariates is None:
+        raise TypeError(f"{type(model).__name__} has no covariates: do not give any.")
     if collections is not None and X is None:
         raise ValueError("collections are those of the documents of X: give X, too.")
     topic_word = _topic_word(model)
@@ -507,8 +509,6 @@ def _of_model(model, X, collections, covariates, others, missing):
     if found.is_training and getattr(model, "doc_topic_", None) is not None:
         found.doc_topic = model.doc_topic_
         return found
-    if covariates is not None and of_covariates is None:
-        raise TypeError(f"{type(model).__name__} has no covariates: do not give any.")
     if covariates is None and of_covariates is not None and has_names(others):
         variables = of_covariates._prior_of_documents_.design.variables
         known = set(variables) <= set(covariate_frame(others))

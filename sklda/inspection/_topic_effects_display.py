@@ -625,7 +625,8 @@ class TopicEffectsDisplay(PanelsDisplay):
 
     def _label(self, value):
         """A text says what it is; a number needs the name of the covariate."""
-        return plain_text(f"{self.name} = {value:g}" if isinstance(value, Real) else value, 60)
+        shown = f"{value:g}" if isinstance(value, Real) and not isinstance(value, bool) else str(value)
+        return plain_text(f"{self.name} = {shown}" if isinstance(value, Real) else shown, 60)
 
 
 def _is_scale(values):
@@ -728,7 +729,7 @@ def _minus(difference):
 
 def _values(name, column, design, frame):
     """The values of a covariate at which a display shows proportions: levels, or a grid of numbers."""
-    levels = levels_of(name, column)
+    levels = [False, True] if _is_logical(column) else levels_of(name, column)
     if levels is not None:
         is_number = all(isinstance(level, Real) for level in levels)
         return np.array(levels, dtype=object) if is_number else list(levels)

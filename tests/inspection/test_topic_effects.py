@@ -487,11 +487,13 @@ def test_a_category_has_a_labelled_row_for_each_level():
     assert entries(shown) == ["95 % intervals"]
 
 
-@pytest.mark.parametrize("treatment", [GROUPS == "a", (GROUPS == "a").astype(int)])
-def test_a_treatment_is_no_line(treatment):
+@pytest.mark.parametrize(
+    ("treatment", "values"), [(GROUPS == "a", (False, True)), ((GROUPS == "a").astype(int), (0, 1))]
+)
+def test_a_treatment_is_no_line(treatment, values):
     shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, {"treatment": treatment}, random_state=0)
     labels = [label.get_text() for label in shown.axes_[0].get_yticklabels()]
-    assert labels == ["treatment = 0", "treatment = 1"]
+    assert labels == [f"treatment = {value}" for value in values]
     assert not any(len(line.get_xdata()) == 41 for line in shown.axes_[0].lines)
     assert_allclose(marks(shown.axes_[0], "o")[:, 1], [0, 1])
 
