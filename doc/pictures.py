@@ -1,14 +1,20 @@
-"""Make the pictures of README.md and of the pages from the scripts of the gallery. Needs Chromium for the explorer.
+"""Make the pictures of README.md and of the pages from the code of the gallery and of one page.
+
+That of the explorer needs Chromium.
 
 python doc/pictures.py                  # all of them
 python doc/pictures.py effects.png      # some of them
 """
 
+import contextlib
+import doctest
 import runpy
 import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
+from itertools import takewhile
 from pathlib import Path
 
 import matplotlib
@@ -53,6 +59,17 @@ def plots(folder, names):
                 save(folder / name, name)
 
 
+def survey(folder):
+    """The plot of the page of the survey, by the code of this page up to the plot."""
+    page = (DOC / "start" / "survey_experiment.rst").read_text(encoding="utf-8")
+    before, after = page.split(".. figure:: ../_static/survey_effects.png")
+    block = after.split(".. code-block:: python\n")[1]
+    plot = "".join(takewhile(lambda line: line.startswith((" ", "\n")), block.splitlines(keepends=True)))
+    with contextlib.chdir(folder), contextlib.redirect_stdout(None):
+        exec(doctest.script_from_examples(before) + textwrap.dedent(plot), {})
+    save(folder / "survey_effects.png", "survey_effects.png")
+
+
 def explorer(folder):
     """The page of the example of the explorer, with its largest topic chosen."""
     found = runpy.run_path(str(EXAMPLES / "plot_explorer.py"))
@@ -68,10 +85,12 @@ def explorer(folder):
 
 
 if __name__ == "__main__":
-    chosen = sys.argv[1:] or [*PLOTS, "explorer.png"]
+    others = {"survey_effects.png": survey, "explorer.png": explorer}
+    chosen = sys.argv[1:] or [*PLOTS, *others]
     if "explorer.png" in chosen and CHROMIUM is None:
         raise SystemExit("Chromium is needed for the picture of the explorer, and was not found.")
     with tempfile.TemporaryDirectory() as temporary:
         plots(Path(temporary), [name for name in chosen if name in PLOTS])
-        if "explorer.png" in chosen:
-            explorer(Path(temporary))
+        for name, make in others.items():
+            if name in chosen:
+                make(Path(temporary))

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pandas import DataFrame
 
 from sklda._description.models import Description, unwrap
@@ -21,6 +22,7 @@ from sklda._description.view import View, view
 from sklda._input.arguments import check_int, path_of
 from sklda._input.names import listed
 from sklda._input.types import Data, Model
+from sklda.inspection._groups import GroupShares, group_shares
 from sklda.inspection._ranking import Ranking
 from sklda.inspection._tables import closest_documents, proportions_of
 from sklda.inspection._texts import texts_of
@@ -33,6 +35,7 @@ _FILES = {
     "proportions.csv": "the topic proportions of the documents, with standard deviations where the model has them",
     "report.csv": "the topics: words, shares with errors, stability, coherence, exclusivity, typical documents",
     "documents.csv": "the documents with the largest proportions of each topic, and passages of their texts",
+    "groups.csv": "the mean topic proportions in groups of documents, such as books",
     "words.csv": "the probabilities of all words in the topics, and how often the words occur in the documents",
     _MODEL: "the model: parameters, names of topics, learnt priors, diagnostics, versions",
 }
@@ -55,6 +58,9 @@ def export_results(
     X: Data | None = None,
     *,
     texts: Sequence[str] | None = None,
+    groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    missing: Literal["raise", "drop"] = "raise",
     folder: str | os.PathLike[str],
     n_words: int = 20,
 ) -> None:
@@ -73,6 +79,13 @@ def export_results(
         Documents: those of the fit, or others. None: those of `describe`.
     texts : sequence of n_documents str, default=None
         Texts. None: X, if a pipeline takes texts; otherwise there are no passages.
+    groups : sequence of n_documents hashable labels, default=None
+        Groups of the documents, such as the books of pieces. None: the collections of the fit, if the model has some.
+    weights : array-like of shape (n_documents,), default=None
+        Weights of the documents in the means of groups, see `topics_by_group`. None: all documents count alike.
+    missing : {"raise", "drop"}, default="raise"
+        What happens to documents without a group: an error that names them, or they are left out of the means of groups
+        and a warning says so.
     folder : str or path-like
         The folder. It is made if it does not exist. Results of an earlier call are replaced, and other files are left
         as they are.
@@ -90,6 +103,8 @@ def export_results(
         - ``report.csv``: a row for each topic, see `topic_table`; lists are joined by commas
         - ``documents.csv``: the five documents with the largest proportions of each topic, a row for each: ``topic``,
           ``rank`` (from 1), ``document``, ``proportion`` and, with texts, ``passage``, see `top_documents`
+        - ``groups.csv``, only with groups: a row for each group: ``group`` and the mean proportion of each topic, as
+          in `topics_by_group` with ``random_state=0``, or the mixture of a collection
         - ``words.csv``: a row for each word: ``word``, ``count`` (its number of tokens in X), and its probability in
           each topic
         - ``model.json``: class and parameters of the model and of the steps before it, names of the topics, learnt
@@ -135,16 +150,18 @@ def export_results(
     _finish_move(path)
     _check_folder(path)
     X = Description.of(estimator, X).X
-    found = view(estimator, X, needs="counts", texts=texts)
+    found = view(estimator, X, needs="counts", texts=texts, missing=missing, groups=groups, weights=weights)
     report = _report(found)
+    shares = group_shares(found)
     tables = {
         "keys.csv": _keys(found, n_words),
         "proportions.csv": proportions_of(found),
         "report.csv": report.assign(**{name: report[name].map(", ".join) for name in _lists_of(report)}),
         "documents.csv": _documents(found, texts_of(found, X, texts)),
+        **({} if shares is None else {"groups.csv": _groups(found, shares)}),
         "words.csv": _words(found),
     }
-    facts = _facts(Description.of(estimator), found)
+    facts = _facts(Description.of(estimator), found) | {"files": {name: _FILES[name] for name in (*tables, _MODEL)}}
     is_new = not path.exists()
     path.mkdir(parents=True, exist_ok=True)
     beside = path / _BESIDE
@@ -213,7 +230,7 @@ def _move(beside: Path, folder: Path) -> None:
         for name in reversed(_FILES):
             if (folder / name).exists():
                 os.replace(folder / name, old / name)
-        for name in _FILES:
+        for name in filter(lambda name: (beside / name).exists(), _FILES):
             os.replace(beside / name, folder / name)
     except BaseException:
         for name in _FILES:
@@ -252,6 +269,11 @@ def _words(found: View) -> DataFrame:
     if found.has_counts:
         columns["count"] = found.word_counts.astype(np.int64)
     return DataFrame(columns | dict(zip(found.titles(columns), found.topic_word, strict=True)))
+
+
+def _groups(found: View, shares: GroupShares) -> DataFrame:
+    columns = {"group": shares.labels}
+    return DataFrame(columns | dict(zip(found.titles(columns), shares.mean.T, strict=True)))
 
 
 def _documents(found: View, texts: Any) -> DataFrame:
@@ -293,7 +315,6 @@ def _facts(described_model: Description, found: View) -> dict[str, Any]:
             "python": platform.python_version(),
             **{name: version(name) for name in ("sklda", "numpy", "scipy", "scikit-learn", "pandas")},
         },
-        "files": _FILES,
     }
 
 

@@ -14,7 +14,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sklda import ConsensusTopics, GibbsLDA
-from sklda.inspection import describe, document_table, export_results, top_documents, topic_table
+from sklda.inspection import (
+    describe,
+    document_table,
+    export_results,
+    top_documents,
+    topic_table,
+    topics_by_group,
+)
 
 TEXTS = pd.Series(
     ["Katzen jagen Mäuse", "Mäuse fürchten Katzen", "Zinsen, Zinsen und Kredite", "Banken geben Kredite"] * 5,
@@ -67,6 +74,19 @@ def test_files_have_what_the_tables_have(model, tmp_path):
     assert "mäuse" in words["word"].tolist()
     assert words.set_index("word").loc["zinsen", "count"] == 10
     np.testing.assert_allclose(words[["topic_0", "topic_1"]].sum(), 1, rtol=1e-4)
+
+
+def test_groups_have_the_shares_of_their_table(model, tmp_path):
+    groups, weights = np.array(["b", "a"])[np.arange(len(TEXTS)) % 2], np.arange(len(TEXTS)) + 1.0
+    export_results(model, TEXTS, groups=groups, weights=weights, folder=tmp_path)
+    found = pd.read_csv(tmp_path / "groups.csv")
+    expected = topics_by_group(model, TEXTS, groups, weights=weights, random_state=0)
+    assert found.columns.tolist() == ["group", "topic_0", "topic_1"] and found["group"].tolist() == ["a", "b"]
+    np.testing.assert_allclose(found[["topic_0", "topic_1"]].to_numpy().T.ravel(), expected["estimate"], rtol=1e-5)
+    assert "groups.csv" in json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))["files"]
+    # Another call has other files.
+    export_results(model, TEXTS, folder=tmp_path)
+    assert names(tmp_path) == FILES
 
 
 def test_the_description_of_the_model(model, tmp_path):
