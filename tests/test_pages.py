@@ -67,37 +67,16 @@ PAGES = {
     for page in FILES
     if not MADE.intersection(page.parts) and examples(page)
 }
-# Their code takes more than two CPU seconds a page, with functions that have tests of their own.
-SLOW = {
-    "README.md",
-    "guide/topics_over_time.rst",
-    "guide/topic_check.rst",
-    "guide/distributed.rst",
-    "index.rst",
-    "start/survey_experiment.rst",
-    "guide/compound_lda.rst",
-    "guide/covariates.rst",
-    "guide/effects.rst",
-    "guide/gibbs_lda.rst",
-    "guide/hdp.rst",
-    "guide/held_out.rst",
-    "guide/labeled_lda.rst",
-    "recipes/index.rst",
-    "recipes/octis.rst",
-    "recipes/scikit_learn.rst",
-    "start/convergence.rst",
-    "start/features.rst",
-    "start/how_many_topics.rst",
-    "start/long_texts.rst",
-    "start/reportable_topics.rst",
-    "start/texts_to_topics.rst",
-    "start/words.rst",
-}
+# `.ci/run` runs the other pages once, and not for every version of Python.
+IN_THE_SUITE = "README.md"
 
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, id=name, marks=pytest.mark.exhaustive if name in SLOW else ()) for name, page in PAGES.items()],
+    [
+        pytest.param(page, id=name, marks=() if name == IN_THE_SUITE else pytest.mark.exhaustive)
+        for name, page in PAGES.items()
+    ],
 )
 def test_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
