@@ -49,12 +49,13 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from sklda import ConsensusTopics, GibbsLDA
-from sklda._core import consensus as rule
-from sklda._core.consensus import SAME_TOPIC, consensus_of, find_consensus
-from sklda._core.consensus_tree import Pool, TopicTree
 from sklda._core.distances import jensen_shannon
 from sklda._core.random import log_dirichlet
+from sklda._core.same_topics import SAME_TOPIC
+from sklda._models.consensus import agreement as rule
+from sklda._models.consensus.agreement import consensus_of, find_consensus
 from sklda._models.consensus.fits import topics_of
+from sklda._models.consensus.topic_tree import Pool, TopicTree
 from sklda.datasets import load_docstrings, make_lda_corpus
 
 LEAST = 0.75

@@ -12,8 +12,8 @@ from scipy.sparse import csr_matrix
 from scipy.special import stdtrit
 
 from sklda import ConsensusTopics, CovariateLDA, GibbsLDA
-from sklda._core.consensus import SAME_TOPIC
 from sklda._core.linear_models import LinearModels
+from sklda._core.same_topics import SAME_TOPIC
 from sklda.datasets import load_docstrings
 from sklda.inspection import topic_effects, topics_over_time
 from sklda.metrics import match_topics

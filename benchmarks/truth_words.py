@@ -8,8 +8,8 @@ from report import table
 from scipy.stats import entropy
 
 from sklda import GibbsLDA
-from sklda._core.consensus import SAME_TOPIC
 from sklda._core.random import log_dirichlet
+from sklda._core.same_topics import SAME_TOPIC
 from sklda._sampling.matching import match_distributions as matching
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import group_words, topic_check

@@ -3,15 +3,10 @@
 import numpy as np
 import pytest
 
-from sklda._core.consensus import (
-    centre,
-    find_consensus,
-    has_own_words,
-    parts_of,
-    splits_and_merges,
-    stability_and_prevalence,
-)
 from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
+from sklda._core.same_topics import has_own_words, parts_of, splits_and_merges, stability_and_prevalence
+from sklda._models.consensus.agreement import find_consensus
+from sklda._models.consensus.topic_tree import centre
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklda._core.consensus import has_own_words
 from sklda._core.corpus import Corpus
 from sklda._core.priors import check_prior
+from sklda._core.same_topics import has_own_words
 from sklda._input.arguments import check_components, check_weights, real_numbers
 from sklda._input.counts import holds_texts
 from sklda._input.dask_arrays import is_dask

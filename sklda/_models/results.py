@@ -10,11 +10,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch
 
 from sklda._core import random
-from sklda._core.consensus import SAME_TOPIC, has_own_words, stability_and_prevalence
 from sklda._core.corpus import Corpus
 from sklda._core.diagnostics import FEWEST_DRAWS, clear_rise, diagnose, std_of_proportions
 from sklda._core.distances import jensen_shannon_pairs
 from sklda._core.parallel import in_parallel
+from sklda._core.same_topics import SAME_TOPIC, has_own_words, stability_and_prevalence
 from sklda._input.warn import warn
 from sklda._sampling.chain import ChainState, compact_topics
 from sklda._sampling.choice import chain_class

@@ -15,10 +15,10 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklda._core import random
-from sklda._core.consensus import SAME_TOPIC
 from sklda._core.distances import jensen_shannon
 from sklda._core.linear_models import share_interval
 from sklda._core.parallel import jobs_for
+from sklda._core.same_topics import SAME_TOPIC
 from sklda._description.models import Description, check_order
 from sklda._description.view import View, view
 from sklda._input.arguments import check_int

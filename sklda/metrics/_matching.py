@@ -6,8 +6,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import Bunch
 
-from sklda._core.consensus import splits_and_merges
 from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
+from sklda._core.same_topics import splits_and_merges
 from sklda._description.models import topic_weights, topics_with_words, unwrap, words_of
 from sklda._input.arguments import distributions
 from sklda._input.types import Model

@@ -18,9 +18,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
 from sklda._core import random
-from sklda._core.consensus import SAME_TOPIC
 from sklda._core.distances import jensen_shannon
 from sklda._core.parallel import jobs_for
+from sklda._core.same_topics import SAME_TOPIC
 from sklda._description.models import Description, input_of, names_of_steps, topics_with_words
 from sklda._input.arguments import check_int, distributions
 from sklda._input.counts import read_sparse

@@ -81,7 +81,7 @@ def words_of_one_distribution(seed):
 
 
 @pytest.mark.filterwarnings("ignore:The fit has too few sweeps")
-@pytest.mark.mutation("sklda._core.consensus._BEYOND_CHANCE", -np.inf)
+@pytest.mark.mutation("sklda._models.consensus.agreement._BEYOND_CHANCE", -np.inf)
 def test_a_corpus_without_topics_has_no_consensus_topics():
     """The limit of .65 is six standard deviations above the mean of 314 clusters of such corpora, .31 ± .06."""
     model = ConsensusTopics(GibbsLDA(10, max_iter=100), n_fits=4, n_splits=0, random_state=0)
@@ -102,7 +102,7 @@ def bursty_words(rng, doc_topic, topic_word, length):
 
 
 @pytest.mark.filterwarnings("ignore:The fit has too few sweeps")
-@pytest.mark.mutation("sklda._core.consensus.in_halves", lambda *_: (1.0, 1.0))
+@pytest.mark.mutation("sklda._models.consensus.agreement.in_halves", lambda *_: (1.0, 1.0))
 def test_bursts_of_words_make_no_topics():
     """Fits to the same documents agree on words that single documents repeat. Fits to halves of them do not.
 

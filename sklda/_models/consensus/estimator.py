@@ -14,7 +14,6 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routi
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklda._core import random
-from sklda._core.consensus import consensus_of, find_consensus
 from sklda._core.diagnostics import std_of_proportions
 from sklda._description.models import topic_proportions
 from sklda._input.counts import LARGEST_COUNT, check_matrix
@@ -22,6 +21,7 @@ from sklda._input.document_values import DocumentValues
 from sklda._input.types import Counts, Model, Seed
 from sklda._likelihood.held_out.averages import mean_per_token
 from sklda._models.checkpoints import forget
+from sklda._models.consensus.agreement import consensus_of, find_consensus
 from sklda._models.consensus.fits import (
     check_memory_of_fits,
     draws_from_fits,

@@ -13,19 +13,19 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from sklda._core import random
-from sklda._core.consensus import ALIKE, IN_HALVES
-from sklda._core.consensus_tree import mixture
 from sklda._core.corpus import Corpus
 from sklda._core.diagnostics import std_of_proportions
 from sklda._core.distances import jensen_shannon_pairs
 from sklda._core.parallel import jobs_for
 from sklda._core.priors import Priors
+from sklda._core.same_topics import mixture
 from sklda._description.models import corpus_and_model, topic_proportions, topics_with_words
 from sklda._input.arguments import distributions
 from sklda._input.document_values import DocumentValues, check_same_index
 from sklda._input.memory import check_memory
 from sklda._input.warn import warn
 from sklda._likelihood.held_out.token_topics import draw_topics
+from sklda._models.consensus.agreement import ALIKE, IN_HALVES
 from sklda._sampling.chain import KeptDraws, compact_topics
 from sklda._sampling.draws import (
     TopicGroups,

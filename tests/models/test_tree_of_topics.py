@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from sklda._core.consensus import find_consensus
-from sklda._core.consensus_tree import Pool, TopicTree
 from sklda._core.distances import jensen_shannon_pairs
+from sklda._models.consensus.agreement import find_consensus
+from sklda._models.consensus.topic_tree import Pool, TopicTree
 
 RNG = np.random.default_rng(0)
 # Eight distributions of words of their own, and 40 words that all of them have.
@@ -94,8 +94,8 @@ def test_nodes_that_are_not_alike_are_no_topics(monkeypatch):
     topics = [0.45 * PIECES[:2] + 0.55 * rng.dirichlet(np.full(200, 0.02), 2) for _ in range(8)]
     shares = [np.full(2, 0.5)] * 8
     assert len(find_consensus(topics, shares, 0.75).topic_word) == 0
-    monkeypatch.setattr("sklda._core.consensus.ALIKE", 0.0)
-    monkeypatch.setattr("sklda._core.consensus._BEYOND_CHANCE", -np.inf)
+    monkeypatch.setattr("sklda._models.consensus.agreement.ALIKE", 0.0)
+    monkeypatch.setattr("sklda._models.consensus.agreement._BEYOND_CHANCE", -np.inf)
     assert len(find_consensus(topics, shares, 0.75).topic_word) == 2
 
 

@@ -7,6 +7,7 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
 from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
+from sklda._core.same_topics import mixture
 
 # Words of similar frequency, within which the words of the corpus explain no choice of a topic.
 _SIMILAR_WORDS = 16
@@ -172,9 +173,3 @@ def centre(rows):
     """The distribution whose squared Hellinger distances from distributions have the smallest sum, (n_features,)."""
     mean = np.sqrt(rows).mean(axis=0) ** 2
     return mean / mean.sum()
-
-
-def mixture(rows, weights):
-    """The mixture of distributions with weights, (n_features,)."""
-    weights = np.maximum(weights, np.finfo(np.float64).tiny)
-    return weights / weights.sum() @ rows
