@@ -107,9 +107,9 @@ class RunResults(FitResults):
         if r_hat:
             values = ", ".join(f"{value:.2f} for {name}" for name, value in r_hat.items())
             warn(
-                f"The chains disagree: R-hat is {values}. They are in different modes of the posterior, or max_iter is "
-                "too small. The standard deviations of one chain are then too small. See topic_stability_ for the "
-                "topics that all chains have.",
+                f"The chains disagree: R-hat is {values} (1 if they agree). They have found different topics, or "
+                "max_iter is too small. The standard deviations of one chain are then too small. See topic_stability_ "
+                "for the topics that all chains have.",
                 ConvergenceWarning,
             )
 
