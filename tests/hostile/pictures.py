@@ -172,10 +172,10 @@ def _tables(draw, session, model, X, refuse, K):
     V, D = _features(X), len(X.clean) if X.clean is not None else 2
     names = draw.pick([None, [f"w{v}" for v in range(V)], ["</script>"] * V])
     documents = draw.mostly([None, None, [f"d{d}" for d in range(D)]], [["d0"], "d", [None] * D], 0.2)
-    by, n = draw.option("probability", "relevance", "frex"), draw.mostly([1, 5, 50], [0, -1, "x"])
+    rank_by, n = draw.option("probability", "relevance", "frex"), draw.mostly([1, 5, 50], [0, -1, "x"])
     given = draw.pick([X, X, SimpleNamespace(given=None)]).given
     model = session.call(inspection.describe, model, vocabulary=names)
-    words = session.call(inspection.topic_table, model, given, n_words=n, by=by)
+    words = session.call(inspection.topic_table, model, given, n_words=n, rank_by=rank_by)
     if words is not None:
         session.require(len(words) == K and all(words["words"]), "every topic has its words")
     found = session.call(inspection.token_topics, model, X.given, refuse=refuse)
