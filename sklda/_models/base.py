@@ -140,7 +140,8 @@ class BaseLDA(
         return self._doc_prior()
 
     def _components(self):
-        """`components_`, which may have been replaced since the fit."""
+        """`components_`, which may have been replaced since the fit; another thread may fit the estimator again."""
+        check_is_fitted(self, "components_")
         return check_components(self.components_, type(self).__name__, self.n_features_in_)
 
     def _known_topics(self):
