@@ -58,7 +58,7 @@ def measure(name, corpus, priors, options):
         starts = [random.child(seed, 0, c) for c in range(options.starts)]
         starts = [settled(GibbsChain.initialise_randomly(corpus, priors, each)).topics for each in starts]
         with stopwatch() as clock:
-            modes = improve_modes(
+            modes, _ = improve_modes(
                 corpus, priors, starts, seed=random.child(seed, 1), n_jobs=options.jobs, max_sweeps=options.max_sweeps
             )
         before = weighed(corpus, priors, starts, options, random.child(seed, 2))

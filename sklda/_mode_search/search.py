@@ -98,23 +98,17 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
 
     Returns
     -------
-    list of Mode
+    modes : list of Mode
         One for each state, the best first. A start that is left behind ends in the best mode. Without `weigh`, all
         modes that were kept; several of them are draws from one mode if there are not enough modes.
+    n_sweeps : int
+        The sweeps that were made.
 
     Raises
     ------
     ValueError
         If the topics are not exchangeable, or if a state does not fit the corpus.
     """
-    modes, _ = counted_search(
-        corpus, priors, states, seed, n_jobs=n_jobs, max_sweeps=max_sweeps, weigh=weigh, stop=stop, run=run
-    )
-    return modes
-
-
-def counted_search(corpus, priors, states, seed, n_jobs=None, max_sweeps=None, weigh=True, stop=None, run=NO_RUN):
-    """`improve_modes`, and the sweeps that it made."""
     priors.check_exchangeable("The search between modes redraws groups of topics")
     topics = [state.topics if isinstance(state, ChainState) else state for state in states]
     topics = [checked_topics(each, corpus, priors.n_components) for each in topics]

@@ -15,7 +15,7 @@ def searched_chains(corpus, priors, seeds, n_jobs, kind, run):
     priors.check_exchangeable("init='search' redraws groups of topics")
     starts = run.parallel(_annealed, [(corpus, priors, random.child(seed, 0)) for seed in seeds], n_jobs)
     found = [
-        improve_modes(corpus, priors, [start], seed=random.child(seed, 1), n_jobs=n_jobs, run=run)[0].topics
+        improve_modes(corpus, priors, [start], seed=random.child(seed, 1), n_jobs=n_jobs, run=run)[0][0].topics
         for start, seed in zip(starts, seeds, strict=True)
     ]
     states = [ChainState(z, random.stream(random.child(seed, 2))) for z, seed in zip(found, seeds, strict=True)]

@@ -22,7 +22,7 @@ from sklda._core.priors import Priors
 from sklda._input.warn import warn
 from sklda._likelihood.evidence.bennett import sweeps_both_ways
 from sklda._mode_search.mode_evidence import can_tell_modes_apart, mode_evidence
-from sklda._mode_search.search import APART, counted_search
+from sklda._mode_search.search import APART, improve_modes
 from sklda._models.empirical_bayes.chain_pool import EM_SWEEPS, LEARNING, ChainPool, learning, learnt
 from sklda._models.empirical_bayes.settings import FINE_ENOUGH, MOST_SEARCHED
 from sklda._models.empirical_bayes.skeleton import Skeleton, no_topics
@@ -294,11 +294,11 @@ def _search_from_chains(modes: _Modes, log_h: np.ndarray, seed: np.random.SeedSe
     one_mode = True  # whether the searches have kept no other one
     for c, chain in enumerate(pool.chains):
         priors = Priors.make(*np.exp(log_h).tolist(), *pool.priors.shape)
-        (best, *others), n_sweeps = counted_search(
+        (best, *others), n_sweeps = improve_modes(
             pool.corpus,
             priors,
             [chain.topics],
-            random.child(seed, c),
+            seed=random.child(seed, c),
             n_jobs=pool.n_jobs,
             max_sweeps=min(modes.budget - _SWEEPS_OF_A_MODE, _SEARCH_SWEEPS),
             weigh=False,

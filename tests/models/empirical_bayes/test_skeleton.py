@@ -174,10 +174,10 @@ def searches_that_find(found, monkeypatch):
     """Searches that find the given modes, one list for each of them, all of which are made."""
     kinds = iter(found)
 
-    def counted_search(*args, **options):
+    def improve_modes(*args, **options):
         return [Mode(in_mode(alone, 0).topics, 0.0) for alone in next(kinds)], 500
 
-    monkeypatch.setattr("sklda._models.empirical_bayes.modes.counted_search", counted_search)
+    monkeypatch.setattr("sklda._models.empirical_bayes.modes.improve_modes", improve_modes)
     pool = make_pool(20_000)
     beginning = begin(pool, SEED)
     assert next(kinds, None) is None
