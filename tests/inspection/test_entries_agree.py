@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+from functools import cache
 
 import numpy as np
 import pandas
@@ -30,54 +31,66 @@ CORPUS = make_lda_corpus(60, 40, 3, doc_length=np.tile([20, 90], 30), doc_topic_
 X, WORDS = CORPUS.data, [f"w{v}" for v in range(40)]
 YEARS = np.repeat([1999, 2000, 2001], [30, 20, 10])
 NAMES = np.where(YEARS == 1999, "a", np.where(YEARS == 2000, "b", "c"))
+OF_OTHERS = {"collections": NAMES}, {"covariates": {"x": YEARS}}
+
+
+def gibbs(n_components=3, **options):
+    return GibbsLDA(n_components, max_iter=30, random_state=0, **options)
+
+
+# Each entry: a model, and what else its documents have. Fitted where it is asked for the first time.
 MODELS = {
-    "one chain": (GibbsLDA(3, max_iter=30, random_state=0).fit(X), X),
-    "chains": (GibbsLDA(3, max_iter=30, n_chains=2, random_state=0).fit(X), X),
-    "collections": (CompoundLDA(3, max_iter=30, random_state=0).fit(X, collections=NAMES), X),
-    "fits": (ConsensusTopics(GibbsLDA(3, max_iter=30), n_fits=3, random_state=0).fit(X), X),
-    "other documents": (GibbsLDA(3, max_iter=30, random_state=0).fit(X[::2]), X),
-    "scikit-learn": (LatentDirichletAllocation(3, random_state=0).fit(X), X),
-    "collections of other documents": (
+    "one chain": lambda: (gibbs().fit(X),),
+    "chains": lambda: (gibbs(n_chains=2).fit(X),),
+    "collections": lambda: (CompoundLDA(3, max_iter=30, random_state=0).fit(X, collections=NAMES),),
+    "fits": lambda: (ConsensusTopics(GibbsLDA(3, max_iter=30), n_fits=3, random_state=0).fit(X),),
+    "other documents": lambda: (gibbs().fit(X[::2]),),
+    "scikit-learn": lambda: (LatentDirichletAllocation(3, random_state=0).fit(X),),
+    "collections of other documents": lambda: (
         CompoundLDA(3, max_iter=30, random_state=0).fit(X[::2], collections=NAMES[::2]),
-        X,
-        {"collections": NAMES},
+        OF_OTHERS[0],
     ),
-    "covariates of other documents": (
+    "covariates of other documents": lambda: (
         CovariateLDA(3, max_iter=30, random_state=0).fit(X[::2], covariates={"x": YEARS[::2]}),
-        X,
-        {"covariates": {"x": YEARS}},
+        OF_OTHERS[1],
+    ),
+    "pickled": lambda: (pickle.loads(pickle.dumps(fitted("chains"))),),
+    "merged": lambda: (merge_topics(gibbs(4).fit(X), [[0, 1]]),),
+    "in a pipeline": lambda: (make_pipeline(FunctionTransformer(), gibbs()).fit(X),),
+    "on a cluster": lambda: (
+        DaskGibbsLDA(3, max_iter=30, random_state=0).fit(
+            pytest.importorskip("dask.array").from_array(X.toarray(), chunks=(20, 40))
+        ),
     ),
 }
-MODELS["pickled"] = pickle.loads(pickle.dumps(MODELS["chains"][0])), X
-MODELS["merged"] = merge_topics(GibbsLDA(4, max_iter=30, random_state=0).fit(X), [[0, 1]]), X
-MODELS["in a pipeline"] = make_pipeline(FunctionTransformer(), GibbsLDA(3, max_iter=30, random_state=0)).fit(X), X
-ALL = pytest.mark.parametrize("name", [*MODELS, "on a cluster"])
+ALL = pytest.mark.parametrize("name", MODELS)
+entry = cache(lambda name: MODELS[name]())
+
+
+def fitted(name):
+    return entry(name)[0]
 
 
 @pytest.fixture(scope="module")
 def on_a_cluster():
-    da = pytest.importorskip("dask.array")
+    pytest.importorskip("dask.array")
     with client_of(1, 1):
-        documents = da.from_array(X.toarray(), chunks=(20, 40))
-        MODELS["on a cluster"] = DaskGibbsLDA(3, max_iter=30, random_state=0).fit(documents), X
         yield
 
 
 @pytest.fixture(autouse=True)
-def few_simulated_documents(monkeypatch, request):
-    """They are most of the time, and only the attenuation depends on them."""
-    monkeypatch.setattr("sklda.inspection._theta._SIMULATED", 50)
+def cluster_where_one_is_needed(request):
     if "on a cluster" in request.node.name:
         request.getfixturevalue("on_a_cluster")
 
 
 def named(name):
-    model, documents, *of_documents = MODELS[name]
-    return describe(model, documents, vocabulary=WORDS, **(of_documents[0] if of_documents else {}))
+    model, *of_documents = entry(name)
+    return describe(model, X, vocabulary=WORDS, **(of_documents[0] if of_documents else {}))
 
 
 def n_topics(name):
-    model = MODELS[name][0]
+    model = fitted(name)
     return len((model[-1] if name == "in a pipeline" else model).components_)
 
 
@@ -132,16 +145,12 @@ def test_a_share_is_the_same_everywhere(name):
         np.testing.assert_allclose(values, expected, rtol=2e-5, err_msg=asked)
 
     # The intercept is the share of the base of a category.
-    for year, label in enumerate("abc"):
-        levels = np.where(label == NAMES, "0", NAMES)
-        rows = topic_effects(model, covariates=pandas.DataFrame({"level": levels}), random_state=0)
-        base = ends(rows[rows["term"] == "intercept"])
-        np.testing.assert_allclose(base, expected[:, :, year], rtol=1e-6)
-        np.testing.assert_allclose(
-            rows[rows["term"] == "intercept"]["standard_error"],
-            table["standard_error"].to_numpy().reshape(n, 3)[:, year],
-            rtol=1e-6,
-        )
+    levels = pandas.DataFrame({"level": np.where(NAMES == "b", "0", NAMES)})
+    rows = topic_effects(model, covariates=levels, random_state=0)
+    base = rows[rows["term"] == "intercept"]
+    np.testing.assert_allclose(ends(base), expected[:, :, 1], rtol=1e-6)
+    errors = table["standard_error"].to_numpy().reshape(n, 3)[:, 1]
+    np.testing.assert_allclose(base["standard_error"], errors, rtol=1e-6)
 
 
 @ALL
@@ -189,7 +198,7 @@ def test_pictures_have_the_clusters_weights_and_level_of_the_tables():
 
 def test_groups_are_not_taken_for_the_collections_of_new_documents():
     """Whose labels may be the same: only `describe` says so, and all entries know the same."""
-    model = MODELS["collections of other documents"][0]
+    model = fitted("collections of other documents")
     with pytest.warns(UserWarning, match="in no collection of the CompoundLDA"):
         table = topics_by_group(model, X, NAMES, random_state=0)
     with pytest.warns(UserWarning, match="in no collection of the CompoundLDA"):
@@ -199,7 +208,7 @@ def test_groups_are_not_taken_for_the_collections_of_new_documents():
 
 
 def test_mixtures_of_collections_do_not_depend_on_the_documents():
-    model = MODELS["collections"][0]
+    model = fitted("collections")
     alone, beside = (TopicEffectsDisplay.from_groups(*given) for given in ((model,), (model, X)))
     np.testing.assert_array_equal(alone.estimate, beside.estimate)
     np.testing.assert_array_equal(alone.low, beside.low)
@@ -230,7 +239,7 @@ def test_fits_to_data_frames_know_the_names_of_their_columns(model, rows):
 
 
 def test_merged_topics_have_the_collections_of_new_documents():
-    model, rows, labels = MODELS["collections of other documents"][0], X[1::2], NAMES[1::2]
+    model, rows, labels = fitted("collections of other documents"), X[1::2], NAMES[1::2]
 
     def table(model):
         return topics_by_group(describe(model, rows, collections=labels), groups=labels, random_state=0)

@@ -176,8 +176,7 @@ def check_same(found, expected, atol=1e-7):
 
 @pytest.fixture(autouse=True)
 def without_pictures(monkeypatch):
-    """Values of displays are compared, which take less time than pictures, and few documents are simulated."""
-    monkeypatch.setattr("sklda.inspection._theta._SIMULATED", 50)
+    """Values of displays are compared, which take less time than pictures."""
     for display in vars(inspection).values():
         if hasattr(display, "plot"):
             monkeypatch.setattr(display, "plot", lambda self, *args, **options: self)

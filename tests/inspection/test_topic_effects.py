@@ -42,18 +42,11 @@ LDA = GibbsLDA(2, max_iter=200, n_chains=3, random_state=0, doc_topic_prior=0.5,
 TOPIC = int(LDA.topic_word_[:, 0].argmax())
 
 
-@pytest.fixture(autouse=True)
-def few_simulated_documents(request, monkeypatch):
-    """They are most of the time, and only the attenuation depends on them."""
-    if "attenuat" not in request.node.name:
-        monkeypatch.setattr("sklda.inspection._theta._SIMULATED", 200)
-
-
 def column(table, name):
     return table[name].tolist()
 
 
-def test_the_effect_of_a_number_is_found_and_all_chains_have_it():
+def test_the_effect_of_a_number_is_attenuated_and_all_chains_have_it():
     table = topic_effects(LDA, COUNTS, X_NUMBER, topics=[TOPIC], random_state=0)
     intercept, slope = column(table, "estimate")
     low, high = column(table, "low"), column(table, "high")
