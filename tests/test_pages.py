@@ -20,9 +20,9 @@ DOC = ROOT / "doc"
 MADE = {"auto_examples", "generated", "_build", "_templates"}
 # Blocks of pages on other libraries need these libraries, so only their code after >>> runs.
 OTHER_LIBRARIES = {"recipes", "papers", "method"}
-# Their blocks name data of the reader, so only their code after >>> runs, too.
+# Their blocks take long, or name files of the reader, so only their code after >>> runs, too.
 OF_READERS = {
-    *("compound_lda.rst", "distributed.rst", "effects.rst", "explorer.rst", "known_topics.rst", "persistence.rst"),
+    *("compound_lda.rst", "distributed.rst", "effects.rst", "explorer.rst", "known_topics.rst"),
     *("plots.rst", "topics_over_time.rst", "features.rst", "texts_to_topics.rst"),
 }
 # A block of code, and the next block without a highlighter, which is what it prints or a part of it.
