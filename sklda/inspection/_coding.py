@@ -35,7 +35,7 @@ _WORDING = "question", "name", "start", "back", "next", "none", "done", "save"
 _NUMBERS = ["item", "choice", "seconds"]
 
 
-@dataclass
+@dataclass(repr=False)
 class CodingTask:
     """Questions to people about the topics of a model, which they answer on a page of their own.
 
@@ -175,6 +175,9 @@ class CodingTask:
         if not items:
             raise ValueError("the topics have too few documents with a text.")
         return cls(kind, names, [items[i] for i in rng.permutation(len(items))])
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} task of {len(self.items)} questions>"
 
     @property
     def id(self) -> str:

@@ -146,6 +146,8 @@ def test_the_same_seed_gives_the_same_task_which_can_be_saved(kind, tmp_path):
     assert task.id != CodingTask.from_estimator(ARRAYS, kind=kind, texts=TEXTS, n_items=2, random_state=1).id
     task.save(tmp_path / "task.json")
     loaded = CodingTask.load(tmp_path / "task.json")
+    # Without the key.
+    assert repr(loaded) == f"<{kind} task of {len(loaded.items)} questions>"
     assert loaded == task and loaded.id == task.id and loaded.to_html() == task.to_html()
 
 
