@@ -66,7 +66,9 @@ for axes, name in ((left, "weight"), (right, "moved")):
     axes.errorbar(table[name], y, xerr=errors, fmt="o", capsize=3)
 left.set(xlabel="weight (words)", xlim=(0, None))
 left.set_yticks(y, table["name"])
-right.set(xlabel="distance from last year", xlim=(0, 1.3))
+# Distances are at most 1; the words need the rest.
+right.set(xlabel="distance from last year", xlim=(0, 1.6))
+right.set_xticks(np.arange(0, 1.1, 0.2))
 for place, row in zip(y, table.itertuples(), strict=True):
     changes = f"+ {' '.join(row.gained[:2])}   − {' '.join(row.lost[:2])}"
     right.annotate(
