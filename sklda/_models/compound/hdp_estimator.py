@@ -198,10 +198,10 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
     >>> from sklda import HDPLDA
     >>> from sklda.datasets import make_compound_lda_corpus
     >>> corpus = make_compound_lda_corpus([30, 30], 40, 3, random_state=0)
-    >>> hdp = HDPLDA(max_components=40, topic_word_prior=0.1, max_iter=200, random_state=0).fit(corpus.data)
+    >>> hdp = HDPLDA(max_components=40, topic_word_prior=0.1, max_iter=60, random_state=0).fit(corpus.data)
     >>> low, high = hdp.large_topic_count_interval_
     >>> bool(low <= hdp.large_topic_count_mean_ <= high), hdp.topic_count_draws_.shape
-    (True, (400,))
+    (True, (120,))
     """
 
     _continued = (
@@ -361,7 +361,7 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
         >>> from sklda import HDPLDA
         >>> from sklda.datasets import make_compound_lda_corpus
         >>> X = make_compound_lda_corpus([30, 30], 40, 3, random_state=0).data
-        >>> HDPLDA(max_components=40, topic_word_prior=0.1, max_iter=100, random_state=0).fit(X).summary()[-33:]
+        >>> HDPLDA(max_components=40, topic_word_prior=0.1, max_iter=40, random_state=0).fit(X).summary()[-33:]
         'The number grows with the corpus.'
         """
         check_is_fitted(self)

@@ -167,7 +167,7 @@ class ConsensusTopics(
     >>> from sklda import ConsensusTopics, GibbsLDA
     >>> from sklda.datasets import make_lda_corpus
     >>> X = make_lda_corpus(200, 100, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
-    >>> found = ConsensusTopics(GibbsLDA(4, max_iter=100), n_fits=4, random_state=0).fit(X)
+    >>> found = ConsensusTopics(GibbsLDA(4, max_iter=50), n_fits=4, random_state=0).fit(X)
     >>> found.n_components_, found.topic_prevalence_.tolist()
     (4, [1.0, 1.0, 1.0, 1.0])
     """
@@ -351,7 +351,7 @@ class ConsensusTopics(
         >>> from sklda import ConsensusTopics, GibbsLDA
         >>> from sklda.datasets import make_lda_corpus
         >>> X = make_lda_corpus(200, 100, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
-        >>> found = ConsensusTopics(GibbsLDA(4, max_iter=50), n_fits=4, random_state=0).fit(X)
+        >>> found = ConsensusTopics(GibbsLDA(4, max_iter=20), n_fits=3, random_state=0).fit(X)
         >>> theta = found.transform(X[:5])
         >>> theta.shape, bool((theta.sum(axis=1) <= 1 + 1e-9).all())
         ((5, 4), True)
@@ -398,7 +398,7 @@ class ConsensusTopics(
         >>> from sklda import ConsensusTopics, GibbsLDA
         >>> from sklda.datasets import make_lda_corpus
         >>> X = make_lda_corpus(200, 100, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
-        >>> found = ConsensusTopics(GibbsLDA(4, max_iter=50), n_fits=4, random_state=0).fit(X)
+        >>> found = ConsensusTopics(GibbsLDA(4, max_iter=20), n_fits=3, random_state=0).fit(X)
         >>> round(found.score(X), 1), found.n_components_
         (4.0, 4)
         """
@@ -438,10 +438,10 @@ class ConsensusTopics(
         >>> from sklda import ConsensusTopics, GibbsLDA
         >>> from sklda.datasets import make_lda_corpus
         >>> X = make_lda_corpus(200, 100, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
-        >>> found = ConsensusTopics(GibbsLDA(4, max_iter=50), n_fits=4, random_state=0).fit(X)
-        >>> draws = found.sample_posterior(4, random_state=0)
+        >>> found = ConsensusTopics(GibbsLDA(4, max_iter=20), n_fits=3, random_state=0).fit(X)
+        >>> draws = found.sample_posterior(3, random_state=0)
         >>> draws.doc_topic.shape, draws.topic_word.shape, sorted(draws.fit.tolist())
-        ((4, 200, 4), (4, 4, 100), [0, 1, 2, 3])
+        ((3, 200, 4), (3, 4, 100), [0, 1, 2])
         """
         check_is_fitted(self)
         n_draws = check_scalar(n_draws, "n_draws", Integral, min_val=1)
