@@ -127,7 +127,7 @@ class DocumentTopicsDisplay(Display):
         document = found.document(document)
         known = texts_of(found, X, None)
         if text is None and known is not None:
-            text = known[document]
+            text = list(known)[document]
         if not found.lengths[document]:
             raise ValueError(f"document {document} has no words to show.")
         texts = None if text is None else [text if d == document else "" for d in range(found.n_documents)]

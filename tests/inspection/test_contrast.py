@@ -1,6 +1,7 @@
 """Two sides next to each other, the quality of topics, and passages: tables and displays have the right numbers."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from inspection_pages import HOSTILE
 from sklearn.feature_extraction.text import CountVectorizer
@@ -71,8 +72,9 @@ def test_a_passage_is_the_text(pipeline):
     whole = DocumentTopicsDisplay.from_estimator(pipeline, TEXTS, document=0, text=long, n_characters=9000)
     shown = "".join(part for part, _ in whole.parts)
     assert len(long) > 9001 == len(shown) and shown == f"{long[:9000]}…"
-    own = DocumentTopicsDisplay.from_estimator(pipeline, TEXTS, document=2)
-    assert own.parts == display.parts
+    # A row of X, whatever the labels of its index.
+    for texts in (TEXTS, pd.Series(TEXTS, [2, 0, 3, 1]), pd.Series(TEXTS, list("abcd"))):
+        assert DocumentTopicsDisplay.from_estimator(pipeline, texts, document=2).parts == display.parts
     words = DocumentTopicsDisplay.from_estimator(
         describe(pipeline[-1], pipeline[0].transform(TEXTS), vocabulary=pipeline[0].get_feature_names_out()), document=3
     )
