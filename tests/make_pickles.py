@@ -9,6 +9,7 @@ import io
 import pickle
 import sys
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import joblib
@@ -22,6 +23,7 @@ from sklda import (
     CompoundLDA,
     ConsensusTopics,
     CovariateLDA,
+    DaskGibbsLDA,
     EmpiricalBayesLDA,
     GibbsLDA,
     LabeledLDA,
@@ -33,6 +35,7 @@ FOLDER = Path(__file__).parent / "pickles"
 CORPUS = make_compound_lda_corpus([8, 7], 20, 3, doc_length=12, random_state=0)
 NEW = make_compound_lda_corpus([3, 3], 20, 3, doc_length=10, random_state=1)
 LABELS = np.eye(3, dtype=int)[np.arange(15) % 3]
+HAS_DASK = find_spec("distributed") is not None
 GIVEN = {"doc_topic_prior": 0.3, "topic_word_prior": 0.2, "random_state": 0}
 
 
@@ -51,6 +54,12 @@ def estimators():
         yield EmpiricalBayesLDA(2, n_chains=2, max_iter=120, random_state=0).fit(X)
         yield ConsensusTopics(GibbsLDA(2, max_iter=10), 2, min_prevalence=0.5, n_splits=0, random_state=0).fit(X)
         yield TopicCountLDA(min_components=2, max_components=3, max_iter=40, **GIVEN).fit(X)
+        if HAS_DASK:
+            from dask import array
+            from distributed import Client
+
+            with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None):
+                yield DaskGibbsLDA(3, max_iter=40, **GIVEN).fit(array.from_array(X.toarray(), chunks=(5, -1)))
 
 
 def answers(estimator):
