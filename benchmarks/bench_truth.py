@@ -35,7 +35,7 @@ from truth_hdp import (
     hdp_table,
     new_hdp,
 )
-from truth_topic_count import topic_count, topic_count_of_shares, topic_count_table
+from truth_topic_count import topic_count, topic_count_of_shares, topic_count_of_sizes, topic_count_table
 from truth_words import (
     author_ratios,
     authors,
@@ -285,6 +285,7 @@ def found_again_table(found):
 PARTS = {
     "topic_count": (topic_count, topic_count_table),
     "topic_count_of_shares": (topic_count_of_shares, topic_count_table),
+    "topic_count_of_sizes": (topic_count_of_sizes, topic_count_table),
     "shares": (shares, shares_table),
     "proportions": (proportions, proportions_table),
     "regions": (regions, regions_table),

@@ -84,51 +84,71 @@ def _with_shares(rng, kind):
     """LDA whose alpha has these shares; Zipf words, 3 to 15 topics, 120 to 500 unequal documents."""
     T, V, D = int(rng.integers(3, 16)), int(_log_uniform(rng, 150, 1500)), int(rng.integers(120, 501))
     eta, a = _log_uniform(rng, 0.02, 0.2), _log_uniform(rng, 0.3, 2.0)
+    theta, phi = _around_shares(rng, kind, (D, T, V), eta, a, ratios=(0.7, 0.85), zipf=(0, 0.8))
+    return _counts(rng, theta, phi, _lengths(rng.lognormal(np.log(rng.uniform(25, 80)), 0.4, D)))
+
+
+def _of_size(rng, kind):
+    """The same with 1,500 to 120,000 tokens, 3 to 40 topics and 30 documents or more, of 20 to 100 tokens."""
+    n_tokens = _log_uniform(rng, 1500, 120_000)
+    T = round(_log_uniform(rng, 3, min(40, max(4, n_tokens / 250))))
+    mean = _log_uniform(rng, 20, 100)
+    D, V = max(int(n_tokens / mean), 30), int(_log_uniform(rng, 150, 2000))
+    eta, a = _log_uniform(rng, 0.02, 0.2), _log_uniform(rng, 0.3, 2)
+    theta, phi = _around_shares(rng, kind, (D, T, V), eta, a, ratios=(0.65, 0.9), zipf=(0.3, 1))
+    return _counts(rng, theta, phi, _lengths(rng.lognormal(np.log(mean) - 0.125, 0.5, D)))
+
+
+def _lengths(values):
+    return np.maximum(values, 3).astype(int)
+
+
+def _around_shares(rng, kind, shape, eta, a, ratios, zipf):
+    """Proportions and topics: alpha is a T^1/2 times the shares of a kind, and words have Zipf frequencies."""
+    D, T, V = shape
     k = np.arange(T)
     shares = {
         _equal: np.ones(T),
-        _geometric: rng.uniform(0.7, 0.85) ** k,
+        _geometric: rng.uniform(*ratios) ** k,
         _giant: np.where(k == 0, T - 1.0, 1.0),
         _two_giants: np.where(k < 2, max(T - 2, 1) * 0.75, 1.0),
         _by_rank: 1 / (k + 1),
         _random: _dirichlet(rng, np.full((1, T), 2.0))[0],
     }[kind]
-    words = 1 / np.arange(1, V + 1) ** rng.uniform(0, 0.8)
+    words = 1 / np.arange(1, V + 1) ** rng.uniform(*zipf)
     words = rng.permutation(words / words.sum())
     phi = _dirichlet(rng, eta * V * np.tile(words, (T, 1)))
-    theta = _dirichlet(rng, np.tile(a * T**0.5 * shares / shares.sum(), (D, 1)))
-    lengths = np.maximum(rng.lognormal(np.log(rng.uniform(25, 80)), 0.4, D), 3).astype(int)
-    return _counts(rng, theta, phi, lengths)
+    return _dirichlet(rng, np.tile(a * T**0.5 * shares / shares.sum(), (D, 1))), phi
 
 
-def _equal(rng):
+def _equal(rng, corpus=_with_shares):
     """Equal."""
-    return _with_shares(rng, _equal)
+    return corpus(rng, _equal)
 
 
-def _geometric(rng):
-    """Each 0.7 to 0.85 times the one before."""
-    return _with_shares(rng, _geometric)
+def _geometric(rng, corpus=_with_shares):
+    """Each 0.65 to 0.9 times the one before."""
+    return corpus(rng, _geometric)
 
 
-def _giant(rng):
+def _giant(rng, corpus=_with_shares):
     """One topic as large as all others."""
-    return _with_shares(rng, _giant)
+    return corpus(rng, _giant)
 
 
-def _two_giants(rng):
+def _two_giants(rng, corpus=_with_shares):
     """Two topics with 60 % together."""
-    return _with_shares(rng, _two_giants)
+    return corpus(rng, _two_giants)
 
 
-def _by_rank(rng):
+def _by_rank(rng, corpus=_with_shares):
     """1 / rank."""
-    return _with_shares(rng, _by_rank)
+    return corpus(rng, _by_rank)
 
 
-def _random(rng):
+def _random(rng, corpus=_with_shares):
     """Random, Dir(2)."""
-    return _with_shares(rng, _random)
+    return corpus(rng, _random)
 
 
 SHARES = (_equal, _geometric, _giant, _two_giants, _by_rank, _random)
@@ -144,8 +164,13 @@ def topic_count_of_shares(seed, options):
     return _fit_of_kind(np.random.default_rng([77031, seed]), SHARES[seed % len(SHARES)], seed, options)
 
 
-def _fit_of_kind(rng, kind, seed, options):
-    X, tokens = kind(rng)
+def topic_count_of_sizes(seed, options):
+    """The same for corpora of more different sizes, which were not looked at before."""
+    return _fit_of_kind(np.random.default_rng([555, seed]), SHARES[seed % len(SHARES)], seed, options, _of_size)
+
+
+def _fit_of_kind(rng, kind, seed, options, *corpus):
+    X, tokens = kind(rng, *corpus)
     T = int(np.count_nonzero(tokens))
     lda, seconds = fitted(TopicCountLDA(**options.parameters, random_state=seed), X)
     low, high = lda.topic_count_interval_

@@ -24,6 +24,7 @@ from sklda._core.count_histograms import Histograms
 from sklda._core.gibbs_em import BOUNDS
 from sklda._core.rising import log_gamma_ratio, sum_of_log_gamma_ratios
 from sklda._core.slice_sampling import slice_on_log
+from sklda._models.compound.count_modes import Sample, are_worse, mode_of
 from sklda._models.compound.hdp import HDPMixtures, topic_counts
 from sklda._models.compound.hyperparameters import LEARNT_GAMMA, document_prior
 from sklda._models.compound.split_merge import remove_topics, split_or_merge
@@ -43,10 +44,16 @@ _ETA_WAITS = 10
 _ETA_EVERY = 2
 # Sweeps between two attempts to split a topic or to merge two, and the number of tokens below which each sweep has one.
 _MOVE_EVERY, _SMALL = 5, 500
-# Of the chains in turn: in the burn-in, topics are merged if this gains so many nats, and removed if they have at most
-# this share of the tokens. The first gives up topics too readily now and then, because gains of merges are too large
-# where topics are mixed well, and the second not readily enough; together they contain what the burn-in cannot decide.
-_GIVING_UP = (0.0, 0.05), (8.0, 0.015)
+# From `_SMALL` up to this number of tokens, the burn-in goes from many topics to one, and the evidence of the modes on
+# the way decides. With more tokens, topics are merged while this raises the log posterior.
+_WEIGHED = 40_000
+# The part of the sweeps with merges after which the first topics are merged on this way.
+_FORMING = 1 / 4
+# After the merges every so many-th sweep is a sample of the present mode; and the number of samples.
+_SAMPLE_EVERY, _SAMPLES = 5, 20
+# Of the chains in turn: a topic is removed in the burn-in if this gains so many nats. With less, a topic that is needed
+# is removed now and then, and with more, halves of topics are left over.
+_LEAST_GAINS = 3.0, 8.0
 # Sweeps of the burn-in between two rounds in which topics are removed.
 _REMOVE_EVERY = 20
 # What a chain records after every sweep, by the names in `traces_`.
@@ -122,6 +129,10 @@ class FiniteMixtures(HDPMixtures):
     g : float
     posterior : ndarray of shape (n_counts,)
         Sums of p(T | tables, g, ...) over the sweeps after the burn-in.
+    modes : list of CountMode
+        Those on the way from many topics to one, in a small corpus.
+    samples : list of Sample
+        Of the last sweeps.
     shown_labels : ndarray of int or None
         The topics that are shown in results, in their order. None: all.
     """
@@ -130,12 +141,14 @@ class FiniteMixtures(HDPMixtures):
         super().__init__(model, seed, n_components)
         self.prior, self.n_topics = prior, n_components
         # The last number but one is that of the chain.
-        self.least_gain, self.most_share = _GIVING_UP[seed.spawn_key[-2] % 2]
+        self.least_gain = _LEAST_GAINS[seed.spawn_key[-2] % len(_LEAST_GAINS)]
         self.g = G_PRIOR[0] if prior.g is None else prior.g
         self.gamma = GAMMA_PRIOR[0]
         self.posterior = np.zeros(len(prior.counts))
         self.eta = ETA_PRIOR[0] if prior.draws_eta else None
         self.shown_labels, self.shown_draws = None, []
+        self.modes, self.samples = [], []
+        self._best, self._n_first, self._is_pruned = None, None, False
 
     def begin(self, chain):
         if self.prior.gammas is not None:
@@ -151,10 +164,10 @@ class FiniteMixtures(HDPMixtures):
         t = self._moved(chain, rng, self.draw_tables(chain)[0])
         n, M = np.count_nonzero(t), int(t.sum())
         if prior.gammas is None:
-            self.gamma = self._drawn_gamma(chain.corpus, rng, M)
+            self.gamma = slice_on_log(rng, self.gamma, self._gamma_density(chain.corpus, M), LEARNT_GAMMA)
         terms = self._other_terms(chain, M)
         if prior.g is None:
-            self.g = self._drawn_g(rng, t[t > 0], terms)
+            self.g = slice_on_log(rng, self.g, self._g_density(t[t > 0], terms), G_BOUNDS)
         log_p = prior.log_terms(n, M, self.g, terms)
         p = np.exp(log_p - log_p.max())
         p /= p.sum()
@@ -165,11 +178,18 @@ class FiniteMixtures(HDPMixtures):
             self.eta = float(prior.etas[prior.place[self.n_topics]])
             chain.priors = chain.priors.with_eta(self.eta)
         elif prior.draws_eta and chain.n_sweeps > _ETA_WAITS and chain.n_sweeps % _ETA_EVERY == 0:
-            self.eta = self._drawn_eta(chain, rng)
+            density = self._eta_density(chain.corpus, *self._word_histograms(chain))
+            self.eta = slice_on_log(rng, float(chain.priors.word[0]), density, BOUNDS)
             chain.priors = chain.priors.with_eta(self.eta)
         if chain.n_sweeps > chain.n_burn_in:
             self.posterior = self.posterior + p
         self._draw_shares(rng, t)
+        if self._weighs(chain) and (chain.n_sweeps <= self.model.merging or chain.n_sweeps % _SAMPLE_EVERY == 0):
+            logs = {"g": np.log(self.g), "gamma": np.log(self.gamma)}
+            if prior.draws_eta:
+                logs["eta"] = np.log(self.eta)
+            sample = Sample(t, *self._word_histograms(chain), np.exp(self.log_base), logs, p)
+            self.samples = [*self.samples[1 - _SAMPLES :], sample]
         self.alphas.append(self.g)
         few = self.n_topics - np.count_nonzero(chain.topic_totals >= FEW_TOKENS)
         self.records.append((self.n_topics, *topic_counts(chain), few, self.g, self.gamma))
@@ -185,6 +205,78 @@ class FiniteMixtures(HDPMixtures):
         if chain.n_sweeps > self.model.merging and chain.n_sweeps % _REMOVE_EVERY == 0:
             return remove_topics(self, chain, rng, tables, seed)
         return tables
+
+    # --- From many topics to one, in small corpora ---
+
+    def merge(self, chain, stop, most=None):
+        """Merge topics; in a small corpus so many that one is left at last, and the chain goes on in the best mode."""
+        if not self._weighs(chain):
+            super().merge(chain, stop)
+            return
+        n_passes = self.model.merging // self.merge_every
+        first = int(_FORMING * n_passes)
+        done, last = chain.n_sweeps // self.merge_every - first, n_passes - first
+        if done < 1 or self._is_pruned:
+            return
+        n = np.count_nonzero(chain.topic_totals)
+        self._n_first = self._n_first or n
+        self._weigh(chain, n, stop)
+        self.samples = []
+        if done == last or are_worse(self.modes):
+            self._is_pruned = True
+            if self._best is not None:
+                chain.topics, chain.priors, self.log_pi, self.log_base, self.g, self.gamma = self._best
+                self._best = None
+                chain.recount()
+            return
+        wanted = max(round(self._n_first ** (1 - done / (last - 1))), int(self.prior.counts[0]))
+        if n > wanted:
+            super().merge(chain, stop, n - wanted)
+
+    def _weighs(self, chain):
+        return self.prior.etas is None and len(self.prior.counts) > 1 and _SMALL <= chain.corpus.n_tokens <= _WEIGHED
+
+    def _weigh(self, chain, n, stop):
+        """Append the present mode to `modes`, and keep the state of the best one."""
+        if self.modes and self.modes[-1].n_topics == n:
+            return
+        mode = self.mode(chain, random.child(self.seed, chain.n_sweeps, 2), stop)
+        if mode is not None:
+            if mode.log_evidence > max((each.log_evidence for each in self.modes), default=-np.inf):
+                self._best = chain.topics.copy(), chain.priors, self.log_pi, self.log_base, self.g, self.gamma
+            self.modes.append(mode)
+
+    def mode(self, chain, seed, stop):
+        """The `CountMode` of the last samples, or None."""
+        return mode_of(self, chain, self.samples, seed, stop) if self.samples else None
+
+    def log_prior(self, n_topics, logs):
+        """log p of a number of topics and of those of g, gamma and eta that are unknown, up to a constant."""
+        value = self.prior.log_p[self.prior.place[n_topics]]
+        if self.prior.g is None:
+            value += _log_normal(logs["g"], G_PRIOR)
+        if self.prior.gammas is None:
+            value += _log_normal(logs["gamma"], GAMMA_PRIOR)
+        if self.prior.draws_eta:
+            value += _log_normal(logs["eta"], ETA_PRIOR)
+        return value
+
+    def log_p_given_tables(self, corpus, tables, g):
+        """log p(T | tables, g), (n_counts,)."""
+        n, n_tables = np.count_nonzero(tables), int(tables.sum())
+        log_p = self.prior.log_terms(n, n_tables, g, self._gamma_terms(corpus, n_tables))
+        return log_p - np.logaddexp.reduce(log_p)
+
+    def densities(self, corpus, tables, words, totals):
+        """Log densities of log g, log gamma and log eta given z and the tables, of those that are unknown; a dict."""
+        densities, n_tables = {}, int(tables.sum())
+        if self.prior.g is None:
+            densities["g"] = self._g_density(tables[tables > 0], self._gamma_terms(corpus, n_tables))
+        if self.prior.gammas is None:
+            densities["gamma"] = self._gamma_density(corpus, n_tables)
+        if self.prior.draws_eta:
+            densities["eta"] = self._eta_density(corpus, words, totals)
+        return densities
 
     def traces(self):
         values = np.reshape(self.records, (-1, len(RECORDED)))
@@ -232,15 +324,17 @@ class FiniteMixtures(HDPMixtures):
     def shown_topics(self, values):
         return values if self.shown_labels is None else values[..., self.shown_labels]
 
-    def _drawn_gamma(self, corpus, rng, n_tables):
+    # Log densities of the logarithms of gamma, g and eta given the rest, as functions.
+
+    def _gamma_density(self, corpus, n_tables):
         lengths, numbers = corpus.distinct_lengths
 
         def log_density(x):
             return _log_normal(x, GAMMA_PRIOR) + n_tables * x - sum_of_log_gamma_ratios(np.exp(x), lengths, numbers)
 
-        return slice_on_log(rng, self.gamma, log_density, LEARNT_GAMMA)
+        return log_density
 
-    def _drawn_g(self, rng, tables, terms):
+    def _g_density(self, tables, terms):
         n, M, once = len(tables), int(tables.sum()), np.ones(len(tables))
         terms, counts = self.prior.log_terms(n, 0, 1.0, terms), self.prior.counts
 
@@ -249,17 +343,16 @@ class FiniteMixtures(HDPMixtures):
             rising = sum_of_log_gamma_ratios(g, tables, once)
             return _log_normal(x, G_PRIOR) + rising + np.logaddexp.reduce(terms - log_gamma_ratio(g * counts, M))
 
-        return slice_on_log(rng, self.g, log_density, G_BOUNDS)
+        return log_density
 
-    def _drawn_eta(self, chain, rng):
-        words, totals = self._word_histograms(chain)
-        V, once = chain.corpus.n_features, np.ones(len(totals))
+    def _eta_density(self, corpus, words, totals):
+        V, once = corpus.n_features, np.ones(len(totals))
 
         def log_density(x):
             eta = np.exp(x)
             return _log_normal(x, ETA_PRIOR) + words.sum_at(eta) - sum_of_log_gamma_ratios(eta * V, totals, once)
 
-        return slice_on_log(rng, float(chain.priors.word[0]), log_density, BOUNDS)
+        return log_density
 
     @staticmethod
     def _word_histograms(chain):

@@ -38,7 +38,7 @@ _NEAREST = 3
 _BLOCK_COUNTS = 2**20
 
 
-def merged_numbers(chain, mixtures, tables, base_tables, stop=NEVER_STOP):
+def merged_numbers(chain, mixtures, tables, base_tables, stop=NEVER_STOP, most=None):
     """The topic that each topic becomes, int32 (n_components,). A topic takes part in one merge at most.
 
     Parameters
@@ -51,16 +51,20 @@ def merged_numbers(chain, mixtures, tables, base_tables, stop=NEVER_STOP):
     base_tables : ndarray of shape (n_components,), int64
         Tables of the collections; with one collection, those of the documents.
     stop : callable
+    most : int or None
+        Only so many merges, the best ones, whatever they gain. None: all that raise the log posterior.
     """
     K = chain.priors.n_components
     number, free = np.arange(K, dtype=np.int32), np.ones(K, bool)
     if np.count_nonzero(chain.topic_totals) > 1:
         pass_ = _Pass(chain, mixtures, stop)
         gains = pass_.gains(tables, base_tables)
-        for i in np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > mixtures.least_gain)]:
+        merged = 0
+        for i in np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0) if most is None else len(gains)]:
             pair = pass_.first[i], pass_.second[i]
-            if free[list(pair)].all():
+            if free[list(pair)].all() and merged != most:
                 free[list(pair)], number[pair[1]] = False, pair[0]
+                merged += 1
     return number
 
 
@@ -217,11 +221,9 @@ class HDPMixtures(Mixtures):
     n_shown : int or None
         The number of topics of draws and moments that are given to others: the first ones, and the sum of all others as
         the last one. None: all topics.
-    least_gain : float
-        Topics are merged if this raises the log posterior by more, in nats.
     """
 
-    n_shown, least_gain = None, 0.0
+    n_shown = None
 
     def __init__(self, model, seed, n_components):
         given, K = model.concentrations, n_components
@@ -234,10 +236,13 @@ class HDPMixtures(Mixtures):
     def after(self, chain, stop):
         """Change the numbers of topics, merge topics in some sweeps, and draw the mixtures and the concentrations."""
         self._renumber(chain, self._used_before)
-        every = max(min(_MERGE_EVERY, self.model.merging // _PASSES), 1)
-        if chain.n_sweeps <= self.model.merging and chain.n_sweeps % every == 0:
-            self._merge(chain, stop)
+        if chain.n_sweeps <= self.model.merging and chain.n_sweeps % self.merge_every == 0:
+            self.merge(chain, stop)
         super().after(chain, stop)
+
+    @property
+    def merge_every(self):
+        return max(min(_MERGE_EVERY, self.model.merging // _PASSES), 1)
 
     def settled(self):
         return len(self.records) >= self.model.merging
@@ -247,13 +252,13 @@ class HDPMixtures(Mixtures):
         several = len(self.log_pi) > 1
         return {name: values[:, i] for i, name in enumerate(RECORDED) if several or name != "collection_concentration"}
 
-    def _merge(self, chain, stop):
-        """Merge topics; the mixtures of a merged topic are the sums."""
+    def merge(self, chain, stop, most=None):
+        """Merge topics, see `merged_numbers`; the mixtures of a merged topic are the sums."""
         tables = base_tables = self.draw_tables(chain)
         if len(tables) > 1:
             rng = np.random.default_rng(random.child(self.seed, chain.n_sweeps, 0))
             base_tables = draw_upper_tables(rng, self._opened(tables), tables)
-        before, number = used(chain), merged_numbers(chain, self, tables, base_tables.sum(axis=0), stop)
+        before, number = used(chain), merged_numbers(chain, self, tables, base_tables.sum(axis=0), stop, most)
         gone = np.flatnonzero(number != np.arange(len(number)))
         self.log_pi, self.log_base = self.log_pi.copy(), self.log_base.copy()
         for log_shares in (self.log_pi, self.log_base[None]):

@@ -6,9 +6,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda._core import random
+from sklda._core.parallel import NEVER_STOP
 from sklda._core.word_information import dependence_on_documents
 from sklda._input.warn import warn
 from sklda._models.compound.concentrations import Concentrations
+from sklda._models.compound.count_modes import weights_of
 from sklda._models.compound.count_prior import CountPrior
 from sklda._models.compound.finite_mixtures import FEW_TOKENS, FiniteMixtures, FinitePrior
 from sklda._models.compound.model import CompoundModel
@@ -64,7 +66,7 @@ class NumberOfTopics(PriorOfDocuments):
             np.array(step.records)[-max(chain.n_sweeps - chain.n_burn_in, 1) :, 0].astype(int)
             for step, chain in zip(steps, chains, strict=True)
         ]
-        posterior = sum(step.posterior for step in steps)
+        posterior = _posterior_of(chains, steps)
         if not posterior.any():
             # Callbacks see a fit before the end of the burn-in.
             posterior = np.bincount(np.searchsorted(counts, np.concatenate(drawn)), minlength=len(counts))
@@ -136,6 +138,18 @@ class NumberOfTopics(PriorOfDocuments):
                 f"again. topic_count_interval_, {interval}, is how many topics describe such texts best, not how many "
                 "subjects they have. See sklda.inspection.topic_check."
             )
+
+
+def _posterior_of(chains, steps):
+    """p(T | w): of all chains alike, or of all modes by their evidence."""
+    modes = [mode for step in steps for mode in step.modes]
+    if not modes:
+        return sum(step.posterior for step in steps)
+    for chain, step in zip(chains, steps, strict=True):
+        last = step.mode(chain, random.child(step.seed, 0), NEVER_STOP)
+        if last is not None and step.posterior.any():
+            modes.append(last._replace(posterior=step.posterior / step.posterior.sum()))
+    return sum(weight * mode.posterior for weight, mode in zip(weights_of(modes), modes, strict=True))
 
 
 def is_burst(check: float) -> bool:

@@ -30,9 +30,8 @@ _REMOVAL_FACTORS = 300
 _LEAST_WEIGHT = -150.0
 # A topic is merged with another one in proportion to this power of the affinity of their words.
 _AFFINITY_POWER = 6
-# A topic is removed in the burn-in if this gains so much, in nats. Its size is limited: a larger topic may be needed,
-# while topics that are right after more sweeps are not yet so.
-_LEAST_GAIN = 3.0
+# Its size is limited: a larger topic may be needed, while topics that are right after more sweeps are not yet so.
+_LARGEST_REMOVED = 0.05
 
 
 def split_or_merge(step, chain, rng, tables, seed):
@@ -96,7 +95,7 @@ def remove_topics(step, chain, rng, tables, seed):
     Returns the tables of all topics.
     """
     for i, k in enumerate(np.argsort(chain.topic_totals, kind="stable")):
-        if 0 < chain.topic_totals[k] <= step.most_share * chain.corpus.n_tokens:
+        if 0 < chain.topic_totals[k] <= _LARGEST_REMOVED * chain.corpus.n_tokens:
             tables = _without(step, chain, int(k), rng, tables, random.child(seed, i))
     return tables
 
@@ -139,7 +138,7 @@ def _without(step, chain, k, rng, tables, seed):
         return step.log_v(corpus, n_topics, n_tables) + log_gamma_ratio(g * n, n_tables) - n_tables * np.log(step.gamma)
 
     now = far_tables + near_tables
-    log_ratio = -of_ends(n, int(now.sum())) - _LEAST_GAIN
+    log_ratio = -of_ends(n, int(now.sum())) - step.least_gain
     for before, f in pairwise(np.geomspace(1.0, _LAST_FACTOR, _REMOVAL_FACTORS)):
         log_ratio += now[own] * np.log(f / before)
         if log_ratio + of_ends(n - 1, int(now.sum())) < -10:

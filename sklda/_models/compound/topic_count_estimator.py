@@ -38,8 +38,10 @@ class TopicCountLDA(LocalChainLDA):
     shares and the priors are unknown.
 
     A chain begins with `max_components` topics. In the burn-in, topics with similar words are merged, and small topics
-    are removed whose tokens other topics describe as well. After it all moves are exact: two topics are merged or one
-    is split along an annealed path (Karagiannis & Andrieu 2013), and sweeps add and remove topics of a few tokens.
+    are removed whose tokens other topics describe as well. With 500 to 40,000 tokens, merges go on to one topic, and
+    the chain continues in the mode with the largest evidence (Chib 1995). After the burn-in all moves are exact: two
+    topics are merged or one is split along an annealed path (Karagiannis & Andrieu 2013), and sweeps add and remove
+    topics of a few tokens.
 
     Parameters
     ----------
@@ -78,7 +80,7 @@ default=None
         How topics and proportions are computed from the draws. ``"cgs_p"``: from every token's full conditional
         given the others (Papanikolaou et al. 2017). ``"cgs"``: from the topics drawn.
     n_chains : int, default=2
-        Independent chains. The posterior is that of all of them. In the burn-in, every other chain gives up topics less
+        Independent chains. The posterior is that of all of them. In the burn-in, every other chain removes topics less
         readily, so that the chains disagree where the burn-in cannot decide. Topics come from the chain with the
         highest mean log joint over the last half of its sweeps, of those with a draw at the most likely number of
         topics.
@@ -101,7 +103,8 @@ default=None
         The possible numbers of topics, ascending.
     topic_count_posterior_ : ndarray of shape (n_counts,)
         p(T | w): the mean over sweeps after the burn-in, of all chains, of the probability of T given the topics of the
-        tokens.
+        tokens. With 500 to 40,000 tokens, the mean over all modes that the chains came through, weighed by their
+        evidence.
     topic_count_draws_ : ndarray of shape (n_chains * n_sweeps,), int
         T after every sweep after the burn-in, chain by chain.
     topic_count_interval_ : tuple of (int, int)
@@ -156,6 +159,8 @@ default=None
 
     Frühwirth-Schnatter, Malsiner-Walli & Grün (2021). Generalized mixtures of finite mixtures and telescoping sampling.
     Bayesian Analysis 16.
+
+    Chib (1995). Marginal likelihood from the Gibbs output. Journal of the American Statistical Association 90.
 
     Karagiannis & Andrieu (2013). Annealed importance sampling reversible jump MCMC algorithms. Journal of Computational
     and Graphical Statistics 22.

@@ -125,5 +125,5 @@ def test_the_interval_of_one_topic_contains_one():
 @pytest.mark.filterwarnings("ignore:topic_word_prior was learnt and is at its smallest value")
 @pytest.mark.filterwarnings("ignore:The fit has too few sweeps")
 def test_without_merges_one_topic_is_several(monkeypatch):
-    monkeypatch.setattr(HDPMixtures, "_merge", lambda self, chain, stop: None)
+    monkeypatch.setattr(HDPMixtures, "merge", lambda self, chain, stop: None)
     assert one_topic()[0] > 3

@@ -1,0 +1,158 @@
+"""The evidence of the modes of a chain whose number of topics changes.
+
+In a small corpus a chain seldom comes from one mode of z to another, and modes differ in their numbers of topics. What
+decides between them is their evidence, here by the identity of Chib (1995) at one value h of (T, pi, g, gamma, eta):
+
+    p(w) = L p(w | h) p(h) / p(h | w).
+
+p(w | h) is estimated by guided annealing in both directions from the mode, and p(h | w) by its mean over sweeps given
+the tables and z. Both are those of the labellings of the n topics that a chain does not tell apart, and L is n! over
+their number: n! for topics that differ, and 1 for topics that are alike.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from sklda._core import random
+from sklda._core.count_histograms import Histograms
+from sklda._core.priors import Priors
+from sklda._likelihood.evidence.annealing import Guide, guided_run, reverse_guided_run
+from sklda._likelihood.evidence.topic_labels import label_changes, log_permanent
+from sklda._models.compound.hyperparameters import document_prior
+from sklda._sampling.chain import ChainState
+from sklda._sampling.collapsed import GibbsChain
+
+# Sweeps of annealing in either direction, and of the guide before them: so many, and fewer where all of them would draw
+# more tokens than this.
+_TEMPERATURES, _TOKENS_DRAWN = 100, 1_000_000
+# The standard error of the evidence of a mode, in nats, has two parts: chains end in better and worse modes with one
+# number of topics, and annealing has an error that grows with the distance of its two directions.
+_MODE_STD, _DISTANCE_PART = 4.0, 0.1
+# A mode has no evidence of its own if its topics are alike: if the number of labellings that are not told apart is more
+# than this power of n!. In simulated corpora with topics the powers of likely modes were 0 to .1, and in counts without
+# topics .1 to 1 from eight topics on.
+_MOST_ALIKE = 0.1
+# With fewer tokens for each topic, the evidence of a mode is not computed: it takes long, and it was never high.
+_TOKENS_EACH = 50
+# Modes that are worse by more standard errors than this are certainly worse.
+_SURELY = 5.0
+# Draws of these errors.
+_DRAWS = 2000
+# The grid on which a density is normalised, in standard deviations on either side, and its number of points.
+_GRID, _GRID_POINTS = 6.0, 41
+
+
+class Sample(NamedTuple):
+    """What a step has drawn after a sweep, and what it was drawn from."""
+
+    tables: np.ndarray
+    words: Histograms  # of the counts m_kv
+    totals: np.ndarray  # m_k of the topics with tokens
+    shares: np.ndarray  # pi
+    logs: dict[str, float]  # log g, log gamma and, if it is unknown, log eta
+    posterior: np.ndarray  # p(T | tables, g)
+
+
+class CountMode(NamedTuple):
+    """The number of topics with tokens in a mode, log p(w) in it up to a constant, its standard error, and p(T)."""
+
+    n_topics: int
+    log_evidence: float
+    std: float
+    posterior: np.ndarray
+
+
+def mode_of(step, chain, samples, seed, stop) -> CountMode | None:
+    """The mode of a chain by `samples` of its last sweeps; None if its topics are alike, or too few or too many."""
+    kinds = [(sample.tables > 0).tobytes() for sample in samples]
+    kind = max(kinds, key=kinds.count)
+    own = [sample for sample, each in zip(samples, kinds, strict=True) if each == kind]
+    labels = np.flatnonzero(own[-1].tables)
+    n, corpus = len(labels), chain.corpus
+    if n not in step.prior.place or n * _TOKENS_EACH > corpus.n_tokens:
+        return None
+    shares = np.mean([sample.shares[labels] / sample.shares[labels].sum() for sample in own], axis=0)
+    logs = {name: float(np.mean([sample.logs[name] for sample in own])) for name in own[0].logs}
+    if step.prior.gammas is not None:
+        logs["gamma"] = np.log(step.prior.gammas[step.prior.place[n]])
+
+    # Tokens of topics that are empty in most samples go to the first topic.
+    place = np.zeros(len(own[-1].tables), np.int32)
+    place[labels] = np.arange(n)
+    eta = np.exp(logs["eta"]) if "eta" in logs else chain.priors.word
+    priors = Priors.make(document_prior(np.exp(logs["gamma"]), shares), eta, n, corpus.n_features)
+    local = GibbsChain(corpus, priors, ChainState(place[chain.topics], random.stream(random.child(seed, 0))))
+    log_likelihood, log_labellings, distance = local.log_joint(), 0.0, 0.0
+    if n > 1:
+        n_sweeps = min(_TEMPERATURES, max(_TOKENS_DRAWN // corpus.n_tokens, 1))
+        guide = Guide.from_chain(local, n_sweeps, stop)
+        log_alike = _log_alike(local, guide, np.random.default_rng(random.child(seed, 1)))
+        if log_alike > _MOST_ALIKE * gammaln(n + 1):
+            return None
+        state = local.state()
+        forward = guided_run(corpus, guide, n_sweeps, random.child(seed, 2), stop).log_weight
+        backward = reverse_guided_run(corpus, guide, n_sweeps, state, random.child(seed, 3), stop)
+        log_likelihood, distance = max((forward + backward) / 2, forward), abs(backward - forward)
+        log_labellings = gammaln(n + 1) - log_alike
+
+    log_prior = step.log_prior(n, logs) + _log_dirichlet(np.full(n, np.exp(logs["g"])), shares)
+    each = [_log_density(step, corpus, sample, labels, shares, logs) for sample in own]
+    log_posterior = np.logaddexp.reduce(each) - np.log(len(samples))
+    return CountMode(
+        n_topics=n,
+        log_evidence=float(log_likelihood + log_labellings + log_prior - log_posterior),
+        std=float(np.hypot(_MODE_STD, _DISTANCE_PART * distance)),
+        posterior=np.mean([sample.posterior for sample in samples], axis=0),
+    )
+
+
+def are_worse(modes: list[CountMode]) -> bool:
+    """Whether the last two modes are certainly worse than the best one, and have fewer topics."""
+    best = max(modes, key=lambda mode: mode.log_evidence, default=None)
+    return best is not None and all(
+        mode.n_topics < best.n_topics and mode.log_evidence + _SURELY * (mode.std + best.std) < best.log_evidence
+        for mode in modes[-2:]
+    )
+
+
+def weights_of(modes: list[CountMode]) -> np.ndarray:
+    """The probability of each mode, its mean over the errors of the evidence; (n_modes,)."""
+    values = np.array([mode.log_evidence for mode in modes])
+    errors = np.random.default_rng(0).normal(size=(_DRAWS, len(modes))) * [mode.std for mode in modes]
+    values = values + errors
+    weights = np.exp(values - values.max(axis=1, keepdims=True))
+    return (weights / weights.sum(axis=1, keepdims=True)).mean(axis=0)
+
+
+def _log_alike(chain, guide, rng):
+    """log of the number of labellings that the guide does not tell apart where it is weakest."""
+    given, strengths = chain.priors, guide.strengths(2)
+    chain.priors = guide.path(strengths).priors_at(strengths[-1])
+    changes = label_changes(chain, Priors.make(1.0, 1.0, given.n_components, chain.corpus.n_features))
+    chain.priors = given
+    return log_permanent(changes, rng)[0] - np.trace(changes)
+
+
+def _log_density(step, corpus, sample, labels, shares, logs):
+    """log p(h | tables, z) of a sample."""
+    log_p = step.log_p_given_tables(corpus, sample.tables, np.exp(logs["g"]))
+    log_density = log_p[step.prior.place[len(labels)]]
+    log_density += _log_dirichlet(np.exp(logs["g"]) + sample.tables[labels], shares)
+    for name, density in step.densities(corpus, sample.tables, sample.words, sample.totals).items():
+        log_density += density(logs[name]) - _log_integral(density, logs[name])
+    return log_density
+
+
+def _log_dirichlet(parameters, shares):
+    return gammaln(parameters.sum()) - gammaln(parameters).sum() + ((parameters - 1) * np.log(shares)).sum()
+
+
+def _log_integral(log_density, centre, width=0.1):
+    """log of the integral of a density over a grid, which has the width of its curvature."""
+    middle, low, high = (log_density(centre + shift) for shift in (0, -width, width))
+    curvature = (2 * middle - low - high) / width**2
+    std = min(1 / np.sqrt(curvature), 2.0) if curvature > 0 else 2.0
+    grid = centre + np.linspace(-_GRID * std, _GRID * std, _GRID_POINTS)
+    return np.logaddexp.reduce([log_density(x) for x in grid]) + np.log(grid[1] - grid[0])
