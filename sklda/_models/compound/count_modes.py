@@ -34,8 +34,6 @@ _MODE_STD, _DISTANCE_PART = 4.0, 0.1
 # than this power of n!. In simulated corpora with topics the powers of likely modes were 0 to .1, and in counts without
 # topics .1 to 1 from eight topics on.
 _MOST_ALIKE = 0.1
-# With fewer tokens for each topic, the evidence of a mode is not computed: it takes long, and it was never high.
-_TOKENS_EACH = 50
 # Modes that are worse by more standard errors than this are certainly worse.
 _SURELY = 5.0
 # Draws of these errors.
@@ -71,7 +69,7 @@ def mode_of(step, chain, samples, seed, stop) -> CountMode | None:
     own = [sample for sample, each in zip(samples, kinds, strict=True) if each == kind]
     labels = np.flatnonzero(own[-1].tables)
     n, corpus = len(labels), chain.corpus
-    if n not in step.prior.place or n * _TOKENS_EACH > corpus.n_tokens:
+    if n not in step.prior.place:
         return None
     shares = np.mean([sample.shares[labels] / sample.shares[labels].sum() for sample in own], axis=0)
     logs = {name: float(np.mean([sample.logs[name] for sample in own])) for name in own[0].logs}

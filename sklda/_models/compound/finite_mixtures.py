@@ -49,6 +49,8 @@ _MOVE_EVERY, _SMALL = 5, 500
 _WEIGHED = 40_000
 # The part of the sweeps with merges after which the first topics are merged on this way.
 _FORMING = 1 / 4
+# Modes on the way with fewer tokens for each topic get no evidence: it takes long, and it was never high.
+_TOKENS_EACH = 50
 # After the merges every so many-th sweep is a sample of the present mode; and the number of samples.
 _SAMPLE_EVERY, _SAMPLES = 5, 20
 # Of the chains in turn: a topic is removed in the burn-in if this gains so many nats. With less, a topic that is needed
@@ -238,7 +240,7 @@ class FiniteMixtures(HDPMixtures):
 
     def _weigh(self, chain, n, stop):
         """Append the present mode to `modes`, and keep the state of the best one."""
-        if self.modes and self.modes[-1].n_topics == n:
+        if n * _TOKENS_EACH > chain.corpus.n_tokens or (self.modes and self.modes[-1].n_topics == n):
             return
         mode = self.mode(chain, random.child(self.seed, chain.n_sweeps, 2), stop)
         if mode is not None:
