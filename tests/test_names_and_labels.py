@@ -128,11 +128,14 @@ def call(public, method, argument, value, folder, X=X, **options):
         function = inspection.TopicExplorer.from_estimator(GIBBS, X).to_html
     else:
         function = public if method is None else getattr(public, method)
+    parameters = inspect.signature(function).parameters
     of_labels = argument == "labels"
-    of_covariates = argument == "covariates" and function.__module__.startswith("sklda.metrics")
+    # Other functions of inspection have covariates of their own.
+    of_covariates = argument == "covariates" and (
+        argument not in parameters or function.__module__.startswith("sklda.metrics")
+    )
     model = LABELED if of_labels else COVARIATE if of_covariates else COMPOUND if argument == "collections" else GIBBS
     model = KNOWN if name == "topic_drift" else model
-    parameters = inspect.signature(function).parameters
     given = {argument: value}
     if argument not in parameters:
         model, given = inspection.describe(model, X, **given), {}

@@ -59,7 +59,6 @@ def export_results(
     *,
     texts: Sequence[str] | None = None,
     groups: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
     missing: Literal["raise", "drop"] = "raise",
     folder: str | os.PathLike[str],
     n_words: int = 20,
@@ -81,8 +80,6 @@ def export_results(
         Texts. None: X, if a pipeline takes texts; otherwise there are no passages.
     groups : sequence of n_documents hashable labels, default=None
         Groups of the documents, such as the books of pieces. None: the collections of the fit, if the model has some.
-    weights : array-like of shape (n_documents,), default=None
-        Weights of the documents in the means of groups, see `topics_by_group`. None: all documents count alike.
     missing : {"raise", "drop"}, default="raise"
         What happens to documents without a group: an error that names them, or they are left out of the means of groups
         and a warning says so.
@@ -150,7 +147,7 @@ def export_results(
     _finish_move(path)
     _check_folder(path)
     X = Description.of(estimator, X).X
-    found = view(estimator, X, needs="counts", texts=texts, missing=missing, groups=groups, weights=weights)
+    found = view(estimator, X, needs="counts", texts=texts, missing=missing, groups=groups)
     report = _report(found)
     shares = group_shares(found)
     tables = {

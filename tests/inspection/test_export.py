@@ -77,10 +77,10 @@ def test_files_have_what_the_tables_have(model, tmp_path):
 
 
 def test_groups_have_the_shares_of_their_table(model, tmp_path):
-    groups, weights = np.array(["b", "a"])[np.arange(len(TEXTS)) % 2], np.arange(len(TEXTS)) + 1.0
-    export_results(model, TEXTS, groups=groups, weights=weights, folder=tmp_path)
+    groups = np.array(["b", "a"])[np.arange(len(TEXTS)) % 2]
+    export_results(model, TEXTS, groups=groups, folder=tmp_path)
     found = pd.read_csv(tmp_path / "groups.csv")
-    expected = topics_by_group(model, TEXTS, groups, weights=weights, random_state=0)
+    expected = topics_by_group(model, TEXTS, groups, random_state=0)
     assert found.columns.tolist() == ["group", "topic_0", "topic_1"] and found["group"].tolist() == ["a", "b"]
     np.testing.assert_allclose(found[["topic_0", "topic_1"]].to_numpy().T.ravel(), expected["estimate"], rtol=1e-5)
     assert "groups.csv" in json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))["files"]

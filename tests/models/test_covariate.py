@@ -472,7 +472,7 @@ def test_the_mean_covariates_in_a_consensus_are_named():
 def test_the_advice_for_fits_to_samples_of_documents_is_possible(effects):
     lda = ConsensusTopics(make(max_iter=20), n_fits=2, min_prevalence=0.5, resample=0.8, random_state=0)
     lda.fit(X, covariates=SOURCE)
-    said = r"give describe\(lda, X, covariates=\.\.\.\).* for a ConsensusTopics, it is one of its estimators_"
+    said = r"give describe\(lda, X, covariates=\.\.\.\).* or a ConsensusTopics of such fits"
     with pytest.raises(TypeError, match=said):
         effects(lda, X, YEAR)
     one = lda.estimators_[0]
