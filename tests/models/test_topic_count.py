@@ -93,6 +93,16 @@ def test_sample_posterior(X, fitted):
 
 
 @ignore
+def test_sample_posterior_has_the_posterior_of_the_numbers():
+    """10 chains of tiny corpora have draws at all four numbers; a frequency of 2,000 has a deviation of 0.011."""
+    counts, options, _ = tiny()
+    lda = TopicCountLDA(max_components=4, n_chains=10, max_iter=60, n_draws=3, **options).fit(counts)
+    lda.topic_count_posterior_ = np.array([0.6, 0.2, 0.15, 0.05])
+    found = np.bincount(lda.sample_posterior(2000, random_state=0).n_components, minlength=5)[1:] / 2000
+    np.testing.assert_allclose(found, lda.topic_count_posterior_, atol=0.055)
+
+
+@ignore
 def test_nothing_depends_on_n_jobs_or_the_format(X, same_fit):
     first = TopicCountLDA(max_components=9, **QUICK).fit(X)
     assert same_fit(first, TopicCountLDA(max_components=9, n_jobs=2, **QUICK).fit(X))

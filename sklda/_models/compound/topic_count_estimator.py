@@ -354,8 +354,8 @@ default=None
     def sample_posterior(self, n_draws: int = 1, random_state: Seed = None) -> Bunch:
         """Draws of the number of topics, assignments, proportions and topics from their posterior.
 
-        T and z are those of a stored draw of any chain. theta and phi are drawn from their Dirichlet distributions
-        given z.
+        T has the probabilities of `topic_count_posterior_` at those numbers of topics that a stored draw has, and z is
+        that of such a draw. theta and phi are drawn from their Dirichlet distributions given z.
 
         Parameters
         ----------
@@ -388,13 +388,15 @@ default=None
         n_draws = check_scalar(n_draws, "n_draws", Integral, min_val=1)
         corpus, rng = self._results_.corpus, np.random.default_rng(random.seed_sequence(random_state))
         draws = [draw for state in self._results_.states for draw in state.draws if draw.topics is not None]
-        chosen = [draws[i] for i in rng.integers(len(draws), size=n_draws)]
-        counts = np.array([draw.added["n_topics"] for draw in chosen])
+        stored = np.array([draw.added["n_topics"] for draw in draws])
+        p = self.topic_count_posterior_[np.searchsorted(self.topic_counts_, stored)] / np.bincount(stored)[stored]
+        chosen = rng.choice(len(draws), n_draws, p=p / p.sum() if p.any() else None)
+        counts = stored[chosen]
         n_bytes = 4 * int(counts.sum()) * (corpus.n_documents + corpus.n_features)
         check_memory(n_bytes, f"{n_draws} draws need at least", "Give a smaller n_draws.")
         samples: dict[str, list] = {"topic_assignments": [], "doc_topic": [], "topic_word": []}
-        for draw in chosen:
-            chain = _chain_at(corpus, draw, self.topic_word_prior)
+        for i in chosen:
+            chain = _chain_at(corpus, draws[i], self.topic_word_prior)
             for name, value in zip(samples, (chain.topics, *draw_parameters(chain, rng)), strict=True):
                 samples[name].append(value)
         return Bunch(n_components=counts, **samples)
