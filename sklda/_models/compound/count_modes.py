@@ -30,14 +30,14 @@ _TEMPERATURES, _TOKENS_DRAWN = 100, 1_000_000
 # The standard error of the evidence of a mode, in nats, has two parts: chains end in better and worse modes with one
 # number of topics, and annealing has an error that grows with the distance of its two directions.
 _MODE_STD, _DISTANCE_PART = 4.0, 0.1
+# Draws of these errors.
+_DRAWS = 2000
 # A mode has no evidence of its own if its topics are alike: if the number of labellings that are not told apart is more
 # than this power of n!. In simulated corpora with topics the powers of likely modes were 0 to .1, and in counts without
 # topics .1 to 1 from eight topics on.
 _MOST_ALIKE = 0.1
 # Modes that are worse by more standard errors than this are certainly worse.
 _SURELY = 5.0
-# Draws of these errors.
-_DRAWS = 2000
 # The grid on which a density is normalised, in standard deviations on either side, and its number of points.
 _GRID, _GRID_POINTS = 6.0, 41
 

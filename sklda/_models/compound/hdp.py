@@ -242,6 +242,7 @@ class HDPMixtures(Mixtures):
 
     @property
     def merge_every(self):
+        """Sweeps between two merge passes."""
         return max(min(_MERGE_EVERY, self.model.merging // _PASSES), 1)
 
     def settled(self):

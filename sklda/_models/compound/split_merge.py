@@ -30,7 +30,8 @@ _REMOVAL_FACTORS = 300
 _LEAST_WEIGHT = -150.0
 # A topic is merged with another one in proportion to this power of the affinity of their words.
 _AFFINITY_POWER = 6
-# Its size is limited: a larger topic may be needed, while topics that are right after more sweeps are not yet so.
+# In the burn-in a topic with a larger share of the tokens is not removed: it may be needed, while topics that are right
+# after more sweeps are not yet so.
 _LARGEST_REMOVED = 0.05
 
 
