@@ -157,8 +157,8 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
 
     def _new_chains(self, corpus, priors, doc_prior, topic_prior, init, run):
         kind = doc_prior.chains or chain_class(self.sampler, corpus, priors, doc_prior.shares_alpha)
-        seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
-        steps = [doc_prior.steps(random.child(seed, 1)) for seed in seeds]
+        seeds = run.chain_seeds(self.n_chains)
+        steps = [doc_prior.steps(random.child(seed, 1), c) for c, seed in enumerate(seeds)]
         starts = [random.child(seed, 0) if own else seed for seed, own in zip(seeds, steps, strict=True)]
         if isinstance(init, str) and init == "search":
             chains = searched_chains(corpus, priors, starts, self.n_jobs, kind, run)

@@ -76,7 +76,7 @@ class FitRun(Run):
         self.former = former_results(estimator, corpus)
         if self.former is None:
             self.seed = resumed_seed(estimator) or random.seed_sequence(estimator.random_state)
-            self.fold_in_seed = random.key(random.child(self.seed, 1))
+            self.fold_in_seed = fold_in_seed_of(self.seed)
         else:
             self.seed = None
             self.fold_in_seed = estimator._fold_in_seed_
@@ -87,6 +87,10 @@ class FitRun(Run):
     def __exit__(self, kind, error, traceback):
         if self.saver is not None:
             self.saver.close(error)
+
+    def chain_seeds(self, n_chains):
+        """The seeds of new chains, a list."""
+        return [random.child(self.seed, 0, c) for c in range(n_chains)]
 
     def begin(self, *, n_chains=None, n_sweeps=None, n_annealed=0):
         """All is checked, and the work begins: it is shown and saved from here on.
@@ -110,6 +114,11 @@ class FitRun(Run):
         if self.saver is not None:
             self.saver.finish(fitted_attributes(self.estimator.__getstate__()))
         return self.estimator
+
+
+def fold_in_seed_of(seed):
+    """`FitRun.fold_in_seed` from the seed of a fit."""
+    return random.key(random.child(seed, 1))
 
 
 def former_results(estimator, corpus):

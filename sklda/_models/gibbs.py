@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklda._core import random
 from sklda._input.types import Counts, Model, Seed, TopicPrior, Topics, TopicWords
 from sklda._models.chain_lda import LocalChainLDA
-from sklda._models.fit_run import all_or_nothing, settings_of
+from sklda._models.fit_run import all_or_nothing, fold_in_seed_of, settings_of
 from sklda._models.parameters import CHAIN_PARAMETERS, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.seed_words import set_seeds
@@ -418,7 +418,7 @@ class GibbsLDA(LocalChainLDA):
         chain.keep_draw(1)
         # It is one chain, whatever the parameter says.
         lda._settings_ = settings_of(lda) | {"n_chains": 1}
-        lda._fold_in_seed_ = random.key(random.child(seed, 1))
+        lda._fold_in_seed_ = fold_in_seed_of(seed)
         lda._prior_of_documents_, lda._prior_of_topics_ = documents, words
         lda._set_known_topics(known)
         lda._set_results([chain])

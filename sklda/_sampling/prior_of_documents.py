@@ -52,8 +52,8 @@ class PriorOfDocuments(Aligned):
     chains: Any = None
     learning: Mapping[str, Any] = MappingProxyType({})
 
-    def steps(self, seed: np.random.SeedSequence) -> list[Step]:
-        """The steps of a new chain that draw what alpha depends on."""
+    def steps(self, seed: np.random.SeedSequence, number: int) -> list[Step]:
+        """The steps of the new chain with a number that draw what alpha depends on."""
         return []
 
     @property

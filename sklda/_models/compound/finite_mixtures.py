@@ -123,6 +123,8 @@ class FiniteMixtures(HDPMixtures):
     n_components : int
         The most topics.
     prior : FinitePrior
+    number : int
+        That of the chain.
 
     Attributes
     ----------
@@ -139,11 +141,10 @@ class FiniteMixtures(HDPMixtures):
         The topics that are shown in results, in their order. None: all.
     """
 
-    def __init__(self, model, seed, n_components, prior):
+    def __init__(self, model, seed, n_components, prior, number):
         super().__init__(model, seed, n_components)
         self.prior, self.n_topics = prior, n_components
-        # The last number but one is that of the chain.
-        self.least_gain = _LEAST_GAINS[seed.spawn_key[-2] % len(_LEAST_GAINS)]
+        self.least_gain = _LEAST_GAINS[number % len(_LEAST_GAINS)]
         self.g = G_PRIOR[0] if prior.g is None else prior.g
         self.gamma = GAMMA_PRIOR[0]
         self.posterior = np.zeros(len(prior.counts))

@@ -52,8 +52,8 @@ class NumberOfTopics(PriorOfDocuments):
         self.model = CompoundModel(np.zeros(n_documents, np.int64), 1, concentrations=none, merging=merging)
         self.range_of_counts, self.finite = range_of_counts, finite
 
-    def steps(self, seed):
-        return [FiniteMixtures(self.model, seed, int(self.finite.counts[-1]), self.finite)]
+    def steps(self, seed, number):
+        return [FiniteMixtures(self.model, seed, int(self.finite.counts[-1]), self.finite, number)]
 
     @property
     def changes(self):

@@ -48,7 +48,7 @@ class CollectionMixtures(PriorOfDocuments):
         self.n_rows = len(labels)
         self.m_step = GammaMStep() if model.learn_gamma else None
 
-    def steps(self, seed):
+    def steps(self, seed, number):
         return [self.kind(self.model, seed, self.n_components, self.model.alpha, self.model.gamma)]
 
     @property
@@ -118,7 +118,7 @@ class ProcessMixtures(CollectionMixtures):
         n_last = max(min((burn_in - merging) // EVERY, LAST_DRAWS), 1)
         self.learning = {"every": EVERY, "first_sweep": 0, "n_last": n_last}
 
-    def steps(self, seed):
+    def steps(self, seed, number):
         return [HDPMixtures(self.model, seed, self.n_components)]
 
     def record(self, chain, draws):

@@ -59,7 +59,7 @@ class CovariateRegression(PriorOfDocuments):
         # Intercepts do not go with topics whose prior medians differ.
         self.alpha_moves = bool((alpha == alpha[0]).all())
 
-    def steps(self, seed):
+    def steps(self, seed, number):
         return [Coefficients(self.model, seed)]
 
     @property

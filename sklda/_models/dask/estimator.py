@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.utils.validation import validate_data
 
-from sklda._core import random
 from sklda._input.dask_arrays import is_dask
 from sklda._input.document_values import DocumentValues
 from sklda._input.memory import check_memory_of_topics
@@ -260,7 +259,7 @@ class DaskGibbsLDA(ChainLDA):
         check_memory_of_topics(self.n_components, 4 * corpus.n_features)
 
     def _new_chains(self, corpus, priors, doc_prior, topic_prior, init, run):
-        return [ClusterChain(corpus, priors, random.child(run.seed, 0, 0), topic_prior.seeds)]
+        return [ClusterChain(corpus, priors, run.chain_seeds(1)[0], topic_prior.seeds)]
 
     def _continued_chains(self, corpus, priors, doc_prior, topic_prior, former):
         raise ValueError(f"a {type(self).__name__} cannot continue: its workers forget the chain when a fit ends.")

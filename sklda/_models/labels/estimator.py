@@ -344,8 +344,7 @@ class LabeledLDA(LabelClassifier):
                 self._n_label_tokens_ = max(int(np.rint(numbers.mean())), 1)
             if targets.is_multilabel and self._counts_labels_by_regression():
                 self.label_count_regressor_: Any = self._label_count_regressor(corpus, is_labelled, numbers)
-            seeds = [random.child(run.seed, 0, c) for c in range(self.n_chains)]
-            chains = [LabelChain.initialise(corpus, priors, seed, (sums,)) for seed in seeds]
+            chains = [LabelChain.initialise(corpus, priors, seed, (sums,)) for seed in run.chain_seeds(self.n_chains)]
             for chain in chains:
                 chain.n_burn_in = burn_in
             chains = run.sweep(chains, self.max_iter, schedule=Schedule(0), n_jobs=self.n_jobs)

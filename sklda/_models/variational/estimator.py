@@ -20,7 +20,7 @@ from sklda._core.priors import SMALLEST, Priors
 from sklda._input.arguments import check_weights
 from sklda._input.types import Counts, Seed, TopicPrior
 from sklda._models.base import BaseLDA
-from sklda._models.fit_run import FitRun, all_or_nothing, check_same_parameters
+from sklda._models.fit_run import FitRun, all_or_nothing, check_same_parameters, fold_in_seed_of
 from sklda._models.parameters import POSITIVE, Interval, StrOptions, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import eta_attribute
@@ -368,7 +368,7 @@ class CollapsedVariationalLDA(BaseLDA):
         priors = Priors.make(self._alpha, self.topic_word_prior, self.n_components, corpus.n_features)
         first = corpus.take(np.arange(min(self.batch_size, corpus.n_documents)))
         counts = initial_counts(first, priors, self.total_samples, random.child(seed, 0))
-        return random.key(random.child(seed, 1)), self._stream(counts, priors, self._learner(priors))
+        return fold_in_seed_of(seed), self._stream(counts, priors, self._learner(priors))
 
     def _resumed(self, corpus):
         """The same for the stream of the earlier calls."""

@@ -48,10 +48,10 @@ def mode(X, seed):
     corpus = Corpus.from_counts(X)
     prior = FinitePrior(COUNTS, np.zeros(3), g=G, gammas=np.full(3, GAMMA), draws_eta=False)
     documents = NumberOfTopics(len(X), CountPrior(None, 1, 3, corpus.n_tokens), prior, burn_in=1000)
-    seed = random.child(random.seed_sequence(0), seed)
+    own = random.child(random.seed_sequence(0), seed)
     priors = Priors.make(1.0, ETA, 3, corpus.n_features)
-    chain = SomeTopicsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
-    chain.steps, chain.n_burn_in = documents.steps(random.child(seed, 1)), 1000
+    chain = SomeTopicsChain.initialise_randomly(corpus, priors, random.child(own, 0))
+    chain.steps, chain.n_burn_in = documents.steps(random.child(own, 1), seed), 1000
     chain.topics[:] = corpus.words >= WORDS
     chain.recount()
     step = chain.steps[0]
@@ -59,7 +59,7 @@ def mode(X, seed):
     # Before the first merge.
     for _ in range(40):
         advance(chain, chain.steps)
-    return mode_of(step, chain, step.samples, random.child(seed, 2), NEVER_STOP)
+    return mode_of(step, chain, step.samples, random.child(own, 2), NEVER_STOP)
 
 
 def largest_error(n_fits=12):

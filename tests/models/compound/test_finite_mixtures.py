@@ -27,10 +27,10 @@ ALARM = 1e-5
 def make_chain(corpus, prior, eta, seed):
     K = int(prior.counts[-1])
     documents = NumberOfTopics(corpus.n_documents, CountPrior(None, 1, K, corpus.n_tokens), prior, burn_in=0)
-    seed = random.child(random.seed_sequence(0), seed)
+    own = random.child(random.seed_sequence(0), seed)
     priors = Priors.make(1.0, eta, K, corpus.n_features)
-    chain = SomeTopicsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
-    chain.steps, chain.n_burn_in = documents.steps(random.child(seed, 1)), 0
+    chain = SomeTopicsChain.initialise_randomly(corpus, priors, random.child(own, 0))
+    chain.steps, chain.n_burn_in = documents.steps(random.child(own, 1), seed), 0
     chain.steps[0].begin(chain)
     return chain
 
