@@ -292,10 +292,17 @@ def words_of(model, n_features):
 def known_words(model, n_features):
     """Words of a model, a list of n_features str; None if they are not known.
 
-    They are those of the fit, of the steps before it in pipelines, or of its `vocabulary`.
+    They are those of its `vocabulary`, of the fit, or of the steps before it in pipelines.
     """
     model, pipelines = unwrap(model)
     names = getattr(model, "feature_names_in_", None)
+    if getattr(model, "vocabulary", None) is not None:
+        try:
+            words = {column: word for word, column in columns_of_words(model, n_features).items()}
+            names = [words[column] for column in range(n_features)]
+        except (KeyError, TypeError, ValueError):
+            # It may have the seed words alone.
+            pass
     # A pipeline that has only the model changes no names.
     steps = next((each[:-1] for each in reversed(pipelines) if len(each) > 1), None)
     if names is None and steps is not None:
@@ -304,14 +311,26 @@ def known_words(model, n_features):
         return [str(name) for name in names]
     # Merged topics have the words of their model, and common topics those of their estimator.
     inner = getattr(model, "model", getattr(model, "estimator", None))
-    if inner is not None:
-        return known_words(inner, n_features)
-    vocabulary = getattr(model, "vocabulary", None)
-    try:
-        return None if vocabulary is None else read_words(vocabulary, "vocabulary", n_features)
-    except (TypeError, ValueError):
-        # It may have the seed words alone.
+    return None if inner is None else known_words(inner, n_features)
+
+
+def columns_of_words(model, n_features, n_documents=None):
+    """The column of every word, a dict: by `vocabulary`, then by the names of columns in the fit; None without both."""
+    fitted, given = getattr(model, "feature_names_in_", None), model.vocabulary
+    names = fitted if given is None else given
+    if names is None:
         return None
+    if not isinstance(names, Mapping) and n_documents == np.size(names) != n_features:
+        raise ValueError(
+            f"vocabulary has {n_documents} words, as many as X has rows: each row of X is a document, or a cell. Give "
+            "X.T."
+        )
+    columns = read_vocabulary(names, "vocabulary", n_features, fitted)
+    if fitted is None:
+        return columns
+    # The vocabulary may have some words only.
+    named = set(columns.values())
+    return {str(name): j for j, name in enumerate(fitted) if j not in named} | columns
 
 
 def names_of_steps(steps):

@@ -29,7 +29,7 @@ from sklda._likelihood.held_out.fold_in import fold_in
 from sklda._likelihood.held_out.log_likelihoods import log_likelihoods
 from sklda._models.checkpoints import CheckpointMixin
 from sklda._models.doc_topic_posterior import DocTopicPosterior, doc_topic_posterior
-from sklda._models.parameters import ParametersMixin, columns_of_words
+from sklda._models.parameters import ParametersMixin
 from sklda._models.persistence import SavedMixin
 from sklda._models.progress import CallbackSupportMixin
 from sklda._models.topic_names import TopicNamesMixin
@@ -90,8 +90,6 @@ class BaseLDA(
         corpus = Corpus.from_counts(X, partial(validate_data, self, reset=True))
         check_tokens(corpus)
         warn_of_single_words(corpus)
-        if getattr(self, "vocabulary", None) is not None:
-            columns_of_words(self, corpus)
         self._check_words_of_prior(corpus.n_features)
         return corpus
 

@@ -12,13 +12,13 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core import random
+from sklda._description.models import columns_of_words
 from sklda._input.document_values import DocumentValues
 from sklda._input.memory import check_memory_of_results, check_memory_of_topics
 from sklda._mode_search.searched_start import searched_chains
 from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, settings_of
 from sklda._models.known_topics import read_known_topics
-from sklda._models.parameters import columns_of_words
 from sklda._models.results import ChainAttributes, ChainResults, warn_of_short_fit
 from sklda._models.seed_words import seeds_of, set_seeds
 from sklda._sampling.annealed_start import NOT_ANNEALED
@@ -79,8 +79,9 @@ class ChainLDA(BaseLDA):
             check_memory_of_topics(K)
             learns, default = default_prior(self.learn_priors, corpus.n_tokens, K)
             doc_prior = self._prior_of_documents(corpus, values, learns, default)
-            known = self._read_known_topics(corpus)
-            topic_prior = self._prior_of_topics(corpus, known, learns, default)
+            columns = columns_of_words(self, corpus.n_features, corpus.n_documents)
+            known = self._read_known_topics(corpus, columns)
+            topic_prior = self._prior_of_topics(corpus, columns, known, learns, default)
             priors = topic_prior.priors(doc_prior.alpha, K, corpus.n_features)
             self._check_memory(corpus, doc_prior)
             if run.former is None:
@@ -116,19 +117,18 @@ class ChainLDA(BaseLDA):
                 chain.steps = [step for step in chain.steps if not isinstance(step, Learner)]
             self._set_results(chains)
             self._warn(doc_prior, corpus.n_tokens)
-            set_seeds(self, topic_prior.seeds, corpus)
+            set_seeds(self, topic_prior.seeds, columns)
             return run.finish()
 
-    def _read_known_topics(self, corpus):
+    def _read_known_topics(self, corpus, columns):
         """The known topics with their names, or None."""
         if self.known_topics is None:
             return None
-        columns = columns_of_words(self, corpus)
         return read_known_topics(self.known_topics, self.known_weight, self._most_topics(corpus), corpus, columns)
 
-    def _prior_of_topics(self, corpus, known, learns, default):
+    def _prior_of_topics(self, corpus, columns, known, learns, default):
         """The prior of the topics."""
-        seeds = seeds_of(self, corpus, known)
+        seeds = seeds_of(self, corpus, columns, known)
         known = None if known is None else known.topics
         return PriorOfTopics.make(self.topic_word_prior, default, learns, corpus.n_tokens, seeds, known)
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 from numpy.typing import ArrayLike
 
 from sklda._core import random
+from sklda._description.models import columns_of_words
 from sklda._input.types import Counts, Model, Seed, TopicPrior, Topics, TopicWords
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.fit_run import all_or_nothing, fold_in_seed_of, settings_of
@@ -405,8 +406,9 @@ class GibbsLDA(LocalChainLDA):
         topics, lda.n_components = check_assignments(topic_assignments, corpus, n_components)
         learns, default = default_prior(lda.learn_priors, corpus.n_tokens, lda.n_components)
         documents = lda._prior_of_documents(corpus, None, learns, default)
-        known = lda._read_known_topics(corpus)
-        words = lda._prior_of_topics(corpus, known, learns, default)
+        columns = columns_of_words(lda, corpus.n_features, corpus.n_documents)
+        known = lda._read_known_topics(corpus, columns)
+        words = lda._prior_of_topics(corpus, columns, known, learns, default)
         priors = words.priors(documents.alpha, lda.n_components, corpus.n_features)
         seed = random.seed_sequence(lda.random_state)
         state = ChainState(topics, random.stream(random.child(seed, 0)))
@@ -422,6 +424,6 @@ class GibbsLDA(LocalChainLDA):
         lda._prior_of_documents_, lda._prior_of_topics_ = documents, words
         lda._set_known_topics(known)
         lda._set_results([chain])
-        set_seeds(lda, words.seeds, corpus)
+        set_seeds(lda, words.seeds, columns)
         lda.n_iter_ = 0
         return lda

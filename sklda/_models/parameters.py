@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,7 +11,6 @@ from sklearn import get_config
 
 from sklda._core.priors import at_topics
 from sklda._description.models import Description
-from sklda._input.names import read_vocabulary
 from sklda._models.known_topics import LEARN
 from sklda._sampling.choice import SAMPLERS
 from sklda._sampling.initialisation import INITS
@@ -33,7 +31,6 @@ __all__ = [
     "Interval",
     "ParametersMixin",
     "StrOptions",
-    "columns_of_words",
     "shared",
 ]
 
@@ -94,15 +91,3 @@ class ParametersMixin:
     def _setting(self, name: str) -> Any:
         """What a parameter means in this fit: a copy of a function need not be equal to it."""
         return self._alpha if name == "doc_topic_prior" else getattr(self, name)
-
-
-def columns_of_words(estimator, corpus):
-    """The column of every word, a dict, by `vocabulary` or the column names of X; None if the words are not known."""
-    known = getattr(estimator, "feature_names_in_", None)
-    names = known if estimator.vocabulary is None else estimator.vocabulary
-    n_rows, n_features = corpus.n_documents, corpus.n_features
-    if names is not None and not isinstance(names, Mapping) and n_rows == np.size(names) != n_features:
-        raise ValueError(
-            f"vocabulary has {n_rows} words, as many as X has rows: each row of X is a document, or a cell. Give X.T."
-        )
-    return None if names is None else read_vocabulary(names, "vocabulary", corpus.n_features, known)

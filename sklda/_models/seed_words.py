@@ -15,7 +15,6 @@ from sklda._input.arguments import real_numbers
 from sklda._input.memory import check_memory_of_topics
 from sklda._input.names import distinct, listed, listed_unknown, read_column
 from sklda._input.warn import warn
-from sklda._models.parameters import columns_of_words
 from sklda._sampling.seeded_state import SeedWords
 
 # A word of more documents than this share tells no topic.
@@ -26,11 +25,11 @@ _LEAST_SHARE = 0.5
 _N_WORDS = 3
 
 
-def seeds_of(estimator, corpus, known=None) -> SeedWords | None:
+def seeds_of(estimator, corpus, columns, known=None) -> SeedWords | None:
     """The `seed_words` of an estimator with known topics or without; None if there are none."""
     if estimator.seed_words is None:
         return None
-    columns, n_known = columns_of_words(estimator, corpus), 0 if known is None else len(known.topics)
+    n_known = 0 if known is None else len(known.topics)
     seeds = read_seed_words(estimator.seed_words, estimator.n_components, corpus.n_features, columns, n_known)
     if seeds is None:
         return None
@@ -201,11 +200,11 @@ def _named(columns, word_of):
     return [word_of.get(v, v) for v in np.asarray(columns).tolist()]
 
 
-def set_seeds(estimator, seeds, corpus):
+def set_seeds(estimator, seeds, columns):
     """Set the attributes of seeds after a fit, names of topics included, and warn of topics without their seeds."""
     if seeds is None:
         return
-    word_of = _words_by_column(columns_of_words(estimator, corpus))
+    word_of = _words_by_column(columns)
     estimator.seed_words_ = {k: _named(seeds.of_topic(k), word_of) for k in seeds.seeded.tolist()}
     if seeds.names:
         names = getattr(estimator, "topic_names_", None)

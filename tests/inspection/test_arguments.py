@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from sklda import CompoundLDA, GibbsLDA, inspection, metrics
 from sklda._description.models import hash_of_documents
+from sklda._description.view import view as inspection_view
 from sklda.inspection import (
     ConvergenceDisplay,
     TopicCountDisplay,
@@ -229,6 +230,19 @@ def test_words_are_known_in_four_ways():
     seeded = GibbsLDA(3, seed_words={0: ["w03"]}, vocabulary={"w03": 3}, **options).fit(X)
     with pytest.warns(UserWarning, match=NO_WORDS):
         topic_table(seeded)
+
+
+@pytest.mark.filterwarnings("ignore:(seed_words|Most tokens of the seed words)")
+def test_vocabulary_goes_before_the_names_of_columns():
+    frame = pd.DataFrame(X, columns=[f"c{v}" for v in range(len(WORDS))])
+    options = {"max_iter": 5, "random_state": 0, "seed_words": {"fruit": ["w03"]}}
+    lda = GibbsLDA(3, vocabulary=WORDS, **options).fit(frame)
+    table = topic_table(lda, n_words=3)
+    assert set(sum(table["words"], [])) <= set(WORDS)
+    assert lda.topic_names_[1:].tolist() == [" ".join(words) for words in table["words"][1:]]
+    # One that has some words leaves the others their names.
+    lda = GibbsLDA(3, vocabulary={"w03": 3}, **options).fit(frame)
+    assert inspection_view(lda).words == ["w03" if v == 3 else f"c{v}" for v in range(len(WORDS))]
 
 
 @pytest.mark.filterwarnings("error")

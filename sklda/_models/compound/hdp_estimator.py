@@ -335,7 +335,7 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
         learns_eta = learns and self.topic_word_prior is None
         return ProcessMixtures(labels, collection_of, concentrations, self.max_components, burn_in, learns_eta)
 
-    def _prior_of_topics(self, corpus, known, learns, default):
+    def _prior_of_topics(self, corpus, columns, known, learns, default):
         # The number of topics in use is not K, so eta does not begin at 1 / K.
         eta = SMALL_CORPUS_PRIOR if self.topic_word_prior is None else self.topic_word_prior
         return PriorOfTopics(eta, learns and self.topic_word_prior is None, bounds=(SMALLEST_HDP_ETA, BOUNDS[1]))

@@ -314,7 +314,7 @@ default=None
         burn_in = self.max_iter // 2 if self.burn_in is None else self.burn_in
         return NumberOfTopics(corpus.n_documents, prior, finite, burn_in)
 
-    def _prior_of_topics(self, corpus, known, learns, default):
+    def _prior_of_topics(self, corpus, columns, known, learns, default):
         # The step sets an eta that is unknown or depends on T.
         eta = self.topic_word_prior
         return PriorOfTopics(ETA_PRIOR[0] if eta is None or isinstance(eta, str) else eta)
