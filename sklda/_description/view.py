@@ -21,7 +21,6 @@ from sklda._input.arguments import check_int, distributions, real_numbers
 from sklda._input.counts import check_matrix
 from sklda._input.covariates import covariate_frame, has_names
 from sklda._input.dask_arrays import is_dask
-from sklda._input.design import needed_covariates
 from sklda._input.document_values import DocumentValues, check_documents
 from sklda._input.names import check_order_of_words, distinct, names_of_rows, read_column, read_document_names
 from sklda._input.names import topic_names as model_topic_names
@@ -375,7 +374,7 @@ class View:
         found = replace(self, model=model, topic_word=_topic_word(model), doc_topic=None, names=None)
         found.is_training = _is_training(found)
         if self.covariates is not None and models.has_covariates(model):
-            found.own_alpha = _alpha_of(model, self.covariates, self.n_documents)
+            found.own_alpha = model._prior_where_known(self.covariates, self.n_documents)
         return found
 
     def document(self, d):
@@ -515,7 +514,7 @@ def _of_model(model, X, collections, covariates, others, missing):
         covariates = others if known else None
     found.covariates = covariates
     if covariates is not None and found.has_counts and of_covariates is fitted:
-        alpha = _alpha_of(fitted, covariates, found.counts.shape[0])
+        alpha = fitted._prior_where_known(covariates, found.counts.shape[0])
         found.own_alpha, found.doc_topic = alpha, fitted._proportions(found.corpus, alpha, True)
         if fitted is not model:
             found.own_alpha, found.doc_topic = model._sums(alpha), model._sums(found.doc_topic)
@@ -557,18 +556,6 @@ def _is_training(found):
 def _fitted(model):
     """The estimator that was fitted, of which merged topics are sums."""
     return getattr(model, "model", model)
-
-
-def _alpha_of(model, covariates, n_documents):
-    """alpha of documents by their covariates; that of a document of which nothing is known where one is missing."""
-    needed = needed_covariates(model.formula, model.transformer)
-    values = DocumentValues.read(covariates=covariates, needed=needed)
-    check_documents(n_documents=n_documents, **values.given)
-    complete = values.complete(n_documents)
-    found = np.repeat(model._doc_prior(), n_documents, axis=0)
-    if complete.any():
-        found[complete] = model.document_prior(values.covariates_of(np.flatnonzero(complete)))
-    return found
 
 
 def _of_arrays(pair, X, collections):

@@ -238,7 +238,7 @@ def test_vocabulary_goes_before_the_names_of_columns():
     options = {"max_iter": 5, "random_state": 0, "seed_words": {"fruit": ["w03"]}}
     lda = GibbsLDA(3, vocabulary=WORDS, **options).fit(frame)
     table = topic_table(lda, n_words=3)
-    assert set(sum(table["words"], [])) <= set(WORDS)
+    assert {word for words in table["words"] for word in words} <= set(WORDS)
     assert lda.topic_names_[1:].tolist() == [" ".join(words) for words in table["words"][1:]]
     # One that has some words leaves the others their names.
     lda = GibbsLDA(3, vocabulary={"w03": 3}, **options).fit(frame)

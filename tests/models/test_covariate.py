@@ -646,6 +646,9 @@ def test_other_documents_have_their_own_covariates(fitted):
     alpha = view(describe(fitted, new, covariates=gap)).alpha
     assert_array_equal(alpha[3], fitted.doc_topic_prior_)
     assert_array_equal(np.delete(alpha, 3, axis=0), np.delete(fitted.document_prior(known), 3, axis=0))
+    # A column that the model does not have may lack values.
+    noted = known | {"note": [None, *range(19)]}
+    assert_array_equal(view(describe(fitted, new, covariates=noted)).alpha, fitted.document_prior(known))
     merged = merge_topics(fitted, [[0, 1]])
     found = view(describe(merged, new, covariates=known))
     assert_allclose(found.doc_topic.max(axis=1), np.maximum(*np.sort(found.doc_topic)[:, -2:].T))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._input.design import VaryingDesign, design_of, needed_covariates
-from sklda._input.document_values import DocumentValues
+from sklda._input.document_values import DocumentValues, check_documents
 from sklda._input.types import Counts, Model, Seed, TopicPrior, TopicWords
 from sklda._input.warn import warn
 from sklda._models.capabilities import refuse_symmetric
@@ -382,14 +382,27 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
         >>> lda.document_prior([[2005], [2015]]).shape
         (2, 2)
         """
+        values = self._read_covariates(covariates)
+        values.check_complete()
+        return self._prior_of_documents_.of(values["covariates"], self.intercept_, self.coef_, self.coef_scale_)
+
+    def _prior_where_known(self, covariates, n_documents):
+        """As `document_prior`; documents that lack a covariate have the prior of one of which nothing is known."""
+        values = self._read_covariates(covariates)
+        check_documents(n_documents=n_documents, **values.given)
+        found, known = np.repeat(self._doc_prior(), n_documents, axis=0), values.complete(n_documents)
+        if known.any():
+            found[known] = self.document_prior(values.covariates_of(np.flatnonzero(known)))
+        return found
+
+    def _read_covariates(self, covariates):
+        """Covariates of new documents, of which those that the model has must not be missing."""
         check_is_fitted(self)
         design = self._prior_of_documents_.design
         if design is None:
             raise ValueError("the fit had no covariates: do not give any, or fit with covariates.")
         needed = design.variables if self.transformer is None else ()
-        values = DocumentValues.read(covariates=covariates, needed=needed)
-        values.check_complete()
-        return self._prior_of_documents_.of(values["covariates"], self.intercept_, self.coef_, self.coef_scale_)
+        return DocumentValues.read(covariates=covariates, needed=needed)
 
     def _prior_of_training(self):
         return prior_of(self._prior_of_documents_.columns, self.intercept_, self.coef_)
