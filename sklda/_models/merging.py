@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._description.models import up_to_topics
+from sklda._description.models import Description, unwrap
 from sklda._input.dask_arrays import is_dask
 from sklda._input.names import read_topic_names, topic_names
 from sklda._input.types import Counts, Model
@@ -36,7 +35,7 @@ def merge_topics(model: Model, topics: Any) -> Model:
 
     Parameters
     ----------
-    model : estimator, or pipeline or search that has one
+    model : estimator, pipeline or search that has one, or a description of these
         Any fitted estimator of sklda. It does not change.
     topics : list of groups, or dict of {str: group}
         Each group is a list of at least two topics, by number or by name. No topic is in two groups. The keys of a dict
@@ -44,7 +43,7 @@ def merge_topics(model: Model, topics: Any) -> Model:
 
     Returns
     -------
-    estimator or pipeline
+    estimator, pipeline or description
         The merged topic has the place of the first topic of its group; the others move up. The result is for
         ``transform``, ``score``, ``doc_topic_posterior``, ``sample_posterior`` and all functions of
         `sklda.inspection` and `sklda.metrics`; it cannot be fitted. It has the model as it is now, ``model``, and sums
@@ -90,20 +89,13 @@ def merge_topics(model: Model, topics: Any) -> Model:
     >>> merged.components_.shape, bool((merged.doc_topic_[:, 1] == lda.doc_topic_[:, [1, 3]].sum(axis=1)).all())
     ((3, 30), True)
     """
-    if isinstance(model, FrozenEstimator):
-        return merge_topics(model.estimator, topics)
-    if hasattr(model, "best_estimator_"):
-        return merge_topics(model.best_estimator_, topics)
-    if isinstance(model, Pipeline):
-        merged = copy.copy(up_to_topics(model))
-        name, last = merged.steps[-1]
-        merged.steps = [*merged.steps[:-1], (name, merge_topics(last, topics))]
-        return merged
+    described, is_described = Description.of(model), isinstance(model, Description)
+    model, pipelines = unwrap(described)
     if not isinstance(model, (BaseLDA, ConsensusTopics)):
         raise TypeError(f"the topics of {type(model).__name__} cannot be merged: it is not an estimator of sklda.")
     check_is_fitted(model)
     _check_same_topics(model)
-    place, names = _new_topics(model, topics)
+    place, names = _new_topics(model, topics, described.topic_names)
     if isinstance(model, ConsensusTopics):
         merged = model._merged(place)
     else:
@@ -115,7 +107,10 @@ def merge_topics(model: Model, topics: Any) -> Model:
         merged._set_sums(place)
     if names is not None:
         merged.set_topic_names(names)
-    return merged
+    for pipeline in reversed(pipelines):
+        steps, merged = [*pipeline.steps[:-1], (pipeline.steps[-1][0], merged)], copy.copy(pipeline)
+        merged.steps = steps
+    return replace(described, estimator=merged, topic_names=None) if is_described else merged
 
 
 class MergedTopics(BaseLDA):
@@ -252,10 +247,10 @@ def _check_same_topics(model):
             raise ValueError(f"components_ has {K} topics, but {name} has {n} topics: fit again.")
 
 
-def _new_topics(model, topics):
+def _new_topics(model, topics, given):
     """The new number of every topic, and the names of the new topics or None."""
     K = model._n_features_out
-    known = topic_names(model, K)
+    known = topic_names(model, K, given)
     titles = list(topics) if isinstance(topics, Mapping) else None
     groups = _checked_groups(topics, K, known)
     first = np.arange(K)

@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from pandas import DataFrame
 from sklearn.base import clone
 from sklearn.model_selection import KFold, check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
@@ -21,7 +20,7 @@ from sklda._core import random
 from sklda._core.distances import jensen_shannon
 from sklda._core.parallel import jobs_for
 from sklda._core.same_topics import SAME_TOPIC
-from sklda._description.models import Description, input_of, names_of_steps, topics_with_words
+from sklda._description.models import Description, input_of, names_of_steps, topics_with_words, unwrap
 from sklda._input.arguments import check_int, distributions
 from sklda._input.counts import read_sparse
 from sklda._input.covariates import covariate_frame
@@ -29,7 +28,6 @@ from sklda._input.document_values import DocumentValues, check_documents, number
 from sklda._input.names import index_of
 from sklda.metrics._scorers import make_held_out_scorer
 
-MEASURES = ("score", "gain", "found_again", "found_share")
 # The difference of two folds is one number, and says nothing about the error of their mean.
 _DEFAULT_FOLDS, _FEWEST_FOLDS = 4, 3
 # Degrees of freedom that a variance of a few fits gets from the usual one. doc/method/calibration.rst has half and
@@ -79,13 +77,13 @@ def model_and_input(estimator, X):
     Earlier steps are fitted to all documents.
     """
     described = Description.of(estimator, X)
-    estimator, X, words = described.estimator, described.X, described.vocabulary
-    while isinstance(estimator, Pipeline):
-        if len(estimator) > 1:
-            steps = clone(estimator[:-1])
+    X, words = described.X, described.vocabulary
+    estimator, pipelines = unwrap(described)
+    for pipeline in pipelines:
+        if len(pipeline) > 1:
+            steps = clone(pipeline[:-1])
             X = steps.fit_transform(input_of(steps[0], X))
             words = names_of_steps(steps) if described.vocabulary is None else words
-        estimator = estimator[-1]
     if not hasattr(estimator, "fit") or not hasattr(estimator, "get_params") or isinstance(estimator, type):
         raise TypeError(f"estimator is {estimator!r}: give a topic model, or a pipeline that ends in one.")
     if get_tags(estimator).target_tags.required:

@@ -26,7 +26,7 @@ from sklda import (
     TopicCountLDA,
     merge_topics,
 )
-from sklda.inspection import TopicExplorer, document_table, token_topics, topic_table
+from sklda.inspection import TopicExplorer, describe, document_table, token_topics, topic_table
 from sklda.metrics import held_out_log_likelihood, topic_coherence
 
 X = np.random.default_rng(0).poisson(1, (30, 12))
@@ -211,6 +211,16 @@ def test_names(lda):
     assert merge_topics(lda, {"x": ["d", 1]}).get_feature_names_out().tolist() == ["a", "x", "c", "e"]
     with pytest.raises(ValueError, match="both 'a'"):
         merge_topics(lda, {"a": ["d", "b"]})
+
+
+def test_the_topics_of_a_description_keep_what_it_says():
+    lda = GibbsLDA(4, max_iter=10, random_state=0).fit(X)
+    words, names = [f"w{v}" for v in range(12)], ["sport", "football", "law", "art"]
+    given = describe(lda, X, vocabulary=words, topic_names=names, document_names=[f"d{d}" for d in range(30)])
+    merged = merge_topics(given, [["sport", "football"]])
+    table = topic_table(merged)
+    assert table["name"].tolist() == ["sport + football", "law", "art"] and set(table["words"][0]) <= set(words)
+    assert document_table(merged)["document"].iloc[0] == "d0"
 
 
 def test_pipelines_and_searches():
