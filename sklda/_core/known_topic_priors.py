@@ -42,11 +42,17 @@ class KnownTopics:
         c, given or the first values, in words. Infinite: the topic is fixed.
     learnt : ndarray of shape (n_known,), bool
         Which weights are learnt.
+    std : ndarray of shape (n_known, n_features) or None
+        Standard errors of `topic_word`.
+    names : list of str or None
+        Those of all topics; None if known topics have no names.
     """
 
     topic_word: np.ndarray
     weights: np.ndarray
     learnt: np.ndarray
+    std: np.ndarray | None = None
+    names: list[str] | None = None
 
     def __len__(self):
         return len(self.topic_word)

@@ -23,11 +23,11 @@ from sklda._models.results import ChainAttributes, ChainResults, warn_of_short_f
 from sklda._models.seed_words import seeds_of, set_seeds
 from sklda._sampling.annealed_start import NOT_ANNEALED
 from sklda._sampling.choice import chain_class
-from sklda._sampling.initialisation import initialise_chains, start_of
+from sklda._sampling.initialisation import annealing_of, check_start, initialise_chains, start_of
 from sklda._sampling.known_weights import log_std, weight_likelihood
 from sklda._sampling.merge_and_split import MergeAndSplit
 from sklda._sampling.partitioned import TOKENS_PER_WORKER
-from sklda._sampling.prior_learning import Learner, default_prior
+from sklda._sampling.prior_learning import default_prior
 from sklda._sampling.prior_of_documents import PriorOfDocuments
 from sklda._sampling.prior_of_topics import PriorOfTopics
 from sklda._sampling.run_chains import Schedule, burn_in_of
@@ -48,8 +48,11 @@ class ChainLDA(BaseLDA):
         return self.n_components
 
     @abstractmethod
-    def _prior_of_documents(self, corpus, values, learns, default) -> PriorOfDocuments:
-        """The prior of documents that have these `DocumentValues`; see `default_prior` for `learns` and `default`."""
+    def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in) -> PriorOfDocuments:
+        """The prior of documents that have these `DocumentValues`, beside the `PriorOfTopics`, for a new fit.
+
+        `default` is the `DefaultPrior`.
+        """
 
     @abstractmethod
     def _check_memory(self, corpus: Any, doc_prior: PriorOfDocuments) -> None:
@@ -70,6 +73,7 @@ class ChainLDA(BaseLDA):
     def _fit(self, X: Any, y: Any = None, *, needed: Any = None, **values: Any) -> Self:
         """Fit chains to the documents X with their values; `needed` are the covariates that must not be missing."""
         corpus, read = self._training_documents(X, needed, **values)
+        check_start(self.init, self.seed_words)
         return self._fit_corpus(corpus, read, X, y)
 
     def _fit_corpus(self, corpus: Any, values: DocumentValues, X: Any, y: Any) -> Self:
@@ -77,19 +81,21 @@ class ChainLDA(BaseLDA):
         with FitRun(self, corpus, X, y, **values.given) as run:
             K = self._most_topics(corpus)
             check_memory_of_topics(K)
-            learns, default = default_prior(self.learn_priors, corpus.n_tokens, K)
-            doc_prior = self._prior_of_documents(corpus, values, learns, default)
+            default = default_prior(self.learn_priors, corpus.n_tokens, K)
             columns = columns_of_words(self, corpus.n_features, corpus.n_documents)
-            known = self._read_known_topics(corpus, columns)
-            topic_prior = self._prior_of_topics(corpus, columns, known, learns, default)
+            topic_prior = self._prior_of_topics(corpus, columns, default)
+            if run.former is None:
+                annealing = annealing_of(self.init, topic_prior.seeds, self.max_iter, self.burn_in)
+                burn_in = burn_in_of(self.burn_in, self.max_iter, annealing.n_sweeps)
+            else:
+                annealing, burn_in = NOT_ANNEALED, run.former.n_burn_in
+            doc_prior = self._prior_of_documents(corpus, values, default, topic_prior, burn_in)
             priors = topic_prior.priors(doc_prior.alpha, K, corpus.n_features)
             self._check_memory(corpus, doc_prior)
             if run.former is None:
-                burn_in_of(self.burn_in, self.max_iter)
-                init, annealing = start_of(self.init, X, corpus, K, self.max_iter, self.burn_in, topic_prior.seeds)
+                init = start_of(self.init, topic_prior.seeds, X, corpus, K)
             else:
                 chains = self._continued_chains(corpus, priors, doc_prior, topic_prior, run.former)
-                annealing = NOT_ANNEALED
             if self.verbose:
                 self._advise(corpus)
 
@@ -98,46 +104,34 @@ class ChainLDA(BaseLDA):
             self._fold_in_seed_ = run.fold_in_seed
             self._prior_of_documents_ = doc_prior
             self._prior_of_topics_ = topic_prior
-            for name, value in doc_prior.facts().items():
-                setattr(self, name, value)
-            self._set_known_topics(known)
             if run.former is None:
                 chains = self._new_chains(corpus, priors, doc_prior, topic_prior, init, run)
-            for chain in chains:
-                chain.n_annealed = max(chain.n_annealed, annealing.n_sweeps)
-                begin_burn_in(chain, doc_prior, topic_prior, self.burn_in, self.max_iter)
+                for chain in chains:
+                    chain.n_annealed, chain.n_burn_in = annealing.n_sweeps, burn_in
             # After each sweep: places of known and seeded topics, merges and splits; then, given these topics, the
             # steps of the prior of documents and what learns priors; last the trace, the draws and the end.
-            schedule = Schedule(n_draws=self.n_draws, draw_every=self.draw_every, tol=self.tol, annealing=annealing)
+            schedule = Schedule(
+                n_draws=self.n_draws,
+                draw_every=self.draw_every,
+                tol=self.tol,
+                annealing=annealing,
+                m_steps=tuple(each for each in (doc_prior.m_step, topic_prior.m_step) if each is not None),
+                learning=doc_prior.learning,
+            )
             chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
             run.progress.end(chains)
-
-            for chain in chains:
-                # Nothing of them is needed, and a continued chain may learn other priors.
-                chain.steps = [step for step in chain.steps if not isinstance(step, Learner)]
             self._set_results(chains)
             self._warn(doc_prior, corpus.n_tokens)
             set_seeds(self, topic_prior.seeds, columns)
             return run.finish()
 
-    def _read_known_topics(self, corpus, columns):
-        """The known topics with their names, or None."""
-        if self.known_topics is None:
-            return None
-        return read_known_topics(self.known_topics, self.known_weight, self._most_topics(corpus), corpus, columns)
-
-    def _prior_of_topics(self, corpus, columns, known, learns, default):
-        """The prior of the topics."""
+    def _prior_of_topics(self, corpus, columns, default):
+        """The prior of the topics; `columns` are those of the words."""
+        known = None
+        if self.known_topics is not None:
+            known = read_known_topics(self.known_topics, self.known_weight, self.n_components, corpus, columns)
         seeds = seeds_of(self, corpus, columns, known)
-        known = None if known is None else known.topics
-        return PriorOfTopics.make(self.topic_word_prior, default, learns, corpus.n_tokens, seeds, known)
-
-    def _set_known_topics(self, known):
-        if known is not None:
-            self.known_topic_word_: np.ndarray = known.topics.topic_word
-            self.known_topic_word_std_: np.ndarray = known.std
-            if known.names is not None:
-                self.topic_names_: np.ndarray = np.array(known.names, dtype=object)
+        return PriorOfTopics.make(self.topic_word_prior, default, corpus.n_tokens, seeds, known)
 
     def _advise(self, corpus):
         # With more topics, collapsed sweeps by words are as fast on one core as partitioned ones on two.
@@ -175,9 +169,12 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
     def _continued_chains(self, corpus, priors, doc_prior, topic_prior, former):
         kind = doc_prior.chains or chain_class(self.sampler, corpus, priors, doc_prior.shares_alpha)
         doc_prior.check_continues(self._prior_of_documents_)
-        chains = []
+        chains, learns = [], doc_prior.changes or topic_prior.m_step is not None
         for before, state in zip(former.priors, former.states, strict=True):
-            burn_in_of(self.burn_in, state.n_sweeps + self.max_iter)
+            n_burn_in = burn_in_of(self.burn_in, state.n_sweeps + self.max_iter, state.n_annealed)
+            # What was learnt in the burn-in stays with it.
+            if not (learns and state.n_sweeps):
+                state = replace(state, n_burn_in=n_burn_in)
             now = topic_prior.continued(priors, self._prior_of_topics_, before)
             # Where alpha has rows, the steps set it, and no prior may change.
             if doc_prior.shares_alpha:
@@ -189,13 +186,15 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
 
     def _set_results(self, chains):
         doc_prior, topic_prior = self._prior_of_documents_, self._prior_of_topics_
+        chosen = doc_prior.choose(chains)
         results = ChainResults(chains)
+        results.best = doc_prior.best(chains, chosen.get("n_components_"))
         for chain, draws, record in zip(chains, results.draws, results.records, strict=True):
             record |= doc_prior.record(chain, draws) | topic_prior.attributes(draws.priors)
         chains.clear()  # They have arrays for sweeps.
         results.estimate(self.point_estimate, self.n_jobs)
         self._set_chain_results(results)
-        vars(self).update(doc_prior.attributes(results))
+        vars(self).update(topic_prior.facts() | doc_prior.facts() | chosen | doc_prior.attributes(results))
 
     def _warn(self, doc_prior, n_tokens):
         results = self._results_
@@ -216,20 +215,3 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
             likelihood = weight_likelihood(results.corpus, results.kept_draws(), self._prior_of_topics_)
             found[known.learnt] = log_std(likelihood, np.log(self.known_weight_[known.learnt]))
         return found
-
-
-def begin_burn_in(
-    chain: Any, doc_prior: PriorOfDocuments, topic_prior: PriorOfTopics, burn_in: int | None, n_sweeps: int
-) -> None:
-    """Set the burn-in of a chain with so many sweeps to come, and what learns its priors until then.
-
-    A chain that continues keeps its burn-in if something was learnt in it.
-    """
-    m_steps = [each for each in (doc_prior.m_step, topic_prior.m_step) if each is not None]
-    if chain.n_sweeps == 0:
-        # The records of `from_assignments`.
-        chain.trace, chain.label_free = [], []
-    if chain.n_sweeps == 0 or not (m_steps or doc_prior.changes):
-        chain.n_burn_in = burn_in_of(burn_in, chain.n_sweeps + n_sweeps, chain.n_annealed)
-    if chain.n_sweeps < chain.n_burn_in:
-        chain.steps += [Learner(each, **doc_prior.learning) for each in m_steps]

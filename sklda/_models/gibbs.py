@@ -6,18 +6,13 @@ from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
-from sklda._core import random
-from sklda._description.models import columns_of_words
+from sklda._input.document_values import DocumentValues
 from sklda._input.types import Counts, Model, Seed, TopicPrior, Topics, TopicWords
 from sklda._models.chain_lda import LocalChainLDA
-from sklda._models.fit_run import all_or_nothing, fold_in_seed_of, settings_of
+from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import CHAIN_PARAMETERS, shared
 from sklda._models.progress import with_callbacks
-from sklda._models.seed_words import set_seeds
-from sklda._sampling.chain import ChainState
-from sklda._sampling.choice import chain_class
 from sklda._sampling.point_estimates import check_assignments
-from sklda._sampling.prior_learning import default_prior
 from sklda._sampling.prior_of_documents import SharedAlpha
 
 
@@ -356,8 +351,8 @@ class GibbsLDA(LocalChainLDA):
         """
         return self._fit(X, y)
 
-    def _prior_of_documents(self, corpus, values, learns, default):
-        return SharedAlpha(self._alpha, default, self.learn_priors, learns)
+    def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in):
+        return SharedAlpha(self._alpha, default, self.learn_priors)
 
     @classmethod
     def from_assignments(
@@ -404,26 +399,9 @@ class GibbsLDA(LocalChainLDA):
         lda._validate_params()
         corpus = lda._training_corpus(X)
         topics, lda.n_components = check_assignments(topic_assignments, corpus, n_components)
-        learns, default = default_prior(lda.learn_priors, corpus.n_tokens, lda.n_components)
-        documents = lda._prior_of_documents(corpus, None, learns, default)
-        columns = columns_of_words(lda, corpus.n_features, corpus.n_documents)
-        known = lda._read_known_topics(corpus, columns)
-        words = lda._prior_of_topics(corpus, columns, known, learns, default)
-        priors = words.priors(documents.alpha, lda.n_components, corpus.n_features)
-        seed = random.seed_sequence(lda.random_state)
-        state = ChainState(topics, random.stream(random.child(seed, 0)))
-        chain = chain_class(lda.sampler, corpus, priors)(corpus, priors, state)
-        for m_step in (documents.m_step, words.m_step):
-            if m_step is not None:
-                m_step.set(chain, m_step.maximum([m_step.statistics(chain)], m_step.present(chain)))
-        chain.record()
-        chain.keep_draw(1)
-        # It is one chain, whatever the parameter says.
-        lda._settings_ = settings_of(lda) | {"n_chains": 1}
-        lda._fold_in_seed_ = fold_in_seed_of(seed)
-        lda._prior_of_documents_, lda._prior_of_topics_ = documents, words
-        lda._set_known_topics(known)
-        lda._set_results([chain])
-        set_seeds(lda, words.seeds, columns)
+        given = lda.get_params(deep=False)
+        # One chain without a sweep, whatever the parameters say.
+        lda.set_params(init=topics, n_chains=1, max_iter=0, burn_in=None, verbose=0)
+        lda._fit_corpus(corpus, DocumentValues({}), X, None).set_params(**given)
         lda.n_iter_ = 0
         return lda

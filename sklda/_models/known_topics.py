@@ -38,15 +38,6 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """Known topics of a fit, their standard errors, and the names of all topics; None if known topics have no names."""
-
-    topics: KnownTopics
-    std: np.ndarray
-    names: list[str] | None
-
-
-@dataclass(frozen=True, eq=False)
 class _GivenRows:
     """Distributions of known topics over their own words."""
 
@@ -59,7 +50,7 @@ class _GivenRows:
         return repr(self.names[k]) if self.names else str(k)
 
 
-def read_known_topics(known_topics: Any, known_weight: Any, n_components: int, corpus, columns) -> Given:
+def read_known_topics(known_topics: Any, known_weight: Any, n_components: int, corpus, columns) -> KnownTopics:
     """Known topics over the words of X, with a message about words that only one side has.
 
     Parameters
@@ -99,7 +90,7 @@ def read_known_topics(known_topics: Any, known_weight: Any, n_components: int, c
     names = None
     if rows.names is not None:
         names = distinct([*rows.names, *(f"new {j}" for j in range(n_components - n_known))])
-    return Given(KnownTopics(topic_word, weights, learnt), std, names)
+    return KnownTopics(topic_word, weights, learnt, std, names)
 
 
 def _refuse_words_as_rows(known_topics, columns, n_features):

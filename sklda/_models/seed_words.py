@@ -29,7 +29,7 @@ def seeds_of(estimator, corpus, columns, known=None) -> SeedWords | None:
     """The `seed_words` of an estimator with known topics or without; None if there are none."""
     if estimator.seed_words is None:
         return None
-    n_known = 0 if known is None else len(known.topics)
+    n_known = 0 if known is None else len(known)
     seeds = read_seed_words(estimator.seed_words, estimator.n_components, corpus.n_features, columns, n_known)
     if seeds is None:
         return None

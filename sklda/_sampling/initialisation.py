@@ -26,47 +26,31 @@ _PRUNE_FACTOR, _PRUNE_FIRST, _PRUNE_BETWEEN = 2.0, 60, 15
 _BLOCK_WEIGHTS = 2**22
 
 
-def start_of(init, X, corpus, n_components, n_sweeps, burn_in=None, seed_words=None):
-    """The start of the chains of a fit, as `initialise_chains` takes it, and their annealed sweeps.
+def check_start(init, seed_words):
+    """A ValueError if `init` is another first state than that of `seed_words`, which may be empty."""
+    if seed_words and (not isinstance(init, str) or init not in ("anneal", "random")):
+        shown = f"init={init!r}" if isinstance(init, str) else "init, an array or a model,"
+        raise ValueError(
+            f"{shown} is another first state than that of seed_words, which put their tokens into their topics: "
+            "leave init out, or seed_words."
+        )
 
-    Parameters
-    ----------
-    init : str, array-like or fitted model
-    X : array-like or sparse matrix
-        What the model transforms.
-    corpus : Corpus
-    n_components : int
-    n_sweeps : int
-        Number of sweeps of the fit. With ``"anneal"``, the first ones are annealed.
-    burn_in : int, default=None
-        Its burn-in, if it is given.
-    seed_words : SeedWords, default=None
-        They make the first state, without annealed sweeps, in which seeds are lost to other topics.
 
-    Returns
-    -------
-    init : str, SeedWords, ndarray or (ndarray, ndarray)
-    annealing : Annealing
+def annealing_of(init, seed_words, n_sweeps, burn_in):
+    """The annealed sweeps of a fit with this `init`, in which seeds would be lost to other topics."""
+    is_annealed = seed_words is None and isinstance(init, str) and init == "anneal"
+    return Annealing.within(n_sweeps, burn_in) if is_annealed else NOT_ANNEALED
 
-    Raises
-    ------
-    ValueError
-        If `init` is another first state than that of the seeds.
-    """
-    if seed_words is not None:
-        if not isinstance(init, str) or init not in ("anneal", "random"):
-            shown = f"init={init!r}" if isinstance(init, str) else "init, an array or a model,"
-            raise ValueError(
-                f"{shown} is another first state than that of seed_words, which put their tokens into their topics: "
-                "leave init out, or seed_words."
-            )
-        return seed_words, NOT_ANNEALED
+
+def start_of(init, seed_words, X, corpus, n_components):
+    """The start of the chains of a fit, as `initialise_chains` takes it; a fitted model transforms X."""
     if isinstance(init, str):
-        return ("random", Annealing.within(n_sweeps, burn_in)) if init == "anneal" else (init, NOT_ANNEALED)
+        found = "random" if init == "anneal" else init
+        return found if seed_words is None else seed_words
     # A Series of pandas has a method of this name.
     if not hasattr(init, "transform") or hasattr(init, "__array__"):
-        return check_assignments(init, corpus, n_components, "init")[0], NOT_ANNEALED
-    return weights_of_model(init, X, corpus, n_components), NOT_ANNEALED
+        return check_assignments(init, corpus, n_components, "init")[0]
+    return weights_of_model(init, X, corpus, n_components)
 
 
 def initialise_chains(corpus, priors, seeds, init, n_jobs=None, kind=GibbsChain, run=NO_RUN):

@@ -1,6 +1,7 @@
 """Priors learnt in the burn-in of a chain by Gibbs-EM, and fixed afterwards."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import digamma, polygamma
@@ -33,14 +34,18 @@ MUCH_MISSING = 0.7
 FAR, _SURE = 0.25, 3.0
 
 
-def default_prior(learn_priors, n_tokens: int, n_components: int) -> tuple[bool, float]:
-    """Whether priors that are not given are learnt, and the value that they have at first, or in a small corpus always.
+class DefaultPrior(NamedTuple):
+    """An alpha or eta that is not given: whether it is learnt, and its value, the first one if it is learnt."""
 
-    It is that of alpha and of eta.
-    """
+    is_learnt: bool
+    value: float
+
+
+def default_prior(learn_priors, n_tokens: int, n_components: int) -> DefaultPrior:
+    """That of a fit, for alpha and for eta."""
     if learn_priors and n_tokens < LEAST_TOKENS:
-        return False, SMALL_CORPUS_PRIOR
-    return bool(learn_priors), 1.0 / n_components
+        return DefaultPrior(False, SMALL_CORPUS_PRIOR)
+    return DefaultPrior(bool(learn_priors), 1.0 / n_components)
 
 
 def missing_information(corpus, draws):
@@ -175,6 +180,11 @@ class Learner(Step):
                 self._maximise(chain, self.draws[-self.n_draws :])
         if chain.n_sweeps == chain.n_burn_in:
             self.end_burn_in(chain)
+
+    def end(self, chain):
+        """Do one M-step with the present draw, if the chain has made no sweep."""
+        if chain.n_sweeps == 0:
+            self._set(chain, self.m_step.maximum([self.m_step.statistics(chain)], self.log_h))
 
     def settled(self):
         """Whether the priors were learnt for long. Before, the log joint can be flat: M-steps are still to come."""

@@ -13,6 +13,7 @@ from sklda._core.gibbs_em import BOUNDS, MStep
 from sklda._core.parallel import Aligned
 from sklda._core.priors import Priors
 from sklda._sampling.prior_of_topics import learnt_now
+from sklda._sampling.run_chains import best_chain
 from sklda._sampling.steps import Step
 
 
@@ -71,6 +72,14 @@ class PriorOfDocuments(Aligned):
         """The fitted attributes that are known before the first sweep."""
         return {}
 
+    def choose(self, chains: list[Any]) -> dict[str, Any]:
+        """Decide which topics the results of the chains show; the fitted attributes of this decision."""
+        return {}
+
+    def best(self, chains: list[Any], n_topics: Any) -> int:
+        """The index of the chain that is kept; `n_topics` is the ``n_components_`` of `choose`, if there is one."""
+        return best_chain(chains)
+
     def record(self, chain: Any, draws: Any) -> dict[str, Any]:
         """The fitted attributes that a chain has for itself; `draws` are those that it kept, `KeptDraws`."""
         return {}
@@ -89,21 +98,18 @@ class SharedAlpha(PriorOfDocuments):
     Parameters
     ----------
     given : float, array-like of shape (n_components,) or None
-    default : float
-        alpha if it is not given: the first value if it is learnt.
+    default : DefaultPrior
     learn_priors : bool or "symmetric"
         True: topics have an alpha each.
-    learns : bool
-        Whether an alpha that is not given is learnt.
     """
 
     shares_alpha = True
 
-    def __init__(self, given, default, learn_priors, learns):
+    def __init__(self, given, default, learn_priors):
         # A copy, because the caller may change an array.
-        self.alpha = default if given is None else copy.deepcopy(given)
+        self.alpha = default.value if given is None else copy.deepcopy(given)
         self.per_topic = has_one_each(given, learn_priors)
-        self.m_step = MStep((BOUNDS, None), self.per_topic) if learns and given is None else None
+        self.m_step = MStep((BOUNDS, None), self.per_topic) if default.is_learnt and given is None else None
 
     @property
     def alpha_moves(self):

@@ -13,7 +13,7 @@ from sklda._core.gibbs_em import BOUNDS, MStep, SeededMStep
 from sklda._core.known_topic_priors import KnownMStep, KnownTopics
 from sklda._core.priors import SMALLEST, Priors
 from sklda._sampling.known_places import KnownPlaces
-from sklda._sampling.prior_learning import LEAST_TOKENS
+from sklda._sampling.prior_learning import LEAST_TOKENS, DefaultPrior
 from sklda._sampling.seed_places import SeedPlaces
 from sklda._sampling.seeded_state import SeedWords
 from sklda._sampling.steps import Step
@@ -44,13 +44,21 @@ class PriorOfTopics:
     bounds: tuple[float, float] = BOUNDS
 
     @classmethod
-    def make(cls, given: Any, default: float, learns: bool, n_tokens: int, seeds: SeedWords | None, known: Any) -> Self:
-        """From the parameters of an estimator; see `default_prior` for `default` and `learns`."""
+    def make(
+        cls,
+        given: Any,
+        default: DefaultPrior,
+        n_tokens: int,
+        seeds: SeedWords | None = None,
+        known: KnownTopics | None = None,
+        bounds: tuple[float, float] = BOUNDS,
+    ) -> Self:
+        """From the parameters of an estimator."""
         if known is not None and n_tokens < LEAST_TOKENS:
             known = replace(known, learnt=np.zeros_like(known.learnt))
         # A copy, because the caller may change arrays.
-        eta = default if given is None else copy.deepcopy(given)
-        return cls(eta, learns and given is None, seeds, known)
+        eta = default.value if given is None else copy.deepcopy(given)
+        return cls(eta, default.is_learnt and given is None, seeds, known, bounds)
 
     @property
     def pseudo_counts(self) -> csr_array | None:
@@ -131,6 +139,14 @@ class PriorOfTopics:
         if m_step is None or m_step_before is None:
             return priors
         return m_step.with_eta(priors, m_step_before.eta(own))
+
+    def facts(self) -> dict[str, Any]:
+        """The fitted attributes of known topics."""
+        if self.known is None:
+            return {}
+        found = {"known_topic_word_": self.known.topic_word, "known_topic_word_std_": self.known.std}
+        names = self.known.names
+        return found if names is None else found | {"topic_names_": np.array(names, dtype=object)}
 
     def attributes(self, priors: Priors) -> dict[str, Any]:
         """The fitted attributes of a chain with these priors."""

@@ -1,7 +1,9 @@
 """The loop over sweeps: chains run in parallel, stage by stage; and what is recorded of them."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from sklda._core.parallel import in_parallel
 from sklda._core.progress import SILENT
 from sklda._sampling.annealed_start import NOT_ANNEALED, AnnealedSweeps, Annealing
 from sklda._sampling.chain import Chain
+from sklda._sampling.prior_learning import Learner
 from sklda._sampling.steps import Ending, ParameterDraws, Thinning, Trace, advance
 
 
@@ -29,22 +32,30 @@ class Schedule:
         all sweeps.
     annealing : Annealing
         The first sweeps of new chains. Their traces are at the priors without the factor.
+    m_steps : sequence of MStep
+        Each of them is that of a `Learner` of a chain in its burn-in, or without any sweep.
+    learning : dict
+        Options of `Learner`.
     """
 
     n_draws: int = 1
     draw_every: int = 1
     tol: float | None = None
     annealing: Annealing = NOT_ANNEALED
+    m_steps: tuple[Any, ...] = ()
+    learning: Mapping[str, Any] = field(default_factory=dict)
 
     def steps(self, chain, n_sweeps):
         """The steps before and after those of a chain, which has `n_sweeps` sweeps to come."""
-        last = [Trace()]
+        learns = chain.n_sweeps < chain.n_burn_in or n_sweeps == 0
+        learners = [Learner(each, **self.learning) for each in self.m_steps if learns]
+        last = [*learners, Trace()]
         if self.n_draws:
             last.append(Thinning(self.n_draws, self.draw_every))
             if isinstance(chain, Chain):
                 last.append(ParameterDraws(chain.n_sweeps + n_sweeps))
         if self.tol is not None:
-            last.append(Ending(self.tol, self.n_draws * self.draw_every))
+            last.append(Ending(self.tol, self.n_draws * self.draw_every, learners))
         return [AnnealedSweeps(self.annealing)] if chain.n_sweeps < self.annealing.n_sweeps else [], last
 
 

@@ -116,10 +116,18 @@ def advance(chain, steps, stop=NEVER_STOP):
 
 
 class Trace(Step):
-    """Records the log joint, and two more numbers, after every sweep."""
+    """Records the log joint, and two more numbers, after every sweep; of the first state if there is none."""
+
+    def begin(self, chain):
+        if chain.n_sweeps == 0:
+            chain.trace, chain.label_free = [], []
 
     def after(self, chain, stop):
         chain.record()
+
+    def end(self, chain):
+        if chain.n_sweeps == 0:
+            chain.record()
 
 
 class Thinning(Step):
@@ -182,10 +190,12 @@ class Ending(Step):
     tol : float
     n_kept : int
         Sweeps after the burn-in in which all draws are kept.
+    learners : list of Step
+        They hear of the end of the burn-in, as the steps of the chain do.
     """
 
-    def __init__(self, tol, n_kept):
-        self.tol, self.n_kept, self.n_sweeps = tol, n_kept, 0
+    def __init__(self, tol, n_kept, learners=()):
+        self.tol, self.n_kept, self.learners, self.n_sweeps = tol, n_kept, learners, 0
 
     def after(self, chain, stop):
         self.n_sweeps += 1
@@ -196,8 +206,9 @@ class Ending(Step):
             return False
         if chain.n_sweeps >= chain.n_burn_in + self.n_kept:
             return True
-        if chain.n_sweeps < chain.n_burn_in and all(step.settled() for step in chain.steps):
+        steps = [*chain.steps, *self.learners]
+        if chain.n_sweeps < chain.n_burn_in and all(step.settled() for step in steps):
             chain.n_burn_in = chain.n_sweeps
-            for step in chain.steps:
+            for step in steps:
                 step.end_burn_in(chain)
         return False

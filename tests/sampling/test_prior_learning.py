@@ -20,12 +20,11 @@ from sklda._core.newton import RankOneUpdate
 from sklda._core.priors import Priors
 from sklda._core.progress import Progress
 from sklda._core.rising import SumOfLogRising
-from sklda._models.chain_lda import begin_burn_in
 from sklda._sampling import prior_of_documents
 from sklda._sampling.chain import KeptDraws
 from sklda._sampling.choice import SAMPLERS, chain_class
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.prior_learning import Learner, fixed_point, missing_information
+from sklda._sampling.prior_learning import DefaultPrior, Learner, fixed_point, missing_information
 from sklda._sampling.prior_of_documents import SharedAlpha
 from sklda._sampling.prior_of_topics import PriorOfTopics
 from sklda._sampling.run_chains import Run, Schedule
@@ -174,13 +173,13 @@ def best_alpha(n_dk, start):
 
 
 def learning_chain(corpus, n_components, kind, n_sweeps, seed, learn=True, bounds=BOUNDS):
-    """A chain that learns both priors in the first half of its sweeps, and its first priors."""
-    documents = SharedAlpha(None, 1 / n_components, learn, True)
+    """A chain that learns both priors in the first half of its sweeps, its `Schedule`, and its first priors."""
+    documents = SharedAlpha(None, DefaultPrior(True, 1 / n_components), learn)
     topics = PriorOfTopics(1 / n_components, True, bounds=bounds)
     priors = topics.priors(documents.alpha, n_components, corpus.n_features)
     chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(seed))
-    begin_burn_in(chain, documents, topics, None, n_sweeps)
-    return chain, priors
+    chain.n_burn_in = n_sweeps // 2
+    return chain, Schedule(m_steps=(documents.m_step, topics.m_step)), priors
 
 
 @pytest.mark.parametrize("learn", [True, "symmetric"])
@@ -189,9 +188,9 @@ def test_learnt_priors_are_the_optimum_over_the_stored_draws(learn, kind, monkey
     # Without extrapolation.
     monkeypatch.setattr("sklda._sampling.prior_learning.fixed_point", lambda values: np.mean(values, axis=0))
     corpus, n_components = simulated(3, doc_topic_prior=np.array([0.1, 0.3, 0.6, 1.2])), 4
-    chain, priors = learning_chain(corpus, n_components, kind, 200, 0, learn)
+    chain, schedule, priors = learning_chain(corpus, n_components, kind, 200, 0, learn)
     seen = Collector()
-    (chain,) = Run(seen).sweep([chain], 200, schedule=Schedule())
+    (chain,) = Run(seen).sweep([chain], 200, schedule=schedule)
     # M-steps are after sweeps 21, 24, ..., 99. The last one, after sweep 100, uses the draws of their second half.
     n_dk, m_kv = (
         np.array(each)
@@ -219,8 +218,8 @@ def test_draws_after_the_burn_in_have_the_posterior_at_the_learnt_priors(sampler
     monkeypatch.setattr(prior_of_documents, "BOUNDS", (0.15, 3.0))
     truth = Enumeration(DOCS, V, K, 0.5, 0.5)
     kind = WordMajorChain if sampler == "sparse" else chain_class(sampler, truth.corpus, truth.priors)
-    chain, _ = learning_chain(truth.corpus, K, kind, 60, 2, bounds=(0.15, 3.0))
-    (chain,) = Run().sweep([chain], 60, schedule=Schedule())
+    chain, schedule, _ = learning_chain(truth.corpus, K, kind, 60, 2, bounds=(0.15, 3.0))
+    (chain,) = Run().sweep([chain], 60, schedule=schedule)
     learnt = Enumeration(DOCS, V, K, chain.priors.doc[0], chain.priors.word)
     draws = []
     for _ in range(800):
@@ -251,7 +250,7 @@ class PlainLearner(Learner):
 
 # With M-steps in every tenth sweep, all of which the last one averages, errors of four corpora were .17 to .27 and .12
 # to .14.
-@pytest.mark.mutation("sklda._models.chain_lda.Learner", PlainLearner)
+@pytest.mark.mutation("sklda._sampling.run_chains.Learner", PlainLearner)
 def test_learnt_alpha_does_not_depend_on_the_length_of_the_fit():
     """The sum of alpha after 100 and 200 sweeps is that after 600. It begins at 1 and is 3.
 

@@ -292,11 +292,10 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
         refuse_symmetric("CompoundLDA", self.learn_priors)
         return self._fit(X, y, collections=collections)
 
-    def _prior_of_documents(self, corpus, values, learns, default):
+    def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in):
         labels, collection_of = encode(values["collections"], corpus.n_documents)
         warn_of_many_collections(labels, collection_of)
         given = self.collection_topic_prior, self.doc_concentration
-        first = first_hyperparameters(self.n_components, *given, learns, default)
-        learn_eta = learns and self.topic_word_prior is None
-        model = CompoundModel(collection_of, len(labels), **first, learn_eta=learn_eta)
+        first = first_hyperparameters(self.n_components, *given, default)
+        model = CompoundModel(collection_of, len(labels), **first, learn_eta=topic_prior.learns_eta)
         return CollectionMixtures(labels, model, self.n_components, self._mixtures)

@@ -17,7 +17,6 @@ from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.base import CollectionsLDA
 from sklda._models.compound.collections import encode, warn_of_many_collections
 from sklda._models.compound.concentrations import SMALLEST_HDP_ETA, Concentrations
-from sklda._models.compound.hdp import show_in_common
 from sklda._models.compound.prior import ProcessMixtures
 from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import CHAIN_PARAMETERS, POSITIVE, Interval, shared
@@ -318,7 +317,7 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
     def _most_topics(self, corpus: Any) -> int:
         return self.max_components
 
-    def _prior_of_documents(self, corpus, values, learns, default):
+    def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in):
         if np.ndim(self.topic_word_prior) == 2:
             raise ValueError(
                 "the HDP needs topics that can be exchanged: give topic_word_prior as a float or one value per word."
@@ -331,18 +330,13 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
             collection_concentration=self.collection_concentration,
             doc_concentration=self.doc_concentration,
         )
-        burn_in = self.max_iter // 2 if self.burn_in is None else self.burn_in
-        learns_eta = learns and self.topic_word_prior is None
+        learns_eta = topic_prior.learns_eta
         return ProcessMixtures(labels, collection_of, concentrations, self.max_components, burn_in, learns_eta)
 
-    def _prior_of_topics(self, corpus, columns, known, learns, default):
+    def _prior_of_topics(self, corpus, columns, default):
         # The number of topics in use is not K, so eta does not begin at 1 / K.
-        eta = SMALL_CORPUS_PRIOR if self.topic_word_prior is None else self.topic_word_prior
-        return PriorOfTopics(eta, learns and self.topic_word_prior is None, bounds=(SMALLEST_HDP_ETA, BOUNDS[1]))
-
-    def _set_results(self, chains):
-        show_in_common(chains)
-        super()._set_results(chains)
+        default, bounds = default._replace(value=SMALL_CORPUS_PRIOR), (SMALLEST_HDP_ETA, BOUNDS[1])
+        return PriorOfTopics.make(self.topic_word_prior, default, corpus.n_tokens, bounds=bounds)
 
     def summary(self) -> str:
         """What the fit says of the number of topics in use, in a sentence.

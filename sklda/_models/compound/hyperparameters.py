@@ -18,10 +18,10 @@ DRAWN_ALPHA = (1e-6, 1e6)
 _FIRST_ALPHA = (1e-3, 1e3)
 
 
-def first_hyperparameters(n_components, collection_topic_prior, doc_concentration, learns, default):
+def first_hyperparameters(n_components, collection_topic_prior, doc_concentration, default):
     """The first alpha and gamma of a fit, and which of them change: fields of `CompoundModel`, a dict.
 
-    They come from the parameters of `CompoundLDA`; see `default_prior` for `learns` and `default`.
+    They come from the parameters of `CompoundLDA` and its `DefaultPrior`.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def first_hyperparameters(n_components, collection_topic_prior, doc_concentratio
         If a value is out of range or not a number.
     """
     # alpha of other estimators has the default, and gamma is a sum over topics.
-    gamma = default * n_components
+    gamma = default.value * n_components
     if doc_concentration is not None:
         gamma = check_prior(doc_concentration, "doc_concentration", {})
     if not SMALLEST_GAMMA <= gamma <= LARGEST_GAMMA:
@@ -41,7 +41,7 @@ def first_hyperparameters(n_components, collection_topic_prior, doc_concentratio
         "alpha": alpha,
         "gamma": gamma,
         "alpha_prior": alpha_prior,
-        "learn_gamma": learns and doc_concentration is None,
+        "learn_gamma": default.is_learnt and doc_concentration is None,
     }
 
 

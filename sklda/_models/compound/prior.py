@@ -7,7 +7,7 @@ import numpy as np
 from sklda._core.priors import SMALLEST
 from sklda._models.compound.concentrations import Concentrations
 from sklda._models.compound.gamma import GammaMStep
-from sklda._models.compound.hdp import HDPMixtures, shown_draws, shown_mixtures
+from sklda._models.compound.hdp import HDPMixtures, show_in_common, shown_draws, shown_mixtures
 from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
@@ -120,6 +120,10 @@ class ProcessMixtures(CollectionMixtures):
 
     def steps(self, seed, number):
         return [HDPMixtures(self.model, seed, self.n_components)]
+
+    def choose(self, chains):
+        show_in_common(chains)
+        return {}
 
     def record(self, chain, draws):
         record = super().record(chain, draws)

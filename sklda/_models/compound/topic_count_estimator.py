@@ -22,7 +22,6 @@ from sklda._models.compound.number_of_topics import FEW_TOKENS, NumberOfTopics, 
 from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import CHAIN_PARAMETERS, POSITIVE, HasMethods, Interval, StrOptions, shared
 from sklda._models.progress import with_callbacks
-from sklda._models.results import ChainResults
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.draws import draw_parameters
@@ -298,10 +297,10 @@ default=None
             return log_p
         return [at_topics(self.doc_topic_prior, name, T) for T in log_p]
 
-    def _prior_of_documents(self, corpus, values, learns, default):
+    def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in):
         prior = self._range_of_counts(corpus)
-        log_p = prior.log_p
-        counts = np.array(sorted(log_p))
+        counts = np.array(sorted(prior.log_p))
+        log_p = np.array([prior.log_p[T] for T in counts.tolist()])
         gammas, etas, eta = self._gammas(counts), None, self.topic_word_prior
         if np.ndim(eta) > 1:
             raise ValueError("topic_word_prior must be a number, or one for each word: all topics have the same prior.")
@@ -309,15 +308,13 @@ default=None
             etas = np.array([at_topics(eta, "topic_word_prior", T) for T in counts.tolist()])
             check_prior(etas, "topic_word_prior", {"one per number of topics": etas.shape})
         g = EQUAL if self.share_concentration == "equal" else self.share_concentration
-        values = np.array([log_p[T] for T in counts.tolist()])
-        finite = FinitePrior(counts, values, None if g is None else float(g), gammas, etas, draws_eta=eta is None)
-        burn_in = self.max_iter // 2 if self.burn_in is None else self.burn_in
+        finite = FinitePrior(counts, log_p, None if g is None else float(g), gammas, etas, draws_eta=eta is None)
         return NumberOfTopics(corpus.n_documents, prior, finite, burn_in)
 
-    def _prior_of_topics(self, corpus, columns, known, learns, default):
+    def _prior_of_topics(self, corpus, columns, default):
         # The step sets an eta that is unknown or depends on T.
-        eta = self.topic_word_prior
-        return PriorOfTopics(ETA_PRIOR[0] if eta is None or isinstance(eta, str) else eta)
+        eta = None if isinstance(self.topic_word_prior, str) else self.topic_word_prior
+        return PriorOfTopics.make(eta, default._replace(value=ETA_PRIOR[0]), corpus.n_tokens)
 
     def _gammas(self, counts):
         """gamma at each number of topics, or None if alpha is unknown."""
@@ -333,18 +330,6 @@ default=None
                 f"must lie between {SMALLEST_GAMMA:g} and {LARGEST_GAMMA:g}."
             )
         return gammas
-
-    def _set_results(self, chains):
-        documents, topics = self._prior_of_documents_, self._prior_of_topics_
-        chosen = documents.choose(chains)
-        results = ChainResults(chains)
-        results.best = documents.best(chains, chosen["n_components_"])
-        for chain, draws, record in zip(chains, results.draws, results.records, strict=True):
-            record |= documents.record(chain, draws) | topics.attributes(draws.priors)
-        chains.clear()  # They have arrays for sweeps.
-        results.estimate(self.point_estimate, self.n_jobs)
-        self._set_chain_results(results)
-        vars(self).update(chosen | documents.attributes(results))
 
     def _warn(self, documents, n_tokens):
         super()._warn(documents, n_tokens)

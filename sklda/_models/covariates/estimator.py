@@ -332,7 +332,7 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
             give = "It does not use y: call fit(X, covariates=y)."
         warn(f"CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. {give}")
 
-    def _prior_of_documents(self, corpus, values, learns, default):
+    def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in):
         given, design, columns = values["covariates"], None, np.zeros((corpus.n_documents, 0))
         if given is not None:
             options = {"intercept": False, "most_terms": MOST_TERMS}
@@ -340,7 +340,7 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
             columns = design.matrix(given)
             design = VaryingDesign(design, columns)
             columns = np.ascontiguousarray(columns[:, design.kept])
-        alpha = default if self._alpha is None else self._alpha
+        alpha = default.value if self._alpha is None else self._alpha
         return CovariateRegression(design, columns, alpha, self.n_components, self.coef_scale)
 
     def _prior_given(self, values):

@@ -251,8 +251,8 @@ class DaskGibbsLDA(ChainLDA):
             check_tokens(corpus)
             return self._fit_corpus(corpus, DocumentValues({}), X, y)
 
-    def _prior_of_documents(self, corpus, values, learns, default):
-        return SharedAlpha(self._alpha, default, self.learn_priors, learns)
+    def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in):
+        return SharedAlpha(self._alpha, default, self.learn_priors)
 
     def _check_memory(self, corpus, doc_prior):
         # The documents are on the workers.

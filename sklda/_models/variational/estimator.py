@@ -244,10 +244,10 @@ class CollapsedVariationalLDA(BaseLDA):
         self._validate_params()
         corpus = self._training_corpus(X)
         with FitRun(self, corpus, X, y) as run:
-            learns, default = default_prior(self.learn_priors, corpus.n_tokens, self.n_components)
-            alpha, eta = (default if given is None else given for given in (self._alpha, self.topic_word_prior))
+            default = default_prior(self.learn_priors, corpus.n_tokens, self.n_components)
+            alpha, eta = (default.value if given is None else given for given in (self._alpha, self.topic_word_prior))
             priors = Priors.make(alpha, eta, self.n_components, corpus.n_features)
-            learner = self._learner(priors) if learns else None
+            learner = self._learner(priors) if default.is_learnt else None
             run.begin()
             self._fold_in_seed_ = run.fold_in_seed
             model: Batch | OnlinePasses

@@ -103,10 +103,10 @@ def variational_em(
     if corpus.n_tokens == 0:
         raise ValueError(f"X has {corpus.n_documents} documents and no token at all.")
     labels, collection_of = encode(collections, corpus.n_documents)
-    learns, default = default_prior(learn_priors, corpus.n_tokens, n_components)
-    first = first_hyperparameters(n_components, float(collection_topic_prior), doc_concentration, learns, default)
-    learn_eta = learns and topic_word_prior is None
-    first_eta: Any = default if topic_word_prior is None else topic_word_prior
+    default = default_prior(learn_priors, corpus.n_tokens, n_components)
+    first = first_hyperparameters(n_components, float(collection_topic_prior), doc_concentration, default)
+    learn_eta = default.is_learnt and topic_word_prior is None
+    first_eta: Any = default.value if topic_word_prior is None else topic_word_prior
     model = CompoundModel(collection_of, len(labels), **first, learn_eta=learn_eta)
     priors = Priors.make(1.0, first_eta, n_components, corpus.n_features)
     # An ascent has the proportions, and an iteration three more arrays of their size.

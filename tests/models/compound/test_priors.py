@@ -105,11 +105,11 @@ def test_a_chain_copied_within_its_burn_in_goes_on_alike(corpus, same):
 
 
 def test_hyperparameters_that_are_given_stay_fixed():
-    both = SimpleNamespace(**first_hyperparameters(4, 1.0, None, *default_prior(True, 5000, 4)))
+    both = SimpleNamespace(**first_hyperparameters(4, 1.0, None, default_prior(True, 5000, 4)))
     assert (both.gamma, both.learn_gamma) == (1.0, True)
-    one = SimpleNamespace(**first_hyperparameters(4, (3.0, 2.0), 5.0, *default_prior(True, 5000, 4)))
+    one = SimpleNamespace(**first_hyperparameters(4, (3.0, 2.0), 5.0, default_prior(True, 5000, 4)))
     assert (one.alpha, one.gamma, one.learn_gamma) == (1.5, 5.0, False)
-    none = SimpleNamespace(**first_hyperparameters(4, 1.0, None, *default_prior(False, 5000, 4)))
+    none = SimpleNamespace(**first_hyperparameters(4, 1.0, None, default_prior(False, 5000, 4)))
     assert (none.gamma, none.learn_gamma) == (1.0, False)
-    small = SimpleNamespace(**first_hyperparameters(4, 1.0, None, *default_prior(True, 999, 4)))
+    small = SimpleNamespace(**first_hyperparameters(4, 1.0, None, default_prior(True, 999, 4)))
     assert (small.gamma, small.learn_gamma) == (0.4, False)
