@@ -67,17 +67,11 @@ PAGES = {
     for page in FILES
     if not MADE.intersection(page.parts) and examples(page)
 }
-# `.ci/run` runs the other pages once, and not for every version of Python.
-IN_THE_SUITE = "README.md"
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, id=name, marks=() if name == IN_THE_SUITE else pytest.mark.exhaustive)
-        for name, page in PAGES.items()
-    ],
-)
+# `.ci/run` runs the pages once, and not for every version of Python.
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 def test_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
@@ -91,6 +85,26 @@ def test_code_runs(page, tmp_path, monkeypatch):
     told = " ".join(text.split())
     beginnings = {re.match(r"(\d+ of \d+)?[^\d'(:.]+", str(warning.message))[0].strip() for warning in said}
     assert {each for each in beginnings if each not in told} == set()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_blocks_of_the_readme_run(tmp_path, monkeypatch, capsys):
+    """Fits of a few sweeps to every tenth text: what they print is not that of the page, but has its form."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sklda._models.compound.count_modes._TEMPERATURES", 10)
+    read = sklda.datasets.read_docstrings
+    monkeypatch.setattr("sklda.datasets.read_docstrings", lambda: read().iloc[::10].reset_index(drop=True))
+    for name in sklda.__all__:
+        given = getattr(getattr(getattr(sklda, name), "__init__", None), "__kwdefaults__", None) or {}
+        if "max_iter" in given:
+            monkeypatch.setitem(given, "max_iter", 30)
+    page, names = ROOT / "README.md", {"__name__": "__main__"}
+    for example in blocks(page, page.read_text(encoding="utf-8")):
+        exec(ast.literal_eval(example.source.strip()[5:-1]), names)
+        printed = capsys.readouterr().out
+        assert bool(printed) == bool(example.want)
+        heading = example.want.split("\n")[0].split()
+        assert printed.split("\n")[0].split() == heading or not {"topic", "name"} & set(heading)
 
 
 @pytest.mark.parametrize("page", [path for path in FILES if not MADE.intersection(path.parts)], ids=lambda p: p.name)

@@ -310,10 +310,13 @@ def lay_out(axes):
 
 
 def _draw(axes):
+    figure = axes[0].figure.canvas.figure
+    layout = figure.get_layout_engine()
     with warnings.catch_warnings():
         # What matplotlib has to say of fonts and sizes it says when the figure is shown or saved.
         warnings.simplefilter("ignore")
-        axes[0].figure.canvas.figure.draw_without_rendering()
+        # The sizes of axes are known without the rest of a drawing, which takes half of the time.
+        figure.draw_without_rendering() if layout is None else layout.execute(figure)
 
 
 def size_in_points(ax):

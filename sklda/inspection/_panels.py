@@ -242,18 +242,23 @@ def style_rows(ax, n_rows, bounds):
 
 def name_rows(axes, labels):
     """The labels of the rows of panels, in two lines if there is room for them, and small ones if there is little."""
-    places = range(len(labels))
-    for ax in axes:
-        ax.set_yticks(places, [wrapped(label, NAME_WIDTH, 10, 1) for label in labels], fontsize=8)
+    _set_rows(axes, [wrapped(label, NAME_WIDTH, 10, 1) for label in labels], 8)
     lay_out(axes)
     width, height = size_in_points(axes[0])
     # The titles of the panels, of ten points, are above the rows.
     titles = max(wrapped(ax.get_title("left"), width, 10, 3).count("\n") + 1 for ax in axes)
     height = (height - 13 * titles - 6) / len(labels)
     size = float(np.clip(0.75 * height, _SMALLEST_LABEL, 10))
-    names = [wrapped(label, NAME_WIDTH, size, 2 if height > 2.3 * size else 1) for label in labels]
+    _set_rows(axes, [wrapped(label, NAME_WIDTH, size, 2 if height > 2.3 * size else 1) for label in labels], size)
+
+
+def _set_rows(axes, names, size):
+    """Names at the rows. Axes that share their rows share the names, but not the size."""
+    shared = axes[0].get_shared_y_axes()
     for ax in axes:
-        ax.set_yticks(places, names, fontsize=size)
+        if ax is axes[0] or not shared.joined(axes[0], ax):
+            ax.set_yticks(range(len(names)), names)
+        ax.tick_params(axis="y", labelsize=size)
 
 
 def name_columns(ax, labels):

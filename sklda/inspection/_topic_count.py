@@ -77,8 +77,8 @@ class TopicCountDisplay(Display):
         >>> from sklda import TopicCountLDA
         >>> from sklda.datasets import make_lda_corpus
         >>> from sklda.inspection import TopicCountDisplay
-        >>> X = make_lda_corpus(100, 30, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
-        >>> lda = TopicCountLDA(max_components=20, max_iter=200, random_state=0).fit(X)
+        >>> X = make_lda_corpus(40, 20, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
+        >>> lda = TopicCountLDA(max_components=8, max_iter=60, random_state=0).fit(X)
         >>> TopicCountDisplay.from_estimator(lda).ax_.get_xlabel()[:18]
         'number of topics T'
         """

@@ -243,7 +243,7 @@ def test_one_coder_has_the_interval_of_wilson(tmp_path):
     assert interval(np.full((2, 3), np.nan))[1:] == (0, 1)
 
 
-def covers(sd_coder, sd_item, sd_topic=0.0, shape=(5, 1, 40), n=2000):
+def covers(sd_coder, sd_item, sd_topic=0.0, shape=(5, 1, 40), n=1000):
     """How often intervals contain the share of right answers of all coders and items, for simulated answers.
 
     Coders, topics and items of a topic have effects on the log odds. The other number is without the effects.
@@ -264,20 +264,20 @@ def covers(sd_coder, sd_item, sd_topic=0.0, shape=(5, 1, 40), n=2000):
 
 
 @pytest.mark.mutation
-@pytest.mark.parametrize("effects", [(0.0, 0.0), (0.5, 1.0), (0.8, 1.5)])
+@pytest.mark.parametrize("effects", [(0.0, 0.0), (0.8, 1.5)])
 def test_intervals_know_coders_and_items(effects):
     """At least 93 % of 95 % intervals contain the share; those of answers that are counted alone do not."""
     known, alone = covers(*effects)
-    assert binom.cdf(known, 2000, 0.93) > FALSE_ALARM
-    assert effects == (0, 0) or binom.cdf(alone, 2000, 0.93) < FALSE_ALARM
+    assert binom.cdf(known, 1000, 0.93) > FALSE_ALARM
+    assert effects == (0, 0) or binom.cdf(alone, 1000, 0.93) < FALSE_ALARM
 
 
 @pytest.mark.mutation
 def test_intervals_of_topics_with_few_answers():
     """The same for one of ten topics with three items, and four coders."""
-    known, alone = covers(0.8, 1.5, sd_topic=1.0, shape=(4, 10, 3), n=1000)
-    assert binom.cdf(known, 1000, 0.93) > FALSE_ALARM
-    assert binom.cdf(alone, 1000, 0.93) < FALSE_ALARM
+    known, alone = covers(0.8, 1.5, sd_topic=1.0, shape=(4, 10, 3), n=500)
+    assert binom.cdf(known, 500, 0.93) > FALSE_ALARM
+    assert binom.cdf(alone, 500, 0.93) < FALSE_ALARM
 
 
 @pytest.mark.parametrize(
@@ -363,7 +363,7 @@ def test_kappa_of_simulated_codes_is_covered(tmp_path):
     expected = joint.sum(axis=0) @ joint.sum(axis=1)
     kappa = (np.trace(joint) - expected) / (1 - expected)
     found = 0
-    for _ in range(30):
+    for _ in range(20):
         main = np.repeat(range(3), 20)
         items = [
             {"text": "", "right": int(k), "topic": int(k), "weight": sizes[k] / 20, "shares": [np.eye(3)[k].tolist()]}
@@ -373,10 +373,10 @@ def test_kappa_of_simulated_codes_is_covered(tmp_path):
         codes = [rng.choice(3, p=truth[k]) for k in main]
         overall = task.results(write(task, tmp_path / "a.csv", codes)).overall
         found += overall["kappa_low"] <= kappa <= overall["kappa_high"]
-    assert binom.cdf(found, 30, 0.88) > FALSE_ALARM
+    assert binom.cdf(found, 20, 0.88) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("n_topics", [1, 5, 100])
+@pytest.mark.parametrize("n_topics", [1, 40])
 @pytest.mark.parametrize("kind", ["words", "coding"])
 def test_the_picture_has_all_topics_in_their_order(kind, n_topics):
     rng = np.random.default_rng(0)

@@ -27,6 +27,7 @@ from sklda.inspection import (
     topics_over_time,
 )
 
+pytestmark = pytest.mark.usefixtures("without_pictures")
 CORPUS = make_lda_corpus(60, 40, 3, doc_length=np.tile([20, 90], 30), doc_topic_prior=0.3, random_state=0)
 X, WORDS = CORPUS.data, [f"w{v}" for v in range(40)]
 YEARS = np.repeat([1999, 2000, 2001], [30, 20, 10])

@@ -9,6 +9,7 @@ from browser import needs_chromium, run
 from inspection_pages import HOSTILE, hostile_page, shares
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
+from sklearn.utils import Bunch
 
 from sklda import GibbsLDA
 from sklda.datasets import load_docstrings
@@ -448,23 +449,30 @@ CHINESE = ["数组与矩阵运算", "信号处理、滤波器设计与频谱分�
 
 
 @pytest.fixture(scope="module")
-def many(docstrings):
+def some(docstrings):
+    """Every fourth docstring, for pages whose panels matter."""
+    rows = ("data", "document_names", "collection")
+    return Bunch(**{name: each[::4] if name in rows else each for name, each in docstrings.items()})
+
+
+@pytest.fixture(scope="module")
+def many(some):
     """Few sweeps: topics are alike, and their circles at one place of the map."""
     return {
-        n: GibbsLDA(n, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=3, random_state=0).fit(docstrings.data)
+        n: GibbsLDA(n, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=3, random_state=0).fit(some.data)
         for n in (5, 20, 100)
     }
 
 
-def page_of_many(lda, docstrings, names=("Arrays",), **options):
+def page_of_many(lda, some, names=("Arrays",), **options):
     topics = [f"{names[k % len(names)]} {k}" for k in range(lda.n_components)]
-    model = describe(lda, docstrings.data, vocabulary=docstrings.feature_names, topic_names=topics)
+    model = describe(lda, some.data, vocabulary=some.feature_names, topic_names=topics)
     return TopicExplorer.from_estimator(model, **options).to_html()
 
 
 @pytest.mark.parametrize("width", [390, 1400])
 @pytest.mark.parametrize("n_topics", [20, 100])
-def test_the_number_of_every_circle_can_be_read(n_topics, width, many, docstrings, tmp_path):
+def test_the_number_of_every_circle_can_be_read(n_topics, width, many, some, tmp_path):
     script = """
     const box = (each) => { const {x, y, width, height} = each.getBBox(); return [x, y, x + width, y + height]; };
     return {
@@ -475,7 +483,7 @@ def test_the_number_of_every_circle_can_be_read(n_topics, width, many, docstring
       size: parseFloat(win.getComputedStyle(one("#map .number")).fontSize),
       map: [one("#map").clientWidth, one("#map").clientHeight]
     };"""
-    page = page_of_many(many[n_topics], docstrings, LONG)
+    page = page_of_many(many[n_topics], some, LONG)
     found = run(page, script, tmp_path, width=width, height=900).value
     numbers, circles = dict(found["numbers"]), dict(found["circles"])
     assert sorted(map(int, numbers)) == sorted(map(int, circles)) == list(range(n_topics)) and found["size"] >= 11
@@ -492,7 +500,7 @@ def test_the_number_of_every_circle_can_be_read(n_topics, width, many, docstring
 
 
 @pytest.mark.parametrize("width", [390, 1400])
-def test_the_list_shows_the_chosen_topic(width, many, docstrings, tmp_path):
+def test_the_list_shows_the_chosen_topic(width, many, some, tmp_path):
     script = """
     await settled();
     const seen = [], list = one("#topic-list");
@@ -508,16 +516,16 @@ def test_the_list_shows_the_chosen_topic(width, many, docstrings, tmp_path):
     return seen;"""
     # A phone has the map first, and the list below it.
     height = 900 if width == 1400 else 1600
-    found = run(page_of_many(many[100], docstrings, LONG), script, tmp_path, width=width, height=height).value
+    found = run(page_of_many(many[100], some, LONG), script, tmp_path, width=width, height=height).value
     assert found == [[True] * 4] * 5
 
 
 @pytest.mark.parametrize("width", [390, 1400])
 @pytest.mark.parametrize("names", [LONG, CHINESE], ids=["long", "chinese"])
-def test_long_and_chinese_names_stay_in_their_panels(names, width, many, docstrings, tmp_path):
-    groups = [names[d % 2] for d in range(docstrings.data.shape[0])]
+def test_long_and_chinese_names_stay_in_their_panels(names, width, many, some, tmp_path):
+    groups = [names[d % 2] for d in range(some.data.shape[0])]
     dates = 2000 + np.arange(len(groups)) % 30
-    page = page_of_many(many[5], docstrings, names, groups=groups, dates=dates)
+    page = page_of_many(many[5], some, names, groups=groups, dates=dates)
     script = """
     await settled();
     all("#word-list button")[0].click();
@@ -539,15 +547,15 @@ def test_long_and_chinese_names_stay_in_their_panels(names, width, many, docstri
     assert max(found["titles"]) < 2.5 and found["shares"]
 
 
-def test_panels_of_time_and_groups_are_below_the_words(many, docstrings, tmp_path):
-    groups, dates = docstrings.collection, 2000 + np.arange(docstrings.data.shape[0]) % 30
+def test_panels_of_time_and_groups_are_below_the_words(many, some, tmp_path):
+    groups, dates = some.collection, 2000 + np.arange(some.data.shape[0]) % 30
     script = """
     await settled();
     return ["words", "periods", "groups"].map((id) => {
       const box = one(`#${id}`).getBoundingClientRect();
       return [box.left, box.top, box.bottom];
     });"""
-    page = page_of_many(many[5], docstrings, groups=groups, dates=dates)
+    page = page_of_many(many[5], some, groups=groups, dates=dates)
     words, periods, groups = run(page, script, tmp_path).value
     assert words[0] == periods[0] == groups[0]
     assert 0 < periods[1] - words[2] < 20 and 0 < groups[1] - periods[2] < 20
@@ -598,9 +606,11 @@ def test_the_chosen_circle_differs_from_others_without_colours(page, tmp_path):
 
 @pytest.mark.filterwarnings("ignore:The GibbsLDA was fitted to a matrix without names")
 @pytest.mark.parametrize("n_topics", [1, 2, 200])
-def test_few_and_many_topics_on_a_phone(n_topics, docstrings, tmp_path):
+def test_few_and_many_topics_on_a_phone(n_topics, some, tmp_path):
     lda = GibbsLDA(n_topics, doc_topic_prior=0.1, topic_word_prior=0.05, max_iter=2, random_state=0)
-    page = TopicExplorer.from_estimator(lda.fit(docstrings.data), dates=2000 + np.arange(1638) % 9).to_html()
+    page = TopicExplorer.from_estimator(
+        lda.fit(some.data), dates=2000 + np.arange(len(some.document_names)) % 9
+    ).to_html()
     script = """
     await settled();
     const box = one("#map").getBoundingClientRect();

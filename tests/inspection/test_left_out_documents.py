@@ -33,6 +33,7 @@ from sklda.inspection import (
 )
 
 plt = pytest.importorskip("matplotlib.pyplot")
+pytestmark = pytest.mark.usefixtures("without_pictures")
 N, ADDED = 60, 100
 X = make_lda_corpus(N, 40, 3, doc_length=30, random_state=0).data.toarray()
 EMPTY = np.zeros((ADDED, 40), int)
@@ -172,14 +173,6 @@ def check_same(found, expected, atol=1e-7):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=atol)
     elif not callable(expected) or isinstance(expected, type):
         assert np.all(found == expected)
-
-
-@pytest.fixture(autouse=True)
-def without_pictures(monkeypatch):
-    """Values of displays are compared, which take less time than pictures."""
-    for display in vars(inspection).values():
-        if hasattr(display, "plot"):
-            monkeypatch.setattr(display, "plot", lambda self, *args, **options: self)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

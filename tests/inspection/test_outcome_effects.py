@@ -102,11 +102,11 @@ def test_errors_of_clusters_are_those_of_so_many_sources():
 def test_every_kind_of_model():
     groups = np.arange(D) % 2
     fits = {
-        "chains": GibbsLDA(K, max_iter=100, n_chains=3, random_state=0).fit(X),
-        "given priors": GibbsLDA(K, max_iter=100, doc_topic_prior=0.5, topic_word_prior=0.2, random_state=0).fit(X),
-        "symmetric": GibbsLDA(K, max_iter=100, learn_priors="symmetric", random_state=0).fit(X),
-        "compound": CompoundLDA(K, max_iter=100, random_state=0).fit(X, collections=groups),
-        "consensus": ConsensusTopics(GibbsLDA(K, max_iter=100), n_fits=3, random_state=0).fit(X),
+        "chains": GibbsLDA(K, max_iter=40, n_chains=3, random_state=0).fit(X),
+        "given priors": GibbsLDA(K, max_iter=40, doc_topic_prior=0.5, topic_word_prior=0.2, random_state=0).fit(X),
+        "symmetric": GibbsLDA(K, max_iter=40, learn_priors="symmetric", random_state=0).fit(X),
+        "compound": CompoundLDA(K, max_iter=40, random_state=0).fit(X, collections=groups),
+        "consensus": ConsensusTopics(GibbsLDA(K, max_iter=40), n_fits=3, random_state=0).fit(X),
     }
     for name, lda in fits.items():
         table = effects(lda)
@@ -303,7 +303,7 @@ def simulated(seed, means):
 @pytest.mark.mutation("test_other_regressors_miss_the_truth")
 def test_intervals_contain_the_truth():
     """Documents of six words, in which the topics explain 0.8 of the outcome. The bias is below 0.05 of the effect."""
-    estimate, low, high, drawn = np.array([simulated(seed, True) for seed in range(150)]).T
+    estimate, low, high, drawn = np.array([simulated(seed, True) for seed in range(80)]).T
     inside = (low < 3) & (high > 3)
     assert binomtest(int(inside.sum()), len(inside), 0.95).pvalue > ALARM
     assert abs(estimate.mean() - 3) < 0.15
@@ -312,7 +312,7 @@ def test_intervals_contain_the_truth():
 
 
 def test_other_regressors_miss_the_truth():
-    _, low, high, _ = np.array([simulated(seed, False) for seed in range(150)]).T
+    _, low, high, _ = np.array([simulated(seed, False) for seed in range(80)]).T
     inside = (low < 3) & (high > 3)
     assert binomtest(int(inside.sum()), len(inside), 0.95).pvalue < ALARM
 
@@ -321,7 +321,7 @@ def test_logistic_effects_without_spread_are_those_of_the_maximum():
     """Long documents of known topics, in which the words say everything."""
     rng = np.random.default_rng(0)
     theta = rng.dirichlet([1, 1, 1], 800)
-    documents = np.round(1e4 * theta).astype(int)
+    documents = np.round(1e3 * theta).astype(int)
     y = rng.random(800) < expit(theta @ [0, 2, -2] - 0.3)
     phi = np.eye(3)
     model = describe((phi, np.ones(3)), vocabulary=["a", "b", "c"])

@@ -268,6 +268,7 @@ def test_a_spline_beyond_the_documents_says_what_to_write(difference):
     TopicEffectsDisplay.from_estimator(LDA, COUNTS, frame, formula=formula, difference=difference, n_draws=2)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_columns_that_are_not_used_may_hold_anything():
     frame = pandas.DataFrame({"words": [["a", "b"]] * D, "y": X_NUMBER, "g": GROUPS})
     for covariates in (frame, {name: frame[name].tolist() for name in frame}):
@@ -287,6 +288,7 @@ def test_columns_that_are_not_used_may_hold_anything():
         topic_effects(LDA, COUNTS, frame.set_axis(["words", "y", "y"], axis=1), formula="y", n_draws=2)
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_displays_of_all_kinds_of_frames(library):
     library = pytest.importorskip(library)
@@ -575,6 +577,7 @@ def test_the_same_seed_gives_the_same_table():
     assert a == b and a != c
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_effects_with_weights_are_those_of_weighted_means():
     weights = np.random.default_rng(0).gamma(1, size=D)
     given = {"topics": [0], "n_draws": 200, "random_state": 0}
@@ -874,7 +877,7 @@ def test_equal_documents_have_draws_of_their_own():
     # The covariate has a mean of zero, so the intercept is the mean share.
     x = np.tile([-1.0, 1.0], n // 2)
     errors = [
-        topic_effects((topics, alpha), X, x, n_draws=200, random_state=0)["standard_error"][0]
+        topic_effects((topics, alpha), X, x, random_state=0)["standard_error"][0]
         for topics, X in ((phi, equal), (np.repeat(phi, names, axis=1) / names, apart))
     ]
     assert_allclose(errors[0], errors[1], rtol=0.15)

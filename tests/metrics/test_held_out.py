@@ -19,19 +19,19 @@ def counts(docs):
 
 
 def test_the_standard_error_is_calibrated():
-    """Of 300 estimates with 20 runs each, about as many as should lie within one and two of their errors."""
+    """Of 200 estimates with 20 runs each, about as many as should lie within one and two of their errors."""
     # Exact, by dynamic programming over topic counts in rational arithmetic.
     words, alpha, log_p = [0, 3] * 10, THREE, -25.61369339282640067697
     corpus = make_corpus([words], 4)
     z = []
-    for seed in range(300):
+    for seed in range(200):
         value, std = held_out_log_likelihood(
             (PHI, alpha), corpus.to_counts(), n_runs=20, return_std=True, n_temperatures=50, random_state=seed
         )
         z.append((value[0] - log_p) / std[0])
     # Student with 19 degrees of freedom: .670 and .940; binomial bounds of 4.5 deviations
     inside = [np.mean(np.abs(z) < bound) for bound in (1, 2)]
-    np.testing.assert_allclose(inside, [0.670, 0.940], atol=4.5 * np.sqrt(0.25 / 300))
+    np.testing.assert_allclose(inside, [0.670, 0.940], atol=4.5 * np.sqrt(0.25 / 200))
     assert 0.87 < inside[1]
 
 

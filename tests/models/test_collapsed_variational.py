@@ -95,7 +95,7 @@ def large_score(large):
 def test_learnt_priors_are_close_to_those_of_the_corpus():
     """They are too large: distributions in place of topics spread the counts of a document over more topics."""
     alpha = np.array([0.05, 0.2, 0.8])
-    corpus = make_lda_corpus(800, 400, 3, doc_length=100, doc_topic_prior=alpha, topic_word_prior=0.1, random_state=2)
+    corpus = make_lda_corpus(600, 400, 3, doc_length=100, doc_topic_prior=alpha, topic_word_prior=0.1, random_state=2)
     for method, n in (("batch", 60), ("online", 20)):
         lda = CollapsedVariationalLDA(3, learning_method=method, max_iter=n, **SEED).fit(corpus.data)
         ratio = np.sort(lda.doc_topic_prior_) / alpha

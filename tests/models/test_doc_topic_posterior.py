@@ -46,7 +46,10 @@ FITS = {
     ),
     "LabeledLDA": (lambda: LabeledLDA(max_iter=10, n_draws=3, random_state=0).fit(X, Y), {}),
     "EmpiricalBayesLDA": (lambda: EmpiricalBayesLDA(3, max_iter=60, random_state=0).fit(X), {}),
-    "TopicCountLDA": (lambda: TopicCountLDA(min_components=2, max_components=4, random_state=0).fit(X), {}),
+    "TopicCountLDA": (
+        lambda: TopicCountLDA(min_components=2, max_components=4, max_iter=150, random_state=0).fit(X),
+        {},
+    ),
     "merged": (lambda: merge_topics(LDA, [[0, 1]]), {}),
 }
 

@@ -187,7 +187,7 @@ def test_a_pipeline_is_known_by_its_words():
 
 def test_chains_keep_known_topics_in_their_places(data):
     known, _, X = data
-    lda = fit(X, known, n_chains=3, max_iter=100)
+    lda = fit(X, known, n_chains=3, max_iter=40)
     for chain in lda.chains_:
         assert chain.matched.tolist() == [0, 1, 2]
         assert chain.known_weight.shape == (2,)
@@ -338,7 +338,7 @@ def test_words_gained_and_lost():
 def drift_from_an_earlier_fit(as_array):
     """Tables of topics that have not moved, known from a fit of 60 documents: lower ends, (n_corpora, n_topics)."""
     found = []
-    for seed in range(4):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         phi = rng.dirichlet(np.full(V, 0.1), 3)
         X = np.array([rng.multinomial(LENGTH, rng.dirichlet(np.full(3, 0.1)) @ phi) for _ in range(300)])
@@ -351,9 +351,9 @@ def drift_from_an_earlier_fit(as_array):
 
 
 def test_errors_of_an_earlier_fit_are_no_drift():
-    # 8 of 12 or more have a probability of 1e-6 if that of each is .1.
-    assert (drift_from_an_earlier_fit(as_array=False) > 0).sum() < 8
-    assert (drift_from_an_earlier_fit(as_array=True) > 0).sum() >= 8
+    # 7 of 9 or more have a probability of 3e-6 if that of each is .1.
+    assert (drift_from_an_earlier_fit(as_array=False) > 0).sum() < 7
+    assert (drift_from_an_earlier_fit(as_array=True) > 0).sum() >= 7
 
 
 def test_errors_are_those_of_the_words_of_this_year(data):
@@ -374,11 +374,11 @@ def test_drift_has_the_prior_of_the_fit(data):
     known, _, X = data
     eta = np.full(V, 0.1)
     lda = fit(X, known, topic_word_prior=eta)
-    table = topic_drift(lda, random_state=0)
+    table = topic_drift(lda, n_draws=39, random_state=0)
     eta[:] = 10
-    pd.testing.assert_frame_equal(topic_drift(lda, random_state=0), table)
-    for other in (None, np.full(V, 10)):
-        pd.testing.assert_frame_equal(topic_drift(lda.set_params(topic_word_prior=other), random_state=0), table)
+    for other in (eta, None, np.full(V, 10)):
+        found = topic_drift(lda.set_params(topic_word_prior=other), n_draws=39, random_state=0)
+        pd.testing.assert_frame_equal(found, table)
 
 
 def inside_of_fits():

@@ -140,13 +140,13 @@ def test_theta_has_the_aggregated_dirichlet_distribution():
         5, doc_topic_prior=0.5, topic_word_prior=0.1, max_iter=300, n_draws=50, draw_every=2, random_state=0
     ).fit(X)
     merged = merge_topics(lda, [[1, 3]])
-    draws = [m.sample_posterior(8000, random_state=i).doc_topic for i, m in enumerate((lda, merged))]
+    draws = [m.sample_posterior(4000, random_state=i).doc_topic for i, m in enumerate((lda, merged))]
     d = int(np.argmin(np.abs(merged.doc_topic_[:, 1] - 0.4)))
     assert kstest(draws[0][:, d, 1] + draws[0][:, d, 3], draws[1][:, d, 1]).pvalue > ALARM
     np.testing.assert_allclose(merged.doc_topic_std_[d], draws[1][:, d].std(axis=0), rtol=0.1)
     given = {"doc_topic_prior": 0.5, "topic_word_prior": 0.1, "n_components": 4}
     wrong = GibbsLDA.from_assignments(X, merged.topic_assignments_, **given)
-    assert kstest(wrong.sample_posterior(8000, random_state=3).doc_topic[:, d, 1], draws[1][:, d, 1]).pvalue < ALARM
+    assert kstest(wrong.sample_posterior(4000, random_state=3).doc_topic[:, d, 1], draws[1][:, d, 1]).pvalue < ALARM
 
 
 def test_topics_that_a_draw_does_not_use_are_distributions():

@@ -19,9 +19,21 @@ QUICK = {"max_iter": 40, "random_state": 0}
 ignore = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
+@pytest.fixture
+def rough_modes(monkeypatch):
+    """The evidence of modes, which is most of the time of a short fit, by a few temperatures."""
+    monkeypatch.setattr("sklda._models.compound.count_modes._TEMPERATURES", 10)
+
+
 @pytest.fixture(scope="module")
 def X():
     return make_lda_corpus(120, 40, 4, doc_length=60, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
+
+
+@pytest.fixture(scope="module")
+def few(X):
+    """A third of the documents, for what does not depend on their number."""
+    return X[:40]
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +77,11 @@ def test_what_a_fit_offers(X, fitted):
 
 
 @ignore
-@pytest.mark.parametrize("prior", [[4, 3, 2, 1], [1, 0, 1, 2], poisson(2)], ids=["falling", "with a gap", "poisson"])
+@pytest.mark.parametrize("prior", [[1, 0, 1, 2], poisson(2)], ids=["with a gap", "poisson"])
 def test_a_prior_over_the_number_of_topics(prior):
-    """The posterior of 12 chains is within 0.07 of the exact one; errors of 300 fits had a deviation of 0.012."""
+    """The posterior of 8 chains is within 0.07 of the exact one; errors of 300 fits of 12 had a deviation of 0.012."""
     X, options, log_p = tiny()
-    lda = TopicCountLDA(max_components=4, topic_count_prior=prior, n_chains=12, max_iter=300, **options).fit(X)
+    lda = TopicCountLDA(max_components=4, topic_count_prior=prior, n_chains=8, max_iter=300, **options).fit(X)
     p = prior.pmf(np.arange(1, 5)) if hasattr(prior, "pmf") else np.array(prior)
     assert lda.topic_counts_.tolist() == (np.arange(1, 5)[p > 0]).tolist()
     expected = softmax(log_p[p > 0] + np.log(p[p > 0]))
@@ -102,25 +114,26 @@ def test_sample_posterior_has_the_posterior_of_the_numbers():
     np.testing.assert_allclose(found, lda.topic_count_posterior_, atol=0.055)
 
 
+@pytest.mark.usefixtures("rough_modes")
 @ignore
-def test_nothing_depends_on_n_jobs_or_the_format(X, same_fit):
-    first = TopicCountLDA(max_components=9, **QUICK).fit(X)
-    assert same_fit(first, TopicCountLDA(max_components=9, n_jobs=2, **QUICK).fit(X))
-    dense = TopicCountLDA(max_components=9, **QUICK).fit(X.toarray())
-    assert (dense.components_ == first.components_).all()
+def test_nothing_depends_on_n_jobs_or_the_format(few, same_fit):
+    first = TopicCountLDA(max_components=9, **QUICK).fit(few)
+    other = TopicCountLDA(max_components=9, n_jobs=2, **QUICK).fit(few.toarray())
+    assert (other.components_ == first.components_).all() and same_fit(first, other)
     copy = pickle.loads(pickle.dumps(first))
-    assert (copy.transform(X) == first.transform(X)).all()
+    assert (copy.transform(few) == first.transform(few)).all()
     with pytest.raises(NotFittedError):
         clone(first).sample_posterior()
 
 
+@pytest.mark.usefixtures("rough_modes")
 @ignore
 @pytest.mark.parametrize("priors", [{}, {"doc_topic_prior": "1/T", "topic_word_prior": "1/T"}], ids=["unknown", "1/T"])
-def test_two_fits_are_one_longer_fit(X, same_fit, priors):
+def test_two_fits_are_one_longer_fit(few, same_fit, priors):
     options = {"max_components": 9, "burn_in": 20, "draw_every": 3, "random_state": 0, **priors}
-    whole = TopicCountLDA(max_iter=46, **options).fit(X)
-    parts = TopicCountLDA(max_iter=30, **options).fit(X)
-    parts.set_params(warm_start=True, max_iter=16).fit(X)
+    whole = TopicCountLDA(max_iter=46, **options).fit(few)
+    parts = TopicCountLDA(max_iter=30, **options).fit(few)
+    parts.set_params(warm_start=True, max_iter=16).fit(few)
     parts.set_params(warm_start=False, max_iter=46)
     assert same_fit(whole, parts)
 
@@ -174,16 +187,17 @@ def test_small_corpora(X, low, high):
         assert np.isfinite(lda.sample_posterior(2, random_state=0).doc_topic[0]).all()
 
 
+@pytest.mark.usefixtures("rough_modes")
 @ignore
-def test_priors_that_are_given_stay(X):
+def test_priors_that_are_given_stay(few):
     eta = np.where(np.arange(40) < 20, 0.08, 0.12)
-    lda = TopicCountLDA(max_components=9, topic_word_prior=eta, share_concentration=2.0, **QUICK).fit(X)
+    lda = TopicCountLDA(max_components=9, topic_word_prior=eta, share_concentration=2.0, **QUICK).fit(few)
     np.testing.assert_array_equal(lda.topic_word_prior_, eta)
     assert lda.share_concentration_ == pytest.approx(2)
-    lda = TopicCountLDA(max_components=9, doc_topic_prior=0.2, topic_word_prior=0.1, **QUICK).fit(X)
+    lda = TopicCountLDA(max_components=9, doc_topic_prior=0.2, topic_word_prior=0.1, **QUICK).fit(few)
     assert lda.topic_word_prior_ == 0.1
     assert lda.doc_topic_prior_.mean() == pytest.approx(0.2)
-    equal = TopicCountLDA(max_components=9, doc_topic_prior=0.2, share_concentration="equal", **QUICK).fit(X)
+    equal = TopicCountLDA(max_components=9, doc_topic_prior=0.2, share_concentration="equal", **QUICK).fit(few)
     np.testing.assert_allclose(equal.doc_topic_prior_, 0.2, rtol=0.01)
 
 

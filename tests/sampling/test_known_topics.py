@@ -54,7 +54,7 @@ def exact(weights):
     return truth
 
 
-def p_value(kind, weights, truth, n_chains=1000):
+def p_value(kind, weights, truth, n_chains=750):
     """Of independent chains after 20 sweeps from random starts."""
     priors = known_topics(weights).with_priors(Priors.make(ALPHA, ETA, K, V), ETA, None, np.array(weights))
     draws = []

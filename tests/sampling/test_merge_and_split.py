@@ -18,7 +18,7 @@ from sklda.datasets import make_lda_corpus
 SEED = np.random.SeedSequence(0)
 
 
-def skewed_corpus(seed, n_components=8, n_documents=500, **parameters):
+def skewed_corpus(seed, n_components=8, n_documents=300, **parameters):
     """Topics of which the first has half of the tokens."""
     alpha = np.r_[0.4, np.full(n_components - 1, 0.4 / (n_components - 1))]
     settings = {"doc_length": (10, 70), "doc_topic_prior": alpha, "topic_word_prior": 0.1} | parameters
@@ -176,7 +176,7 @@ def test_topics_that_share_half_of_their_words_are_found():
 
 def test_models_with_other_alphas_find_all_topics():
     found = skewed_corpus(5)
-    halves = np.repeat(["a", "b"], 250)
+    halves = np.repeat(["a", "b"], 150)
     compound = CompoundLDA(8, random_state=0).fit(found.data, collections=halves)
     assert worst_cosine(compound.topic_word_, found.topic_word) > 0.9
     covariate = CovariateLDA(8, random_state=0).fit(found.data, covariates=(halves == "a").astype(float)[:, None])

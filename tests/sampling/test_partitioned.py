@@ -23,7 +23,7 @@ def four_workers(monkeypatch):
     monkeypatch.setattr(partitioned, "_LEAST_WORKERS", 4)
 
 
-def long_steps_p(truth, priors, n_draws=5000):
+def long_steps_p(truth, priors, n_draws=2500):
     """p-value of the number of tokens of a topic, which couples the workers, after sweeps of one step a turn."""
     starts = truth.states[np.random.default_rng(0).choice(len(truth.states), size=n_draws, p=truth.posterior)]
     chain, totals = make_chain(truth.corpus, priors, starts[0], kind=PartitionedChain), []

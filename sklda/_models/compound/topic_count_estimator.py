@@ -171,10 +171,10 @@ default=None
     --------
     >>> from sklda import TopicCountLDA
     >>> from sklda.datasets import make_lda_corpus
-    >>> X = make_lda_corpus(100, 30, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
-    >>> lda = TopicCountLDA(max_components=20, max_iter=100, random_state=0).fit(X)
+    >>> X = make_lda_corpus(40, 20, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
+    >>> lda = TopicCountLDA(max_components=8, max_iter=60, random_state=0).fit(X)
     >>> lda.n_components_, lda.topic_word_.shape
-    (3, (3, 30))
+    (3, (3, 20))
     """
 
     _continued = (
@@ -363,8 +363,8 @@ default=None
         --------
         >>> from sklda import TopicCountLDA
         >>> from sklda.datasets import make_lda_corpus
-        >>> X = make_lda_corpus(100, 30, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
-        >>> lda = TopicCountLDA(max_components=10, max_iter=40, random_state=0).fit(X)
+        >>> X = make_lda_corpus(40, 20, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
+        >>> lda = TopicCountLDA(max_components=5, max_iter=40, random_state=0).fit(X)
         >>> draws = lda.sample_posterior(3, random_state=0)
         >>> [theta.shape[1] for theta in draws.doc_topic] == draws.n_components.tolist()
         True
@@ -402,8 +402,8 @@ default=None
         --------
         >>> from sklda import TopicCountLDA
         >>> from sklda.datasets import make_lda_corpus
-        >>> X = make_lda_corpus(100, 60, 3, doc_length=40, random_state=0).data
-        >>> TopicCountLDA(max_components=10, max_iter=100, random_state=0).fit(X).summary()[:17]
+        >>> X = make_lda_corpus(40, 20, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
+        >>> TopicCountLDA(max_components=5, max_iter=40, random_state=0).fit(X).summary()[:17]
         '3 topics (95 %). '
         """
         check_is_fitted(self)

@@ -350,7 +350,7 @@ class ConsensusTopics(
         --------
         >>> from sklda import ConsensusTopics, GibbsLDA
         >>> from sklda.datasets import make_lda_corpus
-        >>> X = make_lda_corpus(200, 100, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
+        >>> X = make_lda_corpus(100, 50, 4, doc_topic_prior=0.1, topic_word_prior=0.05, random_state=0).data
         >>> found = ConsensusTopics(GibbsLDA(4, max_iter=20), n_fits=3, random_state=0).fit(X)
         >>> theta = found.transform(X[:5])
         >>> theta.shape, bool((theta.sum(axis=1) <= 1 + 1e-9).all())

@@ -120,7 +120,7 @@ def serial_tempering(
     >>> from sklda.datasets import make_lda_corpus
     >>> from sklda.papers.empirical_bayes import serial_tempering
     >>> X = make_lda_corpus(60, 20, 2, doc_length=50, topic_word_prior=0.5, doc_topic_prior=0.3, random_state=0).data
-    >>> found = serial_tempering(X, 2, n_tuning=100, max_iter=600, tempering={"grid_shape": (5, 5)}, random_state=0)
+    >>> found = serial_tempering(X, 2, n_tuning=50, max_iter=300, tempering={"grid_shape": (5, 5)}, random_state=0)
     >>> found.occupancy.shape
     (5, 5)
     """

@@ -106,7 +106,7 @@ def test_p_hat_is_unbiased(method, case):
 def test_p_hat_is_unbiased_with_priors_of_every_shape(method, name):
     exact = Enumeration(DOCS, FOUR, THREE, *OWN_PRIORS[name])
     log_p = logsumexp(exact.log_joint)
-    found, ends = log_weights(method, exact.corpus, exact.priors, 600, n_temperatures=100)
+    found, ends = log_weights(method, exact.corpus, exact.priors, 300, n_temperatures=100)
     relative = np.exp(found - log_p)
     assert abs(standard_score(relative, 1.0)) < LIMIT
     if method not in ANNEALED:
@@ -125,7 +125,7 @@ def test_p_hat_is_unbiased_with_priors_of_every_shape(method, name):
 @pytest.mark.parametrize("method", UNBIASED)
 def test_a_few_temperatures_do_for_unbiasedness(method):
     """Short runs have weights of their own to get right, which long ones hide."""
-    assert abs(score(method, FLAT, 3, n_runs=600, n_temperatures=4, n_inner=3)) < LIMIT
+    assert abs(score(method, FLAT, 3, n_runs=300, n_temperatures=4, n_inner=3)) < LIMIT
 
 
 def reverse_score(n_temperatures, n_runs):
@@ -144,7 +144,7 @@ def reverse_score(n_temperatures, n_runs):
 @pytest.mark.mutation("test_a_weight_taken_after_the_sweep_is_found_on_the_way_back")
 @pytest.mark.parametrize("n_temperatures", [*(pytest.param(n, marks=LONG) for n in (1, 3)), 30])
 def test_annealing_back_is_unbiased_for_the_inverse(n_temperatures):
-    assert abs(reverse_score(n_temperatures, 600)) < LIMIT
+    assert abs(reverse_score(n_temperatures, 300)) < LIMIT
 
 
 # Faults that these tests find
@@ -246,7 +246,7 @@ def test_labels_are_drawn_on_the_way_back(monkeypatch):
 
     def score_of_runs():
         rng, found = np.random.default_rng(0), []
-        for r in range(300):
+        for r in range(150):
             own = np.random.SeedSequence(0, spawn_key=(r,))
             guide = annealing.Guide.from_chain(make_chain(corpus, priors, draw(rng), r))
             state = make_chain(corpus, priors, draw(rng)).state()

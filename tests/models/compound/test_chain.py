@@ -163,7 +163,7 @@ def test_all_states_have_their_probabilities(method, setting, kind):
     """Independent chains from random starts against the whole distribution of z."""
     truth = Quadrature(*setting)
     seen = np.zeros(len(truth.states))
-    for seed in range(300):
+    for seed in range(200):
         chain = make_chain(truth.corpus, truth.labels, 2, setting, method, seed, burn_in=15, kind=kind)
         for _ in range(20):
             advance(chain, chain.steps)
@@ -177,7 +177,7 @@ def test_a_symmetric_mixture_that_stays_is_plain_lda(monkeypatch):
     monkeypatch.setattr(Mixtures, "move", lambda self, chain, rng: None)
     truth = Enumeration(DOCS, 4, 2, 0.6, 0.3)
     seen, wrong = np.zeros(len(truth.states)), Enumeration(DOCS, 4, 2, 1.2, 0.3).posterior
-    for seed in range(1000):
+    for seed in range(700):
         chain = make_chain(truth.corpus, np.zeros(3, np.int64), 2, (1.0, 1.2, 0.3), "augmented", seed)
         for _ in range(20):
             advance(chain, chain.steps)

@@ -276,7 +276,7 @@ def test_combined_and_constant_covariates_have_their_prior():
         Terms(rows), np.ones((4, 2)), np.ones(4), np.zeros(2), np.array([0.25, 1e-6, 1e-6, 1e-6])
     )
     rng, drawn, present = np.random.default_rng(0), [], np.zeros((2, 4))
-    for _ in range(1000):
+    for _ in range(500):
         present = found.draw(rng, present)
         drawn.append(present)
     drawn = np.array(drawn)

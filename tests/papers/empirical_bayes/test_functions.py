@@ -178,7 +178,7 @@ def test_alpha_comes_before_eta(X, kind):
         functionals=functionals,
         n_chains=2,
         n_tuning=40,
-        max_iter=3000,
+        max_iter=1500,
         random_state=0,
     )
     n_points = {full_bayes: (9, 17), serial_tempering: (3, 5)}[kind]

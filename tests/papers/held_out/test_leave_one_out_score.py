@@ -33,15 +33,15 @@ def fitted():
 
 def test_score(fitted, same):
     X, lda = fitted
-    score = leave_one_out_score(lda, X, n_draws=50, random_state=0)
+    score = leave_one_out_score(lda, X, n_draws=20, random_state=0)
     assert score.score == score.log_likelihood.mean()
     assert score.lower - 0.5 < score.score < score.upper + 0.5
     assert 0 < score.std < 0.5 and (score.log_likelihood_std >= 0).all()
-    assert same(dict(score), dict(leave_one_out_score(lda, X, n_draws=50, random_state=0, n_jobs=2)))
+    assert same(dict(score), dict(leave_one_out_score(lda, X, n_draws=20, random_state=0, n_jobs=2)))
     arrays = (lda.topic_assignments_, lda.doc_topic_prior_, lda.topic_word_prior_)
-    assert same(dict(score), dict(leave_one_out_score(arrays, X.toarray(), n_draws=50, n_components=3, random_state=0)))
+    assert same(dict(score), dict(leave_one_out_score(arrays, X.toarray(), n_draws=20, n_components=3, random_state=0)))
     # Another seed agrees within the errors stated; 8 of them, for chains that forget slowly.
-    again = leave_one_out_score(lda, X, n_draws=50, random_state=1)
+    again = leave_one_out_score(lda, X, n_draws=20, random_state=1)
     assert abs(again.score - score.score) < 8 * np.hypot(again.std, score.std)
 
 
