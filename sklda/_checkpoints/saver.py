@@ -114,7 +114,7 @@ class Stage:
 
     def keep(self, result):
         """Save the result, and return it."""
-        if self.saver.records and not _is_elsewhere(result):
+        if self.saver.records:
             self.saver.save_result(self.path, result)
         return result
 
@@ -124,11 +124,6 @@ class Stage:
         if not saver.records:
             return None
         return ChainSaver(saver.folder, f"{self.path.name}.chain-{index}", saver.every, saver.same_corpus)
-
-
-def _is_elsewhere(result):
-    """Whether a result has chains whose state is in other processes: their files have it."""
-    return isinstance(result, list) and any(hasattr(each, "save_parts") for each in result)
 
 
 class ChainSaver:
@@ -144,7 +139,7 @@ class ChainSaver:
         self._pace = Pace(self.every)
         try:
             self.n_saved, state = files.read(self.folder / self.name, corpus)
-            if hasattr(state.chain, "load_parts"):
+            if state.chain.saves_parts:
                 state.chain.load_parts(self.folder)
         except FileNotFoundError:
             return None
@@ -160,7 +155,7 @@ class ChainSaver:
         try:
             with self._pace:
                 # A chain with parts elsewhere saves them itself, beside those of the state before.
-                if hasattr(chain, "save_parts"):
+                if chain.saves_parts:
                     chain.save_parts(self.folder, f"{self.name}.{(self.n_saved + 1) % 2}")
                 files.write(self.folder / self.name, (self.n_saved + 1, state), self.same_corpus)
         except OSError as error:

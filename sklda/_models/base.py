@@ -46,7 +46,7 @@ def check_tokens(corpus):
 
 def warn_of_single_words(corpus):
     """Warn if no document has words that occur together, as if a vectorizer took columns of a frame for documents."""
-    if corpus.lengths.max() == 1:
+    if len(corpus.length_histogram) == 2:
         warn(
             "No document of X has two words, so nothing tells topics apart: they are made of words that occur together "
             "in documents. A vectorizer takes the columns of a data frame for documents: give it one column, as in "
@@ -86,12 +86,16 @@ class BaseLDA(
         return Corpus.from_counts(X)
 
     def _training_corpus(self, X):
-        """The corpus of `fit`, which must have a token; its features are stored."""
+        """The corpus of `fit`, after checks; its features are stored."""
         corpus = Corpus.from_counts(X, partial(validate_data, self, reset=True))
+        self._check_training(corpus)
+        return corpus
+
+    def _check_training(self, corpus):
+        """Refuse a corpus that cannot be fitted, and warn of one that need not be."""
         check_tokens(corpus)
         warn_of_single_words(corpus)
         self._check_words_of_prior(corpus.n_features)
-        return corpus
 
     def _check_words_of_prior(self, n_features):
         """Refuse an eta whose labels are not the words of X in their order."""

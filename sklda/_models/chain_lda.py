@@ -28,7 +28,7 @@ from sklda._sampling.known_weights import log_std, weight_likelihood
 from sklda._sampling.merge_and_split import MergeAndSplit
 from sklda._sampling.partitioned import TOKENS_PER_WORKER
 from sklda._sampling.prior_learning import default_prior
-from sklda._sampling.prior_of_documents import PriorOfDocuments
+from sklda._sampling.prior_of_documents import PriorOfDocuments, SharedAlpha
 from sklda._sampling.prior_of_topics import PriorOfTopics
 from sklda._sampling.run_chains import Schedule, burn_in_of
 
@@ -37,7 +37,7 @@ class ChainLDA(BaseLDA):
     """Base class of the models whose topics are drawn by Gibbs chains.
 
     They differ in what they say of the proportions of a document: `_prior_of_documents` says it. All else is `_fit`.
-    Four more methods say where the chains are.
+    The abstract methods say where the chains are.
     """
 
     _prior_of_documents_: Any
@@ -47,12 +47,12 @@ class ChainLDA(BaseLDA):
         """The number of topics of a chain, or the most that it may have."""
         return self.n_components
 
-    @abstractmethod
     def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in) -> PriorOfDocuments:
-        """The prior of documents that have these `DocumentValues`, beside the `PriorOfTopics`, for a new fit.
+        """The prior of documents that have these `DocumentValues`, beside a `PriorOfTopics`; here one alpha for all.
 
         `default` is the `DefaultPrior`.
         """
+        return SharedAlpha(self._alpha, default, self.learn_priors)
 
     @abstractmethod
     def _check_memory(self, corpus: Any, doc_prior: PriorOfDocuments) -> None:

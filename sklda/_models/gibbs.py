@@ -13,7 +13,6 @@ from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import CHAIN_PARAMETERS, shared
 from sklda._models.progress import with_callbacks
 from sklda._sampling.point_estimates import check_assignments
-from sklda._sampling.prior_of_documents import SharedAlpha
 
 
 class GibbsLDA(LocalChainLDA):
@@ -350,9 +349,6 @@ class GibbsLDA(LocalChainLDA):
         ((2, 20), (40, 2))
         """
         return self._fit(X, y)
-
-    def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in):
-        return SharedAlpha(self._alpha, default, self.learn_priors)
 
     @classmethod
     def from_assignments(

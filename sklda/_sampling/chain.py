@@ -128,6 +128,8 @@ class Chain:
     """
 
     moves: Sequence[Any] = ()
+    # Whether it has `parameters`, and whether its state is in other processes, which save it by `save_parts`.
+    keeps_parameters, saves_parts = True, False
 
     def __init__(self, corpus, priors, state):
         self.corpus, self.priors = corpus, priors

@@ -11,7 +11,6 @@ from sklda._checkpoints.saver import Saver
 from sklda._core.parallel import in_parallel
 from sklda._core.progress import SILENT
 from sklda._sampling.annealed_start import NOT_ANNEALED, AnnealedSweeps, Annealing
-from sklda._sampling.chain import Chain
 from sklda._sampling.prior_learning import Learner
 from sklda._sampling.steps import Ending, ParameterDraws, Thinning, Trace, advance
 
@@ -52,7 +51,7 @@ class Schedule:
         last = [*learners, Trace()]
         if self.n_draws:
             last.append(Thinning(self.n_draws, self.draw_every))
-            if isinstance(chain, Chain):
+            if chain.keeps_parameters:
                 last.append(ParameterDraws(chain.n_sweeps + n_sweeps))
         if self.tol is not None:
             last.append(Ending(self.tol, self.n_draws * self.draw_every, learners))
@@ -123,7 +122,8 @@ class Run:
         else:
             # With one chain at a time, progress is reported in the caller's thread, which some callbacks need.
             swept = in_parallel(_make_sweeps, tasks, n_jobs, always_in_threads=False)
-        return swept if stage is None else stage.keep(swept)
+        # The files of chains whose state is in other processes have it.
+        return swept if stage is None or any(chain.saves_parts for chain in swept) else stage.keep(swept)
 
     def parallel(self, function, tasks, n_jobs=None, *, always_in_threads=True):
         """The results of independent tasks, as of `in_parallel`: a stage."""

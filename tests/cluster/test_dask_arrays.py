@@ -259,6 +259,14 @@ def test_seed_words_are_at_columns_or_in_the_vocabulary(counts, blocks, processe
     np.testing.assert_array_equal(by_column.topic_assignments_.compute(), local.topic_assignments_)
 
 
+def test_the_corpus_is_checked_as_elsewhere(counts, blocks, processes):
+    single = np.eye(6, dtype=int)
+    with pytest.warns(UserWarning, match="No document of X has two words"):
+        gibbs().fit(blocks(single, 2))
+    with pytest.raises(ValueError, match=r"vocabulary has .* words, as many as X has rows"):
+        gibbs(vocabulary=[f"w{d}" for d in range(counts.shape[0])]).fit(blocks(counts, 2))
+
+
 def test_draws_are_on_the_workers(fitted, counts):
     with pytest.raises(ValueError, match=r"draws of a DaskGibbsLDA .*workers"):
         fitted.sample_posterior()

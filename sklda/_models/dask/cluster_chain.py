@@ -35,6 +35,7 @@ class ClusterChain:
     """
 
     sampler = "partially_collapsed"
+    keeps_parameters, saves_parts = False, True
     # There are none, because z is on the workers.
     moves = ()
 

@@ -15,7 +15,6 @@ from sklda._input.dask_arrays import is_dask
 from sklda._input.document_values import DocumentValues
 from sklda._input.memory import check_memory_of_topics
 from sklda._input.types import Seed, TopicPrior, TopicWords
-from sklda._models.base import check_tokens
 from sklda._models.chain_lda import ChainLDA
 from sklda._models.dask.cluster_chain import ClusterChain
 from sklda._models.dask.cluster_corpus import ClusterCorpus
@@ -23,7 +22,6 @@ from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import Interval, StrOptions, shared
 from sklda._models.progress import with_callbacks
 from sklda._models.results import RunResults, most_draws, set_traces, shares_with_std, warn_of_short_fit
-from sklda._sampling.prior_of_documents import SharedAlpha
 
 
 class DaskGibbsLDA(ChainLDA):
@@ -247,12 +245,8 @@ class DaskGibbsLDA(ChainLDA):
         with corpus.ended_by_errors():
             # A Dask array has no names of columns.
             validate_data(self, csr_array((1, corpus.n_features)), accept_sparse=True, reset=True)
-            self._check_words_of_prior(corpus.n_features)
-            check_tokens(corpus)
+            self._check_training(corpus)
             return self._fit_corpus(corpus, DocumentValues({}), X, y)
-
-    def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in):
-        return SharedAlpha(self._alpha, default, self.learn_priors)
 
     def _check_memory(self, corpus, doc_prior):
         # The documents are on the workers.
