@@ -1,14 +1,19 @@
 """The concentrations of the hierarchical Dirichlet process: their priors, and slice steps given counts of tables."""
 
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
 from sklda._core.priors import SMALLEST
 from sklda._core.rising import log_gamma_ratio
 from sklda._core.slice_sampling import slice_on_log
-from sklda._models.compound.hyperparameters import DRAWN_ALPHA, LARGEST_GAMMA, LEARNT_GAMMA, SMALLEST_GAMMA
+from sklda._models.compound.hyperparameters import (
+    DRAWN_ALPHA,
+    LARGEST_GAMMA,
+    LEARNT_GAMMA,
+    SMALLEST_GAMMA,
+    first_of_pair,
+)
 
 # Gamma priors (shape, rate): those of a and gamma in section 6.1 of Teh et al. (2006); b has that of a.
 PRIORS = {
@@ -19,8 +24,6 @@ PRIORS = {
 # eta is learnt above this value. Real texts repeat words within documents more often than the model does, and with a
 # smaller eta each such repetition can be a topic: chains then disagree on which topics there are.
 SMALLEST_HDP_ETA = 0.05
-# A concentration begins at its prior mean, within these bounds.
-_FIRST = (1e-3, 1e3)
 
 
 @dataclass(frozen=True)
@@ -49,10 +52,7 @@ class Concentration:
         """
         given = PRIORS[name] if given is None else given
         if isinstance(given, tuple):
-            if len(given) != 2 or not all(isinstance(each, Real) and 0 < each < np.inf for each in given):
-                raise ValueError(f"{name} = {given!r}: a Gamma prior is a pair (shape, rate), both positive.")
-            shape, rate = map(float, given)
-            return cls(float(np.clip(shape / rate, *_FIRST)), (shape, rate))
+            return cls(first_of_pair(given, name), tuple(map(float, given)))
         smallest, largest = (SMALLEST_GAMMA, LARGEST_GAMMA) if name == "doc_concentration" else DRAWN_ALPHA
         if not smallest <= given <= largest:
             raise ValueError(f"{name} = {given:g}: it must lie between {smallest:g} and {largest:g}.")

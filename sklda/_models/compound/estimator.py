@@ -12,7 +12,6 @@ from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.base import CollectionsLDA
 from sklda._models.compound.collections import encode, warn_of_many_collections
-from sklda._models.compound.hyperparameters import first_hyperparameters
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.prior import CollectionMixtures
@@ -295,7 +294,7 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
     def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in):
         labels, collection_of = encode(values["collections"], corpus.n_documents)
         warn_of_many_collections(labels, collection_of)
-        given = self.collection_topic_prior, self.doc_concentration
-        first = first_hyperparameters(self.n_components, *given, default)
-        model = CompoundModel(collection_of, len(labels), **first, learn_eta=topic_prior.learns_eta)
+        K, alpha, gamma = self.n_components, self.collection_topic_prior, self.doc_concentration
+        learn_eta = topic_prior.learns_eta
+        model = CompoundModel.make(collection_of, len(labels), K, alpha, gamma, default, learn_eta)
         return CollectionMixtures(labels, model, self.n_components, self._mixtures)

@@ -279,14 +279,9 @@ class HDPMixtures(Mixtures):
         return gains - np.log(self.alpha * (K - n_used + 1))
 
     @staticmethod
-    def swept_topics(pi, n_documents, always=None):
-        """The topics of a sweep, ascending, int32: those with the largest shares, in whole vectors.
-
-        The topic `always` is one of them.
-        """
+    def swept_topics(pi, n_documents):
+        """The topics of a sweep, ascending, int32: those with the largest shares, in whole vectors."""
         share = pi.max(axis=0)
-        if always is not None:
-            share[always] = 1
         order = np.argsort(-share, kind="stable")
         # Beyond topic i of this order every mixture has at most the sum of these.
         left = np.cumsum(share[order][::-1])[::-1]
@@ -346,9 +341,12 @@ class HDPMixtures(Mixtures):
         priors = dataclasses.replace(draws.priors.resized(K), doc=document_prior(gamma, mixtures[-1]))
         return dataclasses.replace(draws, priors=priors, draws=shown)
 
-    def mixtures(self):
-        mean, std = super().mixtures()
-        return self.shown_topics(mean), self.shown_topics(std)
+    def mean_and_std(self, kept):
+        mean, std = (self.shown_topics(values) for values in super().mean_and_std(kept))
+        if self.n_shown not in (None, self.log_pi.shape[1]):
+            # The variance of a sum is not the sum of variances.
+            std[:, -1] = np.sqrt(variance_of_draws([pi[:, -1] for pi in kept] or [[0.0]]))
+        return mean, std
 
     def shown_topics(self, mixtures):
         """The columns of the topics that are shown, the last one the sum of all others."""
@@ -377,20 +375,3 @@ def show_in_common(chains):
     last = max(int(z.max(initial=0)) for chain in chains for z in chain.kept_draws().topics)
     for chain in chains:
         chain.step(HDPMixtures).n_shown = min(last + 2, chain.priors.n_components)
-
-
-def shown_draws(chain):
-    """The draws of the mixtures that were kept, (n_draws, n_collections, n_components)."""
-    step = chain.step(Mixtures)
-    draws = np.reshape([draw.values["mixtures"] for draw in chain.parameters], (-1, *step.log_pi.shape))
-    return step.shown_topics(draws)
-
-
-def shown_mixtures(chain):
-    """Mean and standard deviation of the mixtures; see `Mixtures.mixtures`."""
-    step = chain.step(Mixtures)
-    mean, std = step.mixtures()
-    if getattr(step, "n_shown", None) not in (None, step.log_pi.shape[1]):
-        # The variance of a sum is not the sum of variances.
-        std[:, -1] = np.sqrt(variance_of_draws([pi[:, -1] for pi in shown_draws(chain)] or [[0.0]]))
-    return mean, std

@@ -137,8 +137,13 @@ class Mixtures(Step):
     def pi(self):
         return np.exp(self.log_pi)
 
-    def mixtures(self):
-        """Posterior mean and standard deviation of pi, over the sweeps after the burn-in; the present draw before."""
+    def kept_mixtures(self, chain):
+        """The draws of the mixtures that a chain has kept, as results show them."""
+        draws = np.reshape([draw.values["mixtures"] for draw in chain.parameters], (-1, *self.log_pi.shape))
+        return self.shown_topics(draws)
+
+    def mean_and_std(self, kept):
+        """Those of pi over the sweeps after the burn-in, of the present draw before; `kept` are `kept_mixtures`."""
         if not self.n_averaged:
             return self.pi, np.zeros_like(self.log_pi)
         n = self.n_averaged

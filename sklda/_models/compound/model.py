@@ -6,7 +6,9 @@ from functools import cached_property
 import numpy as np
 
 from sklda._core.parallel import Aligned
+from sklda._core.priors import check_prior
 from sklda._models.compound.concentrations import Concentrations
+from sklda._models.compound.hyperparameters import LARGEST_GAMMA, SMALLEST_GAMMA, first_of_pair
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,29 @@ class CompoundModel(Aligned):
     learn_eta: bool = False
     concentrations: Concentrations | None = None
     merging: int = 0
+
+    @classmethod
+    def make(cls, collections, n_collections, n_components, alpha, gamma, default, learn_eta):
+        """From `collection_topic_prior` and `doc_concentration` of `CompoundLDA`, and its `DefaultPrior`.
+
+        Raises
+        ------
+        ValueError
+            If one of them is out of range.
+        """
+        learn_gamma = default.is_learnt and gamma is None
+        # alpha of other estimators has the default, and gamma is a sum over topics.
+        gamma = default.value * n_components if gamma is None else check_prior(gamma, "doc_concentration", {})
+        if not SMALLEST_GAMMA <= gamma <= LARGEST_GAMMA:
+            raise ValueError(
+                f"doc_concentration = {gamma:g}: it must lie between {SMALLEST_GAMMA:g} and {LARGEST_GAMMA:g}."
+            )
+        alpha_prior = alpha if isinstance(alpha, tuple) else None
+        if alpha_prior is None:
+            alpha = check_prior(alpha, "collection_topic_prior", {})
+        else:
+            alpha = first_of_pair(alpha_prior, "collection_topic_prior")
+        return cls(collections, n_collections, alpha, gamma, alpha_prior, learn_gamma, learn_eta)
 
     @cached_property
     def row_of(self):

@@ -7,7 +7,7 @@ import numpy as np
 from sklda._core.priors import SMALLEST
 from sklda._models.compound.concentrations import Concentrations
 from sklda._models.compound.gamma import GammaMStep
-from sklda._models.compound.hdp import HDPMixtures, show_in_common, shown_draws, shown_mixtures
+from sklda._models.compound.hdp import HDPMixtures, show_in_common
 from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
@@ -62,11 +62,13 @@ class CollectionMixtures(PriorOfDocuments):
         return {"collections_": self.labels, "_collection_of_": self.model.collections}
 
     def record(self, chain, draws):
-        step, (mean, std) = chain.step(Mixtures), shown_mixtures(chain)
+        step = chain.step(Mixtures)
+        kept = step.kept_mixtures(chain)
+        mean, std = step.mean_and_std(kept)
         record = {
             "collection_topic_": mean,
             "collection_topic_std_": std,
-            "collection_topic_draws_": shown_draws(chain),
+            "collection_topic_draws_": kept,
             "collection_topic_prior_": step.alpha_mean(),
             "doc_concentration_": float(draws.added("gamma")[0]),
         }

@@ -45,15 +45,13 @@ class CovariateRegression(PriorOfDocuments):
     def __init__(self, design, columns, alpha, n_components, sigma):
         if sigma is not None and not _SIGMA[0] <= sigma <= _SIGMA[1]:
             raise ValueError(f"coef_scale = {sigma:g}: it must lie between {_SIGMA[0]:g} and {_SIGMA[1]:g}.")
-        none = np.zeros(0, int)
-        self.design, self.columns = design, columns
+        self.design, self.columns, none = design, columns, np.zeros(0, int)
         self.terms, self.groups, self.around = (
             ([], none, none) if design is None else (design.terms, design.groups, design.around)
         )
-        scaled = CovariateColumns.of(columns, self.terms, self.groups)
-        self.mean, self.std, self.centre, self.scale = scaled.mean, scaled.std, scaled.centre, scaled.scale
+        self.scaled = CovariateColumns.of(columns, self.terms, self.groups)
         alpha = check_prior(alpha, "doc_topic_prior", {"one per topic": (n_components,)}) * np.ones(n_components)
-        rows, index = scaled.distinct
+        rows, index = self.scaled.distinct
         self.model = CovariateModel(rows=rows, index=index, centre=np.log(alpha), sigma=sigma, groups=self.groups)
         self.alpha, self.n_rows = alpha, len(rows)
         # Intercepts do not go with topics whose prior medians differ.
@@ -79,17 +77,17 @@ class CovariateRegression(PriorOfDocuments):
     def facts(self):
         return {
             "covariate_names_": np.array(self.terms, dtype=object),
-            "covariate_mean_": self.mean,
-            "covariate_std_": self.std,
+            "covariate_mean_": self.scaled.mean,
+            "covariate_std_": self.scaled.std,
         }
 
     def record(self, chain, draws):
-        step = chain.step(Coefficients)
+        step, scaled = chain.step(Coefficients), self.scaled
         path = step.draws()
         # The intercept at the mean covariates, and in the units of the covariates.
-        middle = path[:, :, 0] + path[:, :, 1:] @ ((self.mean - self.centre) / self.scale)
-        path[:, :, 1:] /= self.scale
-        path[:, :, 0] -= path[:, :, 1:] @ self.centre
+        middle = path[:, :, 0] + path[:, :, 1:] @ ((scaled.mean - scaled.centre) / scaled.scale)
+        path[:, :, 1:] /= scaled.scale
+        path[:, :, 0] -= path[:, :, 1:] @ scaled.centre
         path = summed_to_zero(path, self.groups, self.around)
         coef, intercept = path[:, :, 1:], path[:, :, 0]
         return {
@@ -109,7 +107,7 @@ class CovariateRegression(PriorOfDocuments):
         """alpha of documents with these covariates; a level that no document of the fit had is a draw of its own."""
         columns = self.design.matrix(covariates)
         prior = prior_of(columns, intercept, coef)
-        variance = variance_at_new_levels(columns, self.groups, self.around, scale / self.scale)
+        variance = variance_at_new_levels(columns, self.groups, self.around, scale / self.scaled.scale)
         new = np.flatnonzero(variance)
         if len(new):
             prior[new] = widened(prior[new], variance[new])
@@ -161,13 +159,12 @@ class CovariateColumns:
 
     Attributes
     ----------
-    values, standardised : ndarray of shape (n_documents, n_terms)
-        The second are the first less `centre`, divided by `scale`.
+    standardised : ndarray of shape (n_documents, n_terms)
+        Their values less `centre`, divided by `scale`.
     mean, std, centre, scale : ndarray of shape (n_terms,)
         Means, standard deviations, and what a coefficient of the prior belongs to. The centre of levels is zero.
     """
 
-    values: np.ndarray
     standardised: np.ndarray
     mean: np.ndarray
     std: np.ndarray
@@ -182,7 +179,7 @@ class CovariateColumns:
         """
         none = np.zeros(0)
         if not values.shape[1]:
-            return cls(values, values, none, none, none, none)
+            return cls(values, none, none, none, none)
         groups = np.zeros(values.shape[1], int) if groups is None else groups
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             mean, std = values.mean(axis=0), values.std(axis=0)
@@ -195,7 +192,7 @@ class CovariateColumns:
             )
         centre = np.where(groups == 0, mean, 0)
         scale = _scales(values, std, groups)
-        found = cls(values, (values - centre) / scale, mean, std, centre, scale)
+        found = cls((values - centre) / scale, mean, std, centre, scale)
         rows, index = found.distinct
         numbers = np.flatnonzero(groups == 0)
         weighted = np.sqrt(np.bincount(index))[:, None] * rows[:, np.concatenate([[0], 1 + numbers])]

@@ -15,7 +15,6 @@ from sklda._input.arguments import check_int
 from sklda._input.memory import check_memory_of_results
 from sklda._input.types import Counts, Seed
 from sklda._models.compound.collections import encode
-from sklda._models.compound.hyperparameters import first_hyperparameters
 from sklda._models.compound.model import CompoundModel
 from sklda._sampling.prior_learning import default_prior
 from sklda._sampling.run_chains import best_chain, in_rows
@@ -104,10 +103,10 @@ def variational_em(
         raise ValueError(f"X has {corpus.n_documents} documents and no token at all.")
     labels, collection_of = encode(collections, corpus.n_documents)
     default = default_prior(learn_priors, corpus.n_tokens, n_components)
-    first = first_hyperparameters(n_components, float(collection_topic_prior), doc_concentration, default)
     learn_eta = default.is_learnt and topic_word_prior is None
     first_eta: Any = default.value if topic_word_prior is None else topic_word_prior
-    model = CompoundModel(collection_of, len(labels), **first, learn_eta=learn_eta)
+    alpha, gamma = float(collection_topic_prior), doc_concentration
+    model = CompoundModel.make(collection_of, len(labels), n_components, alpha, gamma, default, learn_eta)
     priors = Priors.make(1.0, first_eta, n_components, corpus.n_features)
     # An ascent has the proportions, and an iteration three more arrays of their size.
     check_memory_of_results(corpus, n_components, n_chains, n_rows=(n_chains + 3) * corpus.n_documents)

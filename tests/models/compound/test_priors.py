@@ -1,7 +1,5 @@
 """The hyperparameters of compound LDA: alpha by slice sampling, the M-step for gamma and eta, what may be given."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from compound_cases import chain_with_mixtures
@@ -12,7 +10,7 @@ from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._models.compound.gamma import GammaMStep
-from sklda._models.compound.hyperparameters import draw_alpha, first_hyperparameters
+from sklda._models.compound.hyperparameters import draw_alpha
 from sklda._models.compound.model import CompoundModel
 from sklda._sampling.prior_learning import default_prior
 from sklda._sampling.steps import advance
@@ -105,11 +103,15 @@ def test_a_chain_copied_within_its_burn_in_goes_on_alike(corpus, same):
 
 
 def test_hyperparameters_that_are_given_stay_fixed():
-    both = SimpleNamespace(**first_hyperparameters(4, 1.0, None, default_prior(True, 5000, 4)))
+    def model(alpha, gamma, learn_priors, n_tokens):
+        default = default_prior(learn_priors, n_tokens, 4)
+        return CompoundModel.make(np.zeros(1, int), 1, 4, alpha, gamma, default, learn_eta=False)
+
+    both = model(1.0, None, True, 5000)
     assert (both.gamma, both.learn_gamma) == (1.0, True)
-    one = SimpleNamespace(**first_hyperparameters(4, (3.0, 2.0), 5.0, default_prior(True, 5000, 4)))
+    one = model((3.0, 2.0), 5.0, True, 5000)
     assert (one.alpha, one.gamma, one.learn_gamma) == (1.5, 5.0, False)
-    none = SimpleNamespace(**first_hyperparameters(4, 1.0, None, default_prior(False, 5000, 4)))
+    none = model(1.0, None, False, 5000)
     assert (none.gamma, none.learn_gamma) == (1.0, False)
-    small = SimpleNamespace(**first_hyperparameters(4, 1.0, None, default_prior(True, 999, 4)))
+    small = model(1.0, None, True, 999)
     assert (small.gamma, small.learn_gamma) == (0.4, False)
