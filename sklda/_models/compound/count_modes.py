@@ -28,8 +28,10 @@ from sklda._sampling.collapsed import GibbsChain
 # more tokens than this.
 _TEMPERATURES, _TOKENS_DRAWN = 100, 1_000_000
 # The standard error of the evidence of a mode, in nats, has two parts: chains end in better and worse modes with one
-# number of topics, and annealing has an error that grows with the distance of its two directions.
-_MODE_STD, _DISTANCE_PART = 4.0, 0.1
+# number of topics, and annealing has an error that grows with the distance of its two directions. If nothing were known
+# but that log p(w) lies between these, the error would be 0.29 of the distance. doc/method/calibration.rst shows other
+# values.
+_MODE_STD, _DISTANCE_PART = 4.0, 0.2
 # Draws of these errors.
 _DRAWS = 2000
 # A mode has no evidence of its own if its topics are alike: if the number of labellings that are not told apart is more

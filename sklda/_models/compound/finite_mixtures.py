@@ -33,9 +33,9 @@ from sklda._sampling.chain import compact_topics
 # The logarithms of gamma and eta are normal around those of the first numbers, with the second number as standard
 # deviation. So 95 % of eta lie between .002 and 5, and of gamma between .02 and 50.
 GAMMA_PRIOR, ETA_PRIOR = (1.0, 2.0), (0.1, 2.0)
-# That of g likewise; it is cut off at the bounds. With a smaller g, topics without tokens cost nothing, and T has no
+# That of g likewise; it is cut off at the bounds. With a g near 0, topics without tokens cost nothing, and T has no
 # upper end.
-G_PRIOR, G_BOUNDS = (1.0, 1.5), (1.0, 1e6)
+G_PRIOR, G_BOUNDS = (1.0, 1.5), (0.5, 1e6)
 # Shares are equal with this g, up to a part of 1e-3.
 EQUAL = 1e6
 # eta keeps its first value for this number of sweeps, in which the topics are still alike.
@@ -46,7 +46,7 @@ _ETA_EVERY = 2
 _MOVE_EVERY, _SMALL = 5, 500
 # From `_SMALL` up to this number of tokens, the burn-in goes from many topics to one, and the evidence of the modes on
 # the way decides. With more tokens, topics are merged while this raises the log posterior.
-_WEIGHED = 40_000
+_WEIGHED = 60_000
 # The part of the sweeps with merges after which the first topics are merged on this way.
 _FORMING = 1 / 4
 # Modes on the way with fewer tokens for each topic get no evidence: it takes long, and it was never high.

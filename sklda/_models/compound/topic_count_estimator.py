@@ -37,7 +37,7 @@ class TopicCountLDA(LocalChainLDA):
     shares and the priors are unknown.
 
     A chain begins with `max_components` topics. In the burn-in, topics with similar words are merged, and small topics
-    are removed whose tokens other topics describe as well. With 500 to 40,000 tokens, merges go on to one topic, and
+    are removed whose tokens other topics describe as well. With 500 to 60,000 tokens, merges go on to one topic, and
     the chain continues in the mode with the largest evidence (Chib 1995). After the burn-in all moves are exact: two
     topics are merged or one is split along an annealed path (Karagiannis & Andrieu 2013), and sweeps add and remove
     topics of a few tokens.
@@ -53,7 +53,7 @@ default=None
         p(T), up to a factor. None: uniform.
     share_concentration : float, "equal" or None, default=None
         g. With a larger value, the shares of the topics are more equal; ``"equal"`` is the symmetric alpha of the usual
-        model. None: it is unknown, at least 1, with a log-normal prior.
+        model. None: it is unknown, at least 0.5, with a log-normal prior.
     doc_topic_prior : float, str or callable, default=None
         gamma / T, the mean over topics of the Dirichlet parameter of a document's proportions. A text such as ``"5/T"``
         is a number over T; a function is called with T. None: gamma is unknown, with a weak prior: log gamma is normal
@@ -102,7 +102,7 @@ default=None
         The possible numbers of topics, ascending.
     topic_count_posterior_ : ndarray of shape (n_counts,)
         p(T | w): the mean over sweeps after the burn-in, of all chains, of the probability of T given the topics of the
-        tokens. With 500 to 40,000 tokens, the mean over all modes that the chains came through, weighed by their
+        tokens. With 500 to 60,000 tokens, the mean over all modes that the chains came through, weighed by their
         evidence.
     topic_count_draws_ : ndarray of shape (n_chains * n_sweeps,), int
         T after every sweep after the burn-in, chain by chain.
