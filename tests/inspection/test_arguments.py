@@ -339,6 +339,7 @@ def plain(result):
     return repr(result.tolist() if hasattr(result, "tolist") else result)
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize("question", FOUND)
 def test_the_topic_model_is_found(question):
     ask = FOUND[question]

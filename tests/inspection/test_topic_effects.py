@@ -406,7 +406,7 @@ def test_effects_of_words_that_do_not_tell_topics_apart_are_attenuated_more():
     first = rng.binomial(15, theta)
     X = np.column_stack([first, 15 - first, np.full(2000, 15)])
     phi = np.array([[0.5, 0, 0.5], [0, 0.5, 0.5]])
-    table = topic_effects((phi, 3.0), X, theta, topics=[0], random_state=0)
+    table = topic_effects((phi, 3.0), X, theta, topics=[0], n_draws=30, random_state=0)
     slope, error = column(table, "estimate")[1], column(table, "standard_error")[1]
     assert_allclose(slope, column(table, "attenuation")[1], atol=4 * error)
     assert column(table, "attenuation")[1] < 15 / 21 + 0.02 < 30 / 36

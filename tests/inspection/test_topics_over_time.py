@@ -151,7 +151,7 @@ def test_dates_that_do_not_tell_periods_apart():
         starts(np.array(["-0044-03-15"] * D, "M8[D]"))
 
 
-@pytest.mark.parametrize("first", [1, 5, 100, 238, 9990])
+@pytest.mark.parametrize("first", [1, 238, 9990])
 def test_pictures_of_early_and_late_years(first):
     for period in (1, None):
         shown = TopicEffectsDisplay.from_dates(LDA, COUNTS, np.resize(first + np.arange(3) * 4, D), period=period)
@@ -323,7 +323,7 @@ def test_panels_are_the_largest_topics_and_axes_can_be_given():
     assert TopicEffectsDisplay.from_dates(named, dates=YEARS, topics=["b"], n_draws=2).topics == ["1: b"]
 
 
-def test_changes_that_are_shrunk_have_a_note():
+def test_changes_that_are_attenuated_have_a_note():
     shown = TopicEffectsDisplay.from_dates((np.eye(2), 3.0), np.full((9, 2), 4), [2000, 2001, 2002] * 3)
     assert any(text.startswith("short documents: ") for text in entries(shown))
     assert not any(text.startswith("short documents: ") for text in entries(display()))

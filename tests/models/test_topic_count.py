@@ -104,6 +104,7 @@ def test_sample_posterior(X, fitted):
     assert (again.topic_assignments[3] == draws.topic_assignments[3]).all()
 
 
+@pytest.mark.usefixtures("rough_modes")
 @ignore
 def test_sample_posterior_has_the_posterior_of_the_numbers():
     """10 chains of tiny corpora have draws at all four numbers; a frequency of 2,000 has a deviation of 0.011."""
@@ -201,6 +202,7 @@ def test_priors_that_are_given_stay(few):
     np.testing.assert_allclose(equal.doc_topic_prior_, 0.2, rtol=0.01)
 
 
+@pytest.mark.usefixtures("rough_modes")
 @ignore
 def test_ends_of_the_range_are_said(X):
     given = {"max_iter": 100, "random_state": 0}
@@ -219,6 +221,7 @@ def test_where_the_prior_ends_nothing_can_be_raised():
     assert lda.topic_count_posterior_[-1] > 0.1
 
 
+@pytest.mark.usefixtures("rough_modes")
 @ignore
 def test_bursts_are_said(X, fitted):
     """A document has its words two times: more dependence of words on documents than the model has."""

@@ -33,7 +33,7 @@ def slow_corpus():
     return make_lda_corpus(400, 800, 20, doc_length=70, **truth).data
 
 
-@pytest.mark.parametrize("cls", [GibbsLDA, CompoundLDA, CovariateLDA])
+@pytest.mark.parametrize("cls", [GibbsLDA, CovariateLDA])
 def test_fits_whose_log_joint_still_rises(cls, slow_corpus):
     with pytest.warns(
         ConvergenceWarning, match=r"log joint still rises, by [\d,]+ nats.*about [\d,]+ sweeps"

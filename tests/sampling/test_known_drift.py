@@ -53,7 +53,7 @@ def intervals(moved, n_tokens, n=200, level=0.9, n_known=None, with_std=True):
 
 
 @pytest.mark.parametrize("n_tokens", [100, 2000])
-@pytest.mark.parametrize("moved", [0, 0.1, 0.3, 0.7])
+@pytest.mark.parametrize("moved", [0, 0.3, 0.7])
 def test_intervals_cover_and_noise_is_no_drift(moved, n_tokens):
     truth, found = intervals(moved, n_tokens)
     inside = (found[:, 1] <= truth) & (truth <= found[:, 2])
@@ -69,7 +69,7 @@ def test_intervals_cover_and_noise_is_no_drift(moved, n_tokens):
         assert (found[:, 1] == 0).sum() >= 158
 
 
-@pytest.mark.parametrize("moved", [0, 0.1, 0.3, 0.7])
+@pytest.mark.parametrize("moved", [0, 0.3, 0.7])
 def test_errors_of_the_known_topic_are_no_drift(moved):
     truth, found = intervals(moved, 2000, n_known=1000)
     inside = (found[:, 1] <= truth) & (truth <= found[:, 2])

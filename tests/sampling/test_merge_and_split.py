@@ -152,7 +152,7 @@ def nested_corpus(seed):
     parents, own = (rng.dirichlet(np.full(300, 0.05), n) for n in (3, 9))
     alpha = np.r_[0.5, np.full(8, 0.06)]
     topic_word = (parents[np.arange(9) // 3] + own) / 2
-    X = np.array([rng.multinomial(60, theta @ topic_word) for theta in rng.dirichlet(alpha, 600)])
+    X = np.array([rng.multinomial(60, theta @ topic_word) for theta in rng.dirichlet(alpha, 300)])
     return X, topic_word
 
 
@@ -166,7 +166,7 @@ def by_log_joint(corpus, labels, priors, own, splits, seed, stop, seeded):
 @pytest.mark.filterwarnings("ignore:The fit has too few sweeps")
 @pytest.mark.mutation("sklda._sampling.merge_and_split._candidates", by_log_joint)
 def test_topics_that_share_half_of_their_words_are_found():
-    """All of them in seven of eight corpora; five by the log joint alone."""
+    """All of them in seven of eight corpora, and in 28 of 32 others; in three and seven by the log joint alone."""
     found = []
     for seed in range(8):
         X, topic_word = nested_corpus(seed)
