@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from sklda._core.parallel import Aligned
+from sklda._core.random import GOLDEN_GAMMA
 from sklda._input.counts import LARGEST_COUNT, read_counts, row_blocks
 from sklda._input.dask_arrays import blocks_of, check_shape, is_dask
 from sklda._kernels import _tokens
@@ -182,7 +183,7 @@ class Corpus(Aligned):
         keys = np.empty(self.n_documents, np.uint64)
         _tokens.document_keys(self.words, self.offsets, seed, keys)
         # Multiples of an odd number are different keys, and those of zero the same.
-        return keys if copies is None else keys + copies * np.uint64(0x9E3779B97F4A7C15)
+        return keys if copies is None else keys + copies * np.uint64(GOLDEN_GAMMA)
 
     def copies(self):
         """How many equal documents stand before each document; uint64 (n_documents,)."""

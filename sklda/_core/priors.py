@@ -20,6 +20,13 @@ FIXED_WEIGHT = 2.0**80
 _BLOCK_ENTRIES = 2**20
 
 
+def dirichlet_variance(parameters):
+    """Variances of Dirichlet variates, a row for each; NaN for a row of zeros."""
+    totals = parameters.sum(axis=-1, keepdims=True)
+    means = parameters / np.where(totals > 0, totals, np.nan)
+    return means * (1 - means) / (totals + 1)
+
+
 def check_prior(prior, name, shapes):
     """Check a Dirichlet parameter and return it as a float or a float64 array.
 

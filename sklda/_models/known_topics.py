@@ -12,6 +12,7 @@ from pandas import DataFrame
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._core.known_topic_priors import LARGEST_WEIGHT, KnownTopics
+from sklda._core.priors import dirichlet_variance
 from sklda._description.models import Description, unwrap, words_of
 from sklda._input.arguments import real_numbers
 from sklda._input.names import (
@@ -158,9 +159,7 @@ def _std_of(model):
     if not hasattr(model, "topic_word_prior_"):
         return None
     # The Dirichlet distribution with the counts and priors of a topic.
-    totals = np.sum(model.components_, axis=1, dtype=np.float64, keepdims=True)
-    shares = model.components_ / totals
-    return np.sqrt(shares * (1 - shares) / (totals + 1))
+    return np.sqrt(dirichlet_variance(np.asarray(model.components_, dtype=np.float64)))
 
 
 def _check_is_fitted(model):

@@ -33,7 +33,7 @@ from sklda._sampling.run_chains import best_chain, in_rows, traces_of
 
 # R-hat beyond which chains get a warning: the variance between chains is three times that within. With fewer sweeps
 # after the burn-in R-hat is unreliable.
-_LARGE_R_HAT, _FEWEST_SWEEPS = 2.0, 50
+_LARGE_R_HAT, FEWEST_SWEEPS = 2.0, 50
 # A smaller rise of the log joint over the draws, in nats per token, is not worth more sweeps: fits of different seeds
 # differ by more. benchmarks/bench_short_fits.py shows what half and twice of it do.
 LEAST_RISE = 0.01
@@ -101,7 +101,7 @@ class RunResults(FitResults):
     def warn_of_disagreement(self):
         """Warn if R-hat is large for a quantity that does not depend on the names of topics."""
         log_joint = self.traces["log_joint"]
-        if len(log_joint) < 2 or (~np.isnan(log_joint)).sum(axis=1).min() < self.n_burn_in + _FEWEST_SWEEPS:
+        if len(log_joint) < 2 or (~np.isnan(log_joint)).sum(axis=1).min() < self.n_burn_in + FEWEST_SWEEPS:
             return
         r_hat = {name: found.r_hat for name, found in self.diagnostics.items() if found.r_hat > _LARGE_R_HAT}
         if r_hat:

@@ -15,12 +15,11 @@ from sklda._input.arguments import real_numbers
 from sklda._input.memory import check_memory_of_topics
 from sklda._input.names import distinct, listed, listed_unknown, read_column
 from sklda._input.warn import warn
+from sklda._sampling.seed_places import MOST_OF_SEEDS
 from sklda._sampling.seeded_state import SeedWords
 
 # A word of more documents than this share tells no topic.
 _COMMON = 0.5
-# A topic that has less of the tokens of its seeds may be about something else.
-_LEAST_SHARE = 0.5
 # Words that name a topic without seeds, beside topics with names.
 _N_WORDS = 3
 
@@ -215,7 +214,7 @@ def set_seeds(estimator, seeds, columns):
         all_names = dict(zip(others, distinct([names[k] for k in others], seeds.names.values()), strict=True))
         estimator.topic_names_ = np.array([(all_names | seeds.names)[k] for k in range(len(names))], dtype=object)
     _, of_seeds = seeds.shares(estimator.topic_word_, estimator.topic_share_)
-    lost = [k for k in seeds.seeded.tolist() if not of_seeds[k] >= _LEAST_SHARE]
+    lost = [k for k in seeds.seeded.tolist() if not of_seeds[k] >= MOST_OF_SEEDS]
     if lost:
         words = {k: listed(estimator.seed_words_[k]) for k in lost}
         shown = "; ".join(

@@ -41,9 +41,14 @@ class DefaultPrior(NamedTuple):
     value: float
 
 
+def learns_from(n_tokens: int) -> bool:
+    """Whether so many tokens determine priors."""
+    return n_tokens >= LEAST_TOKENS
+
+
 def default_prior(learn_priors, n_tokens: int, n_components: int) -> DefaultPrior:
     """That of a fit, for alpha and for eta."""
-    if learn_priors and n_tokens < LEAST_TOKENS:
+    if learn_priors and not learns_from(n_tokens):
         return DefaultPrior(False, SMALL_CORPUS_PRIOR)
     return DefaultPrior(bool(learn_priors), 1.0 / n_components)
 

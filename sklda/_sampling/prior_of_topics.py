@@ -13,7 +13,7 @@ from sklda._core.gibbs_em import BOUNDS, MStep, SeededMStep
 from sklda._core.known_topic_priors import KnownMStep, KnownTopics
 from sklda._core.priors import SMALLEST, Priors
 from sklda._sampling.known_places import KnownPlaces
-from sklda._sampling.prior_learning import LEAST_TOKENS, DefaultPrior
+from sklda._sampling.prior_learning import DefaultPrior, learns_from
 from sklda._sampling.seed_places import SeedPlaces
 from sklda._sampling.seeded_state import SeedWords
 from sklda._sampling.steps import Step
@@ -54,7 +54,7 @@ class PriorOfTopics:
         bounds: tuple[float, float] = BOUNDS,
     ) -> Self:
         """From the parameters of an estimator."""
-        if known is not None and n_tokens < LEAST_TOKENS:
+        if known is not None and not learns_from(n_tokens):
             known = replace(known, learnt=np.zeros_like(known.learnt))
         # A copy, because the caller may change arrays.
         eta = default.value if given is None else copy.deepcopy(given)

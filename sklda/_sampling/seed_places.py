@@ -12,8 +12,9 @@ from sklda._sampling.known_places import Exchange
 from sklda._sampling.prior_learning import EVERY
 from sklda._sampling.steps import Step
 
-# A topic takes the place if it has more than this share of the tokens of a seed, as a mean over the seeds.
-_LEAST_SHARE = 0.5
+# A topic has the seeds if it has more than this share of the tokens of a seed, as a mean over the seeds: it takes their
+# place, and another one in this place may be about something else.
+MOST_OF_SEEDS = 0.5
 
 
 class SeedPlaces(Step):
@@ -47,7 +48,7 @@ class SeedPlaces(Step):
         """The topic that takes each place; None if all stay."""
         K, seeded = chain.priors.n_components, self.seed_words.seeded
         gains = self.seed_words.shares_of_topics(chain.corpus, chain.topics)
-        gains = np.where(gains > _LEAST_SHARE, gains, 0)
+        gains = np.where(gains > MOST_OF_SEEDS, gains, 0)
         gains[:, : self.n_known] = -1
         if not self.learns_alpha:
             alpha = chain.priors.doc

@@ -15,12 +15,14 @@ _MANY_COLLECTIONS = 10
 def encode(collections, n_documents):
     """The distinct labels in the order of `in_order`, and the place of that of every document, int64 (n_documents,).
 
-    Without collections, all documents are in one, "all".
+    Without collections, all documents are in one, "all". A warning if they look like a covariate.
     """
     if collections is None:
         return np.array(["all"]), np.zeros(n_documents, np.int64)
     distinct, index = grouped(collections)
-    return label_array(distinct), index
+    labels = label_array(distinct)
+    warn_of_many_collections(labels, index)
+    return labels, index
 
 
 def warn_of_many_collections(labels, collections):

@@ -11,7 +11,7 @@ from sklda._input.types import Counts, Model, Seed, TopicWords
 from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.base import CollectionsLDA
-from sklda._models.compound.collections import encode, warn_of_many_collections
+from sklda._models.compound.collections import encode
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.prior import CollectionMixtures
@@ -293,7 +293,6 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
 
     def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in):
         labels, collection_of = encode(values["collections"], corpus.n_documents)
-        warn_of_many_collections(labels, collection_of)
         K, alpha, gamma = self.n_components, self.collection_topic_prior, self.doc_concentration
         learn_eta = topic_prior.learns_eta
         model = CompoundModel.make(collection_of, len(labels), K, alpha, gamma, default, learn_eta)

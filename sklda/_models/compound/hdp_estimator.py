@@ -15,7 +15,7 @@ from sklda._input.warn import warn
 from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.base import CollectionsLDA
-from sklda._models.compound.collections import encode, warn_of_many_collections
+from sklda._models.compound.collections import encode
 from sklda._models.compound.concentrations import SMALLEST_HDP_ETA, Concentrations
 from sklda._models.compound.prior import ProcessMixtures
 from sklda._models.fit_run import all_or_nothing
@@ -323,7 +323,6 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
                 "the HDP needs topics that can be exchanged: give topic_word_prior as a float or one value per word."
             )
         labels, collection_of = encode(values["collections"], corpus.n_documents)
-        warn_of_many_collections(labels, collection_of)
         concentrations = Concentrations.make(
             len(labels),
             topic_concentration=self.topic_concentration,

@@ -8,11 +8,11 @@ from sklda._input.names import listed, read_labels
 from sklda._input.warn import warn
 from sklda._models.compound.concentrations import SMALLEST_HDP_ETA
 from sklda._models.compound.hdp import RECORDED
-from sklda._models.results import total_variance
+from sklda._models.results import FEWEST_SWEEPS, total_variance
 
 # R-hat of the number of topics from which a fit gets a warning. Default fits whose intervals contain the truth have a
-# median of 1.25. With fewer sweeps R-hat is unreliable.
-_LARGE_R_HAT, _FEWEST_SWEEPS = 1.5, 50
+# median of 1.25.
+_LARGE_R_HAT = 1.5
 # Tail probabilities of credible intervals.
 _TAILS = 0.025, 0.975
 
@@ -110,7 +110,7 @@ def warn_of_unsettled_count(results):
     """Warn if the number of topics in use differs between chains, or between the halves of their draws."""
     counts, r_hat = results.traces["topic_count"][:, results.n_burn_in :], results.diagnostics["topic_count"].r_hat
     n = counts.shape[1]
-    if n < _FEWEST_SWEEPS or not r_hat > _LARGE_R_HAT:
+    if n < FEWEST_SWEEPS or not r_hat > _LARGE_R_HAT:
         return
     first, last = counts[:, : n // 2].mean(), counts[:, n // 2 :].mean()
     # A change of less than half a standard deviation says nothing about the direction.

@@ -17,7 +17,7 @@ from sklda._core.corpus import Corpus
 from sklda._core.diagnostics import std_of_proportions
 from sklda._core.distances import jensen_shannon_pairs
 from sklda._core.parallel import jobs_for
-from sklda._core.priors import Priors
+from sklda._core.priors import Priors, dirichlet_variance
 from sklda._core.same_topics import mixture
 from sklda._description.models import corpus_and_model, topic_proportions, topics_with_words
 from sklda._input.arguments import distributions
@@ -255,10 +255,7 @@ def topic_word_std(found, estimators):
         if draws is not None:
             within.append(topic_word_variance(results.corpus, draws, groups)[:-1])
         elif hasattr(each, "topic_word_prior_"):
-            parameters = groups.sums(np.asarray(each.components_, dtype=np.float64))[:-1]
-            totals = parameters.sum(axis=1, keepdims=True)
-            phi = parameters / np.where(totals > 0, totals, np.nan)
-            within.append(phi * (1 - phi) / (totals + 1))
+            within.append(dirichlet_variance(groups.sums(np.asarray(each.components_, dtype=np.float64))[:-1]))
     if not within or not found.members:
         return found.topic_word_std
     return std_of_proportions(np.nanmean(within, axis=0) + found.topic_word_std**2)

@@ -26,7 +26,7 @@ from sklda._models.empirical_bayes.marginal_likelihood import FEWEST_EFFECTIVE, 
 from sklda._models.empirical_bayes.maximum import Maximum
 from sklda._models.empirical_bayes.prior_steps import with_step
 from sklda._models.empirical_bayes.settings import MOST_SEARCHED
-from sklda._sampling.prior_learning import LEAST_TOKENS
+from sklda._sampling.prior_learning import learns_from
 from sklda._sampling.steps import Step
 
 # Distances of the points from the centre along either axis, in standard deviations of log h.
@@ -314,7 +314,7 @@ class _Rounds:
     @property
     def learns(self) -> bool:
         """Whether chains learn h by Gibbs-EM."""
-        return bool(np.isfinite(self.error_ratio)) and self.pool.corpus.n_tokens >= LEAST_TOKENS
+        return bool(np.isfinite(self.error_ratio)) and learns_from(self.pool.corpus.n_tokens)
 
     @property
     def steps(self) -> tuple[float, ...]:

@@ -16,7 +16,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
 from sklda._core import random
-from sklda._core.priors import LARGEST, SMALLEST, at_topics
+from sklda._core.priors import LARGEST, SMALLEST, at_topics, dirichlet_variance
 from sklda._input.document_values import check_documents
 from sklda._input.names import distinct
 from sklda._input.types import Counts, Model, Seed, TopicPrior
@@ -427,10 +427,8 @@ class LabeledLDA(LabelClassifier):
     @property
     def doc_topic_std_(self) -> np.ndarray:
         """Posterior standard deviations of the proportions given the labels, (n_documents, n_labels + n_shared)."""
-        std, alpha = self._results_.doc_label_std.toarray(), self._doc_prior()[0]
-        total = alpha.sum()
-        mean = alpha / total
-        std[self._left_out()] = np.sqrt(mean * (1 - mean) / (total + 1))
+        std = self._results_.doc_label_std.toarray()
+        std[self._left_out()] = np.sqrt(dirichlet_variance(self._doc_prior()[0]))
         return std
 
     def _prior_of_training(self):

@@ -5,10 +5,8 @@ import numpy as np
 from sklda._core.parallel import in_parallel
 from sklda._core.priors import padded
 from sklda._kernels import _collapsed_variational
+from sklda._likelihood.held_out.document_block import BLOCK_DOCUMENTS
 from sklda._models.variational.word_blocks import blocks_of_distinct_words, padded_alpha
-
-# Documents of a block, the unit of parallel work.
-BLOCK_DOCUMENTS = 64
 
 
 def infer(corpus, topic_word, alpha, *, n_updates, tolerance, n_jobs=None):

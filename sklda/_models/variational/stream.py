@@ -14,7 +14,7 @@ from sklda._input.memory import check_memory_of_topics
 from sklda._kernels import _collapsed_variational
 from sklda._models.variational.fixed_topics import infer_block, phi_rows
 from sklda._models.variational.word_blocks import blocks_of_distinct_words, padded_alpha, word_prior_rows
-from sklda._sampling.prior_learning import LEAST_TOKENS
+from sklda._sampling.prior_learning import learns_from
 
 # Documents of a block, the unit of parallel work, and number of blocks whose results are in memory together.
 _BLOCK_DOCUMENTS, _GROUP_BLOCKS = 32, 16
@@ -146,7 +146,7 @@ class Stream:
         self.recent.append((doc_topic[-_LEARN_DOCUMENTS:].astype(np.float32), lengths[-_LEARN_DOCUMENTS:]))
         while sum(len(each) for each, _ in self.recent) - len(self.recent[0][0]) >= _LEARN_DOCUMENTS:
             self.recent.popleft()
-        if self.n_chunks % _LEARN_EVERY or self.n_tokens < LEAST_TOKENS:
+        if self.n_chunks % _LEARN_EVERY or not learns_from(self.n_tokens):
             return
         doc_topic, lengths = (np.concatenate(parts) for parts in zip(*self.recent, strict=True))
         # The topics are as certain as the documents seen make them.
