@@ -66,6 +66,24 @@ class PosteriorMeans:
     topic_shares: np.ndarray
 
 
+class _Moments:
+    """The mean and the variance of arrays that are added one after the other, by Welford's update."""
+
+    def __init__(self, shape):
+        self.n, self.mean, self.squares = 0, np.zeros(shape), np.zeros(shape)
+
+    def add(self, values):
+        """Add an array, which is changed."""
+        self.n += 1
+        values -= self.mean
+        self.mean += values / self.n
+        self.squares += values**2 * (1 - 1 / self.n)
+
+    def variance(self):
+        """Unbiased, but 0 for a single array."""
+        return self.squares / max(self.n - 1, 1)
+
+
 def posterior_means(corpus, draws, method, stop=NEVER_STOP):
     """Means of theta and phi over the last draws of a chain.
 
@@ -159,18 +177,15 @@ def topic_word_variance(corpus, draws, groups):
     shape = groups.n_groups, V
     eta = groups.sums(np.broadcast_to(draws.priors.topic_word(), (len(groups.of_topic), V)))
     eta[eta.sum(axis=1) == 0] = np.nan
-    mean, squares, within = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    for i, topics in enumerate(draws.topics, 1):
+    moments, within = _Moments(shape), np.zeros(shape)
+    for topics in draws.topics:
         cells = groups.of_topic[topics] * V + corpus.words
         counts = np.bincount(cells, minlength=groups.n_groups * V).reshape(shape) + eta
         totals = counts.sum(axis=1, keepdims=True)
         phi = counts / totals
         within += phi * (1 - phi) / (totals + 1) / n
-        # Welford's update of the mean and of the sum of squared deviations.
-        phi -= mean
-        mean += phi / i
-        squares += phi**2 * (1 - 1 / i)
-    return within + squares / max(n - 1, 1)
+        moments.add(phi)
+    return within + moments.variance()
 
 
 def topic_word_std_by_documents(corpus, draws):
@@ -185,8 +200,8 @@ def topic_word_std_by_documents(corpus, draws):
     pairs = np.cumsum(starts) - 1
     pair_documents, pair_words = documents[starts], corpus.words[starts]
     eta = np.broadcast_to(draws.priors.topic_word(), (K, V))
-    mean, squares, within = np.zeros((3, K, V))
-    for i, topics in enumerate(draws.topics, 1):
+    moments, within = _Moments((K, V)), np.zeros((K, V))
+    for topics in draws.topics:
         cells, n = np.unique(pairs * K + topics, return_counts=True)
         pair, k = np.divmod(cells, K)
         place = k * V + pair_words[pair]
@@ -202,11 +217,8 @@ def topic_word_std_by_documents(corpus, draws):
         phi /= weight
         by_documents = (own - 2 * shares * cross + shares**2 * sizes) / weight**2 / np.maximum(apart, 0.5)
         within += np.where(apart > 0.5, by_documents, phi * (1 - phi) / (weight + 1)) / len(draws)
-        # Welford's update of the mean and of the sum of squared deviations.
-        phi -= mean
-        mean += phi / i
-        squares += phi**2 * (1 - 1 / i)
-    return std_of_proportions(within + squares / max(len(draws) - 1, 1))
+        moments.add(phi)
+    return std_of_proportions(within + moments.variance())
 
 
 def variance_of_draws(values):
@@ -260,21 +272,18 @@ def std_of_theta(offsets, draws, alphas):
     alphas : list of ndarray of shape (1 or n_documents, n_components)
         Of each draw.
     """
-    lengths, n = np.diff(offsets)[:, None], len(draws)
-    mean, squares = np.zeros((2, len(lengths), alphas[0].shape[1]))
-    for i, (topics, alpha) in enumerate(zip(draws, alphas, strict=True), 1):
+    lengths = np.diff(offsets)[:, None]
+    shape = len(lengths), alphas[0].shape[1]
+    moments = _Moments(shape)
+    for topics, alpha in zip(draws, alphas, strict=True):
         totals = lengths + alpha.sum(axis=1, keepdims=True)
-        theta = np.zeros(mean.shape)
+        theta = np.zeros(shape)
         _tokens.count_documents(offsets, topics.astype(np.int32), theta)
         theta += alpha
         theta /= totals
-        # Welford's update of the mean and of the sum of squared deviations.
-        theta -= mean
-        mean += theta / i
-        squares += theta**2 * (1 - 1 / i)
-    between = squares / max(n - 1, 1)
-    within = (mean - squares / n - mean**2) / (totals + 1)
-    return std_of_proportions(between + within).astype(np.float32)
+        moments.add(theta)
+    within = (moments.mean - moments.squares / moments.n - moments.mean**2) / (totals + 1)
+    return std_of_proportions(moments.variance() + within).astype(np.float32)
 
 
 def sample_parameters(chains, n_draws, rng):

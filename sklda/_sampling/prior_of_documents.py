@@ -20,8 +20,8 @@ from sklda._sampling.steps import Step
 class PriorOfDocuments(Aligned):
     """What a model says of the proportions of its documents.
 
-    Its defaults are those of an alpha that stays. A model with steps draws what alpha depends on, and its steps
-    set the rows of alpha of the chain.
+    Its defaults are those of a model with steps: they draw what alpha depends on, and set the rows of alpha of the
+    chain.
 
     Attributes
     ----------
@@ -33,6 +33,8 @@ class PriorOfDocuments(Aligned):
         Different rows of alpha that a chain may have.
     m_step : MStep or None
         What Gibbs-EM learns in the burn-in.
+    changes : bool
+        Whether alpha changes along a chain.
     alpha_moves : bool
         Whether alpha goes with the topics of a merge, a split or an exchange. Otherwise only topics with the same alpha
         take part.
@@ -48,6 +50,7 @@ class PriorOfDocuments(Aligned):
     shares_alpha: bool = False
     n_rows: int = 1
     m_step: Any = None
+    changes: bool = True
     alpha_moves: bool = False
     merges: bool = False
     chains: Any = None
@@ -56,11 +59,6 @@ class PriorOfDocuments(Aligned):
     def steps(self, seed: np.random.SeedSequence, number: int) -> list[Step]:
         """The steps of the new chain with a number that draw what alpha depends on."""
         return []
-
-    @property
-    def changes(self) -> bool:
-        """Whether alpha changes along a chain."""
-        return self.m_step is not None
 
     def check_memory(self) -> None:
         """Refuse what does not fit into the memory."""
@@ -110,10 +108,7 @@ class SharedAlpha(PriorOfDocuments):
         self.alpha = default.value if given is None else copy.deepcopy(given)
         self.per_topic = has_one_each(given, learn_priors)
         self.m_step = MStep((BOUNDS, None), self.per_topic) if default.is_learnt and given is None else None
-
-    @property
-    def alpha_moves(self):
-        return self.m_step is not None
+        self.changes = self.alpha_moves = self.m_step is not None
 
     def check_continues(self, before):
         if self.m_step is not None and before.m_step is None:

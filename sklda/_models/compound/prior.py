@@ -51,10 +51,6 @@ class CollectionMixtures(PriorOfDocuments):
     def steps(self, seed, number):
         return [self.kind(self.model, seed, self.n_components, self.model.alpha, self.model.gamma)]
 
-    @property
-    def changes(self):
-        return True
-
     def check_continues(self, before):
         check_same_collections(self.labels, self.model.collections, before.labels, before.model.collections)
 

@@ -60,10 +60,6 @@ class CovariateRegression(PriorOfDocuments):
     def steps(self, seed, number):
         return [Coefficients(self.model, seed)]
 
-    @property
-    def changes(self):
-        return True
-
     def check_memory(self):
         check_memory_of_regressions(self.model)
 
