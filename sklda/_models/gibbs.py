@@ -10,7 +10,6 @@ from sklda._input.document_values import DocumentValues
 from sklda._input.types import Counts, Model, Seed, TopicPrior, Topics, TopicWords
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.fit_run import all_or_nothing
-from sklda._models.parameters import CHAIN_PARAMETERS, shared
 from sklda._models.progress import with_callbacks
 from sklda._sampling.point_estimates import check_assignments
 
@@ -263,7 +262,6 @@ class GibbsLDA(LocalChainLDA):
     """
 
     _continued = ("n_components", "n_chains", "learn_priors")
-    _parameter_constraints = {**CHAIN_PARAMETERS, **shared("doc_topic_prior")}
 
     def __init__(
         self,

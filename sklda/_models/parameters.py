@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any
 
@@ -31,18 +32,25 @@ __all__ = [
     "Interval",
     "ParametersMixin",
     "StrOptions",
-    "shared",
 ]
 
 POSITIVE = Interval(Integral, 1, None, closed="left")
 _PRIOR = [None, Interval(Real, 0, None, closed="neither"), "array-like"]
+# Parameters that mean the same in all estimators that have them.
 _SHARED = {
     "n_components": [POSITIVE],
     "learn_priors": ["boolean", StrOptions({"symmetric"})],
     "doc_topic_prior": [*_PRIOR, str, callable],
     "topic_word_prior": _PRIOR,
+    "seed_words": [None, dict],
+    "known_topics": [None, HasMethods("fit"), Description, "array-like"],
+    "known_weight": [StrOptions({LEARN}), Interval(Real, 0, None, closed="right"), dict, "array-like"],
+    "vocabulary": [None, dict, "array-like"],
+    "sampler": [StrOptions(set(SAMPLERS))],
+    "init": [StrOptions({*INITS, "search"}), HasMethods("transform"), "array-like"],
     "max_iter": [POSITIVE],
     "burn_in": [None, Interval(Integral, 0, None, closed="left")],
+    "tol": [None, Interval(Real, 0, None, closed="left")],
     "n_draws": [POSITIVE],
     "draw_every": [POSITIVE],
     "point_estimate": [StrOptions(set(METHODS))],
@@ -55,29 +63,18 @@ _SHARED = {
 }
 
 
-CHAIN_PARAMETERS = {
-    **{name: values for name, values in _SHARED.items() if name != "doc_topic_prior"},
-    "seed_words": [None, dict],
-    "known_topics": [None, HasMethods("fit"), Description, "array-like"],
-    "known_weight": [StrOptions({LEARN}), Interval(Real, 0, None, closed="right"), dict, "array-like"],
-    "vocabulary": [None, dict, "array-like"],
-    "sampler": [StrOptions(set(SAMPLERS))],
-    "init": [StrOptions({*INITS, "search"}), HasMethods("transform"), "array-like"],
-    "tol": [None, Interval(Real, 0, None, closed="left")],
-}
-
-
-def shared(*names: str) -> dict[str, list[Any]]:
-    """The constraints of these parameters, which mean the same in all estimators."""
-    return {name: _SHARED[name] for name in names}
-
-
 class ParametersMixin:
     """Estimators whose parameters are validated, and whose alpha may follow the number of topics."""
 
+    # A class states those of its own parameters; those of `_SHARED` are added.
     _parameter_constraints: dict[str, Any] = {}
     doc_topic_prior: Any
     n_components: int
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        names = [name for name in signature(cls.__init__).parameters if name in _SHARED]
+        cls._parameter_constraints = {name: _SHARED[name] for name in names} | cls._parameter_constraints
 
     def _validate_params(self):
         if not get_config()["skip_parameter_validation"]:

@@ -16,7 +16,7 @@ from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.prior import CollectionMixtures
 from sklda._models.fit_run import all_or_nothing
-from sklda._models.parameters import CHAIN_PARAMETERS, Interval
+from sklda._models.parameters import Interval
 from sklda._models.progress import with_callbacks
 
 
@@ -200,7 +200,6 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
         "n_chains",
     )
     _parameter_constraints = {
-        **CHAIN_PARAMETERS,
         "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple],
         "doc_concentration": [None, Interval(Real, 0, None, closed="neither")],
     }

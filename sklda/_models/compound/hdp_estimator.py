@@ -19,7 +19,7 @@ from sklda._models.compound.collections import encode
 from sklda._models.compound.concentrations import SMALLEST_HDP_ETA, Concentrations
 from sklda._models.compound.prior import ProcessMixtures
 from sklda._models.fit_run import all_or_nothing
-from sklda._models.parameters import CHAIN_PARAMETERS, POSITIVE, Interval, shared
+from sklda._models.parameters import POSITIVE, Interval
 from sklda._models.progress import with_callbacks
 from sklda._sampling.prior_learning import SMALL_CORPUS_PRIOR
 from sklda._sampling.prior_of_topics import PriorOfTopics
@@ -216,22 +216,6 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
     # A chain begins with more topics than are in use, and its sweeps take only those.
     seed_words, known_topics, sampler, init = None, None, "collapsed", "random"
     _parameter_constraints = {
-        **shared(
-            "topic_word_prior",
-            "learn_priors",
-            "max_iter",
-            "burn_in",
-            "n_draws",
-            "draw_every",
-            "point_estimate",
-            "n_chains",
-            "fold_in_iter",
-            "warm_start",
-            "n_jobs",
-            "verbose",
-            "random_state",
-        ),
-        **{name: CHAIN_PARAMETERS[name] for name in ("vocabulary", "tol")},
         "max_components": [POSITIVE],
         "topic_concentration": _CONCENTRATION,
         "collection_concentration": _CONCENTRATION,

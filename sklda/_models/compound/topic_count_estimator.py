@@ -20,7 +20,7 @@ from sklda._models.compound.finite_mixtures import EQUAL, ETA_PRIOR, FinitePrior
 from sklda._models.compound.hyperparameters import LARGEST_GAMMA, SMALLEST_GAMMA, document_prior
 from sklda._models.compound.number_of_topics import FEW_TOKENS, NumberOfTopics, is_burst
 from sklda._models.fit_run import all_or_nothing
-from sklda._models.parameters import CHAIN_PARAMETERS, POSITIVE, HasMethods, Interval, StrOptions, shared
+from sklda._models.parameters import POSITIVE, HasMethods, Interval, StrOptions
 from sklda._models.progress import with_callbacks
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
@@ -190,20 +190,6 @@ default=None
     # A chain begins with more topics than there are, and its sweeps take only those in use.
     seed_words, known_topics, sampler, init, learn_priors = None, None, "collapsed", "random", False
     _parameter_constraints = {
-        **shared(
-            "max_iter",
-            "burn_in",
-            "n_draws",
-            "draw_every",
-            "point_estimate",
-            "n_chains",
-            "fold_in_iter",
-            "warm_start",
-            "n_jobs",
-            "verbose",
-            "random_state",
-        ),
-        **{name: CHAIN_PARAMETERS[name] for name in ("vocabulary", "tol")},
         "min_components": [POSITIVE],
         "max_components": [None, POSITIVE],
         "topic_count_prior": [None, "array-like", HasMethods("pmf")],

@@ -17,7 +17,7 @@ from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.covariates.prior import MOST_TERMS, CovariateRegression, prior_of
 from sklda._models.fit_run import all_or_nothing
-from sklda._models.parameters import CHAIN_PARAMETERS, HasMethods, Interval, shared
+from sklda._models.parameters import HasMethods, Interval
 from sklda._models.prior_by_document import PriorByDocument
 from sklda._models.progress import with_callbacks
 
@@ -218,8 +218,6 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
     intercept_draws_: np.ndarray
 
     _parameter_constraints = {
-        **CHAIN_PARAMETERS,
-        **shared("doc_topic_prior"),
         "formula": [None, str],
         "transformer": [None, HasMethods(["fit", "transform"])],
         "coef_scale": [None, Interval(Real, 0, None, closed="neither")],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -19,7 +18,7 @@ from sklda._models.chain_lda import ChainLDA
 from sklda._models.dask.cluster_chain import ClusterChain
 from sklda._models.dask.cluster_corpus import ClusterCorpus
 from sklda._models.fit_run import all_or_nothing
-from sklda._models.parameters import Interval, StrOptions, shared
+from sklda._models.parameters import StrOptions
 from sklda._models.progress import with_callbacks
 from sklda._models.results import RunResults, most_draws, set_traces, shares_with_std, warn_of_short_fit
 
@@ -150,27 +149,7 @@ class DaskGibbsLDA(ChainLDA):
     topic_share_: np.ndarray
     topic_share_std_: np.ndarray
 
-    _parameter_constraints = {
-        **shared(
-            "n_components",
-            "learn_priors",
-            "doc_topic_prior",
-            "topic_word_prior",
-            "max_iter",
-            "burn_in",
-            "n_draws",
-            "draw_every",
-            "point_estimate",
-            "fold_in_iter",
-            "n_jobs",
-            "verbose",
-            "random_state",
-        ),
-        "seed_words": [None, dict],
-        "vocabulary": [None, dict, "array-like"],
-        "init": [StrOptions({"anneal", "random"})],
-        "tol": [None, Interval(Real, 0, None, closed="left")],
-    }
+    _parameter_constraints = {"init": [StrOptions({"anneal", "random"})]}
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from sklda._models.empirical_bayes.prior_steps import trace_of
 from sklda._models.empirical_bayes.results import MarginalLikelihoodMixin
 from sklda._models.empirical_bayes.settings import NAMES, Settings, run_lengths
 from sklda._models.fit_run import FitRun, all_or_nothing
-from sklda._models.parameters import POSITIVE, Interval, shared
+from sklda._models.parameters import POSITIVE, Interval
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults
 
@@ -163,15 +163,6 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
 
     _learns_alpha = True
     _parameter_constraints = {
-        **shared(
-            "n_components",
-            "n_draws",
-            "point_estimate",
-            "fold_in_iter",
-            "n_jobs",
-            "verbose",
-            "random_state",
-        ),
         "max_iter": [None, POSITIVE],
         "error_ratio": [Interval(Real, 0, None, closed="left")],
         "n_chains": [POSITIVE, None],

@@ -30,7 +30,7 @@ from sklda._models.labels.missing_labels import warn_of_labels_without_words, wa
 from sklda._models.labels.open_topics import LabelPriors, OpenTopics
 from sklda._models.labels.results import LabelMeans, LabelResults, LabelSums
 from sklda._models.labels.targets import read_targets
-from sklda._models.parameters import POSITIVE, HasMethods, Interval, StrOptions, shared
+from sklda._models.parameters import POSITIVE, HasMethods, Interval, StrOptions
 from sklda._models.progress import with_callbacks
 from sklda._models.results import RunResults, eta_attribute, set_traces, shares_with_std
 from sklda._sampling.run_chains import Schedule, burn_in_of
@@ -198,19 +198,6 @@ class LabeledLDA(LabelClassifier):
     """
 
     _parameter_constraints = {
-        **shared(
-            "doc_topic_prior",
-            "max_iter",
-            "burn_in",
-            "n_draws",
-            "draw_every",
-            "n_chains",
-            "point_estimate",
-            "fold_in_iter",
-            "n_jobs",
-            "verbose",
-            "random_state",
-        ),
         "topic_word_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
         "n_shared": [Interval(Integral, 0, None, closed="left")],
         "label_prior": [StrOptions(set(_LABEL_PRIORS))],

@@ -21,7 +21,7 @@ from sklda._input.arguments import check_weights
 from sklda._input.types import Counts, Seed, TopicPrior
 from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, all_or_nothing, check_same_parameters, fold_in_seed_of
-from sklda._models.parameters import POSITIVE, Interval, StrOptions, shared
+from sklda._models.parameters import POSITIVE, Interval, StrOptions
 from sklda._models.progress import with_callbacks
 from sklda._models.results import eta_attribute
 from sklda._models.variational.batch import Batch
@@ -156,16 +156,6 @@ class CollapsedVariationalLDA(BaseLDA):
 
     _samples = False
     _parameter_constraints = {
-        **shared(
-            "n_components",
-            "learn_priors",
-            "doc_topic_prior",
-            "topic_word_prior",
-            "max_iter",
-            "n_jobs",
-            "verbose",
-            "random_state",
-        ),
         "learning_method": [StrOptions({"batch", "online"})],
         "learning_decay": [Interval(Real, 0, 1, closed="both")],
         "learning_offset": [Interval(Real, 1, None, closed="left")],
