@@ -64,7 +64,24 @@ class Exchange:
         return np.argsort(self.sources).astype(np.int32)[topics]
 
 
-class KnownPlaces(Step):
+class Places(Step):
+    """Exchanges places of topics in the burn-in, after the annealed sweeps, and before an M-step that learns of them.
+
+    A subclass has `exchange`, which returns the `Exchange` after a sweep, or None.
+    """
+
+    def before(self, chain):
+        chain.moves = ()
+
+    def after(self, chain, stop):
+        if chain.n_sweeps % EVERY or not chain.n_annealed < chain.n_sweeps < chain.n_burn_in:
+            return
+        exchange = self.exchange(chain)
+        if exchange is not None:
+            chain.move(exchange.of_topics(chain.topics), [exchange])
+
+
+class KnownPlaces(Places):
     """Gives known topics the places of those that are most like them, in the burn-in, after the annealed sweeps.
 
     The draws behind the burn-in are those of the sampler. Fixed topics take no part.
@@ -82,16 +99,8 @@ class KnownPlaces(Step):
     def __init__(self, known, learns_alpha, apart=()):
         self.known, self.learns_alpha, self.apart = known, learns_alpha, np.array(apart, int)
 
-    def before(self, chain):
-        chain.moves = ()
-
-    def after(self, chain, stop):
-        # Before an M-step, which then learns the weights of other topics.
-        if chain.n_sweeps % EVERY or not chain.n_annealed < chain.n_sweeps < chain.n_burn_in:
-            return
-        exchange = best_exchange(chain.corpus, chain.priors, chain.topics, self.known, self.learns_alpha, self.apart)
-        if exchange is not None:
-            chain.move(exchange.of_topics(chain.topics), [exchange])
+    def exchange(self, chain):
+        return best_exchange(chain.corpus, chain.priors, chain.topics, self.known, self.learns_alpha, self.apart)
 
 
 def best_exchange(corpus, priors, topics, known, learns_alpha, apart=()):

@@ -8,16 +8,14 @@ of the seeds, and sweeps do not leave this mode.
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from sklda._sampling.known_places import Exchange
-from sklda._sampling.prior_learning import EVERY
-from sklda._sampling.steps import Step
+from sklda._sampling.known_places import Exchange, Places
 
 # A topic has the seeds if it has more than this share of the tokens of a seed, as a mean over the seeds: it takes their
 # place, and another one in this place may be about something else.
 MOST_OF_SEEDS = 0.5
 
 
-class SeedPlaces(Step):
+class SeedPlaces(Places):
     """Gives the places of seeds to topics that have most of their tokens, in the burn-in, after the annealed sweeps.
 
     Parameters
@@ -32,20 +30,7 @@ class SeedPlaces(Step):
     def __init__(self, seed_words, learns_alpha, n_known=0):
         self.seed_words, self.learns_alpha, self.n_known = seed_words, learns_alpha, n_known
 
-    def before(self, chain):
-        chain.moves = ()
-
-    def after(self, chain, stop):
-        # Before an M-step, as exchanges of known topics.
-        if chain.n_sweeps % EVERY or not chain.n_annealed < chain.n_sweeps < chain.n_burn_in:
-            return
-        sources = self._sources(chain)
-        if sources is not None:
-            exchange = Exchange(sources)
-            chain.move(exchange.of_topics(chain.topics), [exchange])
-
-    def _sources(self, chain):
-        """The topic that takes each place; None if all stay."""
+    def exchange(self, chain):
         K, seeded = chain.priors.n_components, self.seed_words.seeded
         gains = self.seed_words.shares_of_topics(chain.corpus, chain.topics)
         gains = np.where(gains > MOST_OF_SEEDS, gains, 0)
@@ -62,4 +47,4 @@ class SeedPlaces(Step):
         sources[seeded] = chosen
         # The places of topics that have moved go to those that have lost theirs.
         sources[np.setdiff1d(chosen, seeded)] = np.setdiff1d(seeded, chosen)
-        return sources
+        return Exchange(sources)

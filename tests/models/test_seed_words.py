@@ -72,7 +72,7 @@ def test_the_first_state_steers():
 
 
 @DOUBTFUL
-@pytest.mark.mutation("sklda._sampling.seed_places.SeedPlaces._sources", lambda step, chain: None)
+@pytest.mark.mutation("sklda._sampling.seed_places.SeedPlaces.exchange", lambda step, chain: None)
 def test_topics_with_most_of_the_seeds_take_their_places(monkeypatch):
     monkeypatch.setattr(SeedWords, "first_topics", by_chance)
     assert n_right(0, max_iter=200) >= 4
