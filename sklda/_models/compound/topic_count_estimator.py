@@ -389,8 +389,8 @@ default=None
         >>> from sklda import TopicCountLDA
         >>> from sklda.datasets import make_lda_corpus
         >>> X = make_lda_corpus(40, 20, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
-        >>> TopicCountLDA(max_components=5, max_iter=40, random_state=0).fit(X).summary()[:17]
-        '3 topics (95 %). '
+        >>> TopicCountLDA(max_components=5, max_iter=40, random_state=0).fit(X).summary()[:20]
+        '3 to 4 topics (95 %)'
         """
         check_is_fitted(self)
         low, high = self.topic_count_interval_
