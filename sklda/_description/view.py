@@ -40,6 +40,7 @@ class View:
 
     model: Any  # the fitted model inside pipelines and searches; None for arrays
     topic_word: np.ndarray  # phi (n_components, n_features); rows sum to one
+    X: Any = None  # the documents as they were given, to the function or to the description
     known_words: list | None = None  # names of the features
     is_hashed: bool = False  # whether they have none because they are hashes
     counts: Any = None  # the documents, csr_array (n_documents, n_features) with sorted indices
@@ -384,7 +385,7 @@ class View:
     def of_documents(self, rows):
         """The view of some rows of X, as documents that are not those of the fit."""
         labels = None if self.collections is None else [self.collections[d] for d in rows]
-        own = {"counts": self.counts[rows], "doc_topic": self.doc_topic[rows], "collections": labels}
+        own = {"X": None, "counts": self.counts[rows], "doc_topic": self.doc_topic[rows], "collections": labels}
         own["own_alpha"] = None if self.own_alpha is None else self.own_alpha[rows]
         names = [self.document_names[d] for d in rows]
         return replace(self, **own, document_names=names, values=DocumentValues({}), is_training=False)
@@ -432,9 +433,9 @@ def view(model, X=None, *, needs=None, missing="raise", needed=None, **values):
         described = replace(described, X=None, document_names=None, collections=None, covariates=None)
     model, X = described.estimator, described.X
     collections, document_names = described.collections, described.document_names
-    check_documents(X, collections=collections, document_names=document_names, **values)
-    values = DocumentValues.read(X, missing=missing, needed=needed, **values)
-    collections = DocumentValues.read(X, collections=collections)["collections"]
+    values = DocumentValues.read(X, missing=missing, needed=needed, collections=collections, **values)
+    # What is missing of these is not missing in a result.
+    collections = values.given.pop("collections", None)
     if isinstance(model, tuple) and needs == "prior" and X is not None:
         corpus, topic_word, alpha = models.corpus_and_model(X, described)
         mean = alpha / alpha.sum(axis=1, keepdims=True)
@@ -444,7 +445,7 @@ def view(model, X=None, *, needs=None, missing="raise", needed=None, **values):
         found = _of_arrays(model, X, collections)
     else:
         found = _of_model(model, X, collections, described.covariates, values["covariates"], missing)
-    found.values, found.said = values, described.said
+    found.X, found.values, found.said = X, values, described.said
     found.known_words = models.words_of(described, found.n_features)
     if not any(len(each) > 1 for each in found.pipelines):
         check_order_of_words(X, found.known_words)

@@ -8,7 +8,7 @@ count: those of weight zero leave first, and missing values of the others are re
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from numbers import Integral
 from typing import Any
@@ -41,6 +41,8 @@ def check_documents(X: Any = None, n_documents: int | None = None, **values: Any
 
     Values without an index belong to the documents by their places. Those that are None are not given.
     """
+    if all(each is None for each in values.values()):
+        return
     check_same_index(X, **values)
     n_documents = number_of_documents(X) if n_documents is None else n_documents
     for name, _, column in _columns(values):
@@ -109,7 +111,11 @@ class DocumentValues:
 
     @classmethod
     def read(cls, X: Any = None, *, missing: str = "raise", needed: Any = None, **values: Any) -> DocumentValues:
+        """The values, of which those that are None are not given; `DocumentValues` have been read before."""
         check_choice(missing, "missing", MISSING)
+        known = next((each for each in values.values() if isinstance(each, cls)), None)
+        if known is not None:
+            return replace(known, missing=missing, needed=needed)
         for name, each in values.items():
             if each is not None and each is X and name != "texts":
                 raise TypeError(f"{name} is X itself: it has a value for each document of X, which comes first.")

@@ -193,8 +193,9 @@ class BaseLDA(
 
     def _fit_transform(self, X, y, normalize, **values):
         """`fit_transform` with values of the documents, which are read once: they may be iterators."""
-        values = DocumentValues.read(X, **values).given
-        return self.fit(X, y, **values).transform(X, normalize=normalize, **values)
+        values = DocumentValues.read(X, **values)
+        given = dict.fromkeys(values.given, values)
+        return self.fit(X, y, **given).transform(X, normalize=normalize, **given)
 
     def transform(self, X: Counts, *, normalize: bool = True) -> np.ndarray:
         """Topic proportions of documents, given the topics of the fit.

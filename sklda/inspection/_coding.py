@@ -15,7 +15,6 @@ import pandas as pd
 
 from sklda._core import random
 from sklda._core.largest import largest
-from sklda._description.models import Description
 from sklda._description.view import View, view
 from sklda._input.arguments import check_choice, check_int, check_level, path_of
 from sklda._input.names import listed, read_names
@@ -157,9 +156,11 @@ class CodingTask:
         n_items, passage_length = check_int(n_items, "n_items", 1), check_int(passage_length, "passage_length", 1)
         if categories is not None and kind != "coding":
             raise ValueError(f"categories are for kind='coding'; kind={kind!r} shows topics by names, see describe.")
-        X, texts = (None, None) if kind == "words" else (Description.of(estimator, X).X, texts)
-        found = view(estimator, X, needs="topics" if kind == "words" else "proportions", texts=texts)
-        given, chosen = texts_of(found, X, texts), found.chosen(topics).tolist()
+        if kind == "words":
+            found = view(estimator, needs="topics")
+        else:
+            found = view(estimator, X, needs="proportions", texts=texts)
+        given, chosen = texts_of(found), found.chosen(topics).tolist()
         if given is None and kind != "words":
             raise ValueError(f"kind={kind!r} shows texts: give them.")
         reader = Texts(found, np.arange(found.n_features), given)

@@ -12,7 +12,6 @@ from typing import Any, Self
 import numpy as np
 
 from sklda._core.largest import largest
-from sklda._description.models import Description
 from sklda._description.view import view
 from sklda._input.arguments import check_int
 from sklda._input.names import plain_text, plain_texts
@@ -122,10 +121,9 @@ class DocumentTopicsDisplay(Display):
         n_characters = check_int(n_characters, "n_characters", 1)
         if text is not None and not isinstance(text, str):
             raise TypeError(f"text must be a str, got {text!r}.")
-        X = Description.of(estimator, X).X
         found = view(estimator, X, needs="counts")
         document = found.document(document)
-        known = texts_of(found, X, None)
+        known = texts_of(found)
         if text is None and known is not None:
             text = list(known)[document]
         if not found.lengths[document]:

@@ -9,7 +9,6 @@ from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
-from sklda._description.models import Description
 from sklda._description.view import view
 from sklda._input.arguments import path_of
 from sklda._input.names import check_order_of_topics, read_topic_names
@@ -134,11 +133,8 @@ class TopicExplorer:
         ValueError, TypeError
             If the model is not one that this function takes, or an argument does not fit it.
         """
-        X = Description.of(estimator, X).X
-        given = {"groups": groups, "dates": dates, "texts": texts}
-        found = view(estimator, X, needs="proportions", missing=missing, **given)
-        texts = texts_of(found, X, texts)
-        return cls(page_data(found, texts, kind_of_group=getattr(groups, "name", None)), str(title))
+        found = view(estimator, X, needs="proportions", missing=missing, groups=groups, dates=dates, texts=texts)
+        return cls(page_data(found, texts_of(found), kind_of_group=getattr(groups, "name", None)), str(title))
 
     def to_html(self, path: str | PathLike[str] | None = None, *, topic_names: Values | None = None) -> str | None:
         """The page, as one self-contained file.

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pandas import DataFrame
 
-from sklda._description.models import Description, unwrap
 from sklda._description.view import View, view
 from sklda._input.arguments import check_int, path_of
 from sklda._input.names import listed
@@ -146,7 +145,6 @@ def export_results(
     path = path_of(folder)
     _finish_move(path)
     _check_folder(path)
-    X = Description.of(estimator, X).X
     found = view(estimator, X, needs="counts", texts=texts, missing=missing, groups=groups)
     report = _report(found)
     shares = group_shares(found)
@@ -154,11 +152,11 @@ def export_results(
         "keys.csv": _keys(found, n_words),
         "proportions.csv": proportions_of(found),
         "report.csv": report.assign(**{name: report[name].map(", ".join) for name in _lists_of(report)}),
-        "documents.csv": _documents(found, texts_of(found, X, texts)),
+        "documents.csv": _documents(found, texts_of(found)),
         **({} if shares is None else {"groups.csv": _groups(found, shares)}),
         "words.csv": _words(found),
     }
-    facts = _facts(Description.of(estimator), found) | {"files": {name: _FILES[name] for name in (*tables, _MODEL)}}
+    facts = _facts(found) | {"files": {name: _FILES[name] for name in (*tables, _MODEL)}}
     is_new = not path.exists()
     path.mkdir(parents=True, exist_ok=True)
     beside = path / _BESIDE
@@ -286,13 +284,12 @@ def _lists_of(table: DataFrame) -> list[str]:
     return [name for name in table.columns if isinstance(table[name].iloc[0], list)]
 
 
-def _facts(described_model: Description, found: View) -> dict[str, Any]:
+def _facts(found: View) -> dict[str, Any]:
     """What `model.json` has."""
-    _, pipelines = unwrap(described_model.estimator)
     model = found.model
     steps = [
         {"name": name} | _estimator(step)
-        for pipeline in pipelines
+        for pipeline in found.pipelines
         for name, step in pipeline.steps[:-1]
         if step is not None and step != "passthrough"
     ]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from sklda._description.models import Description
 from sklda._description.view import View, view
 from sklda._input.arguments import check_int
 from sklda._input.names import distinct
@@ -75,9 +74,8 @@ def top_documents(
     """
     n_documents = check_int(n_documents, "n_documents", 1)
     passage_length = check_int(passage_length, "passage_length", 1)
-    X = Description.of(estimator, X).X
     found = view(estimator, X, needs="proportions", texts=texts)
-    return closest_documents(found, texts_of(found, X, texts), n_documents, passage_length)
+    return closest_documents(found, texts_of(found), n_documents, passage_length)
 
 
 def closest_documents(found: View, texts: Any, n_documents: int, passage_length: int) -> DataFrame:

@@ -35,13 +35,12 @@ _OWN_LINE = re.compile(r"\s|[>|]|[-*+•]\s|\(?(\d{1,3}|[A-Za-z])[.)]\s")
 _SPACED = re.compile(r"\S{1,20}")
 
 
-def texts_of(found, X, texts):
+def texts_of(found):
     """The texts of the documents of a view, given as `texts` or as X of a pipeline; None if they are not known."""
+    texts = found.values["texts"]
     if texts is not None and found.counts is None:
         raise ValueError("texts are shown with the topics of the words of X: give X, too.")
-    if texts is None and found.pipelines and _all_texts(X):
-        return X
-    return found.values["texts"]
+    return found.X if texts is None and found.pipelines and _all_texts(found.X) else texts
 
 
 def _all_texts(X):

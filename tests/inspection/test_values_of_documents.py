@@ -8,12 +8,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, merge_topics
+from sklda._description import models
+from sklda._input import document_values
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import (
     TopicEffectsDisplay,
     describe,
     document_table,
     outcome_effects,
+    top_documents,
     topic_effects,
     topics_by_group,
     topics_over_time,
@@ -220,3 +223,25 @@ def test_x_in_place_of_values_is_said():
     for call, name in ((outcome_effects, "y"), (topics_over_time, "dates"), (topics_by_group, "groups")):
         with pytest.raises(TypeError, match=f"{name} is X itself"):
             call(lda, X, X)
+
+
+@pytest.mark.filterwarnings("ignore:.*without names of columns:UserWarning")
+def test_documents_and_their_values_are_read_once(monkeypatch, lda):
+    calls = {"hash_of_documents": 0, "read_covariates": 0}
+
+    def counted(module, name):
+        own = getattr(module, name)
+
+        def function(*args):
+            calls[name] += 1
+            return own(*args)
+
+        monkeypatch.setattr(module, name, function)
+
+    counted(models, "hash_of_documents")
+    counted(document_values, "read_covariates")
+    CovariateLDA(2, max_iter=5, random_state=0).fit_transform(X, covariates=COLUMN)
+    assert calls["read_covariates"] == 1
+    # Those of the function and those of the description are compared once.
+    top_documents(describe(lda, X), X.copy())
+    assert calls["hash_of_documents"] == 2

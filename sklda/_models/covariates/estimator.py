@@ -342,8 +342,7 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
         return CovariateRegression(design, columns, alpha, self.n_components, self.coef_scale)
 
     def _prior_given(self, values):
-        covariates = values["covariates"]
-        return self._doc_prior() if covariates is None else self.document_prior(covariates)
+        return self._doc_prior() if values["covariates"] is None else self.document_prior(values)
 
     def document_prior(self, covariates: Any) -> np.ndarray:
         """The Dirichlet parameter of theta of documents, ``exp(intercept_ + x @ coef_.T)``.
