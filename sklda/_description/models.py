@@ -13,13 +13,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklda._core.corpus import Corpus
 from sklda._core.priors import check_prior
 from sklda._core.same_topics import has_own_words
-from sklda._input.arguments import check_components, check_weights, real_numbers
+from sklda._input.arguments import real_numbers
 from sklda._input.counts import holds_texts
 from sklda._input.dask_arrays import is_dask
-from sklda._input.document_values import DocumentValues, number_of_documents
+from sklda._input.document_values import number_of_documents
 from sklda._input.names import (
     check_order_of_words,
     find_words,
@@ -30,7 +29,10 @@ from sklda._input.names import (
     read_words,
 )
 
-_ADVICE = "give a fitted topic model, a pipeline that has one, or a pair (topic_word, doc_topic_prior)"
+_ADVICE = (
+    "give a fitted topic model, a pipeline that has one, or a pair (topic_word, doc_topic), for likelihoods and priors "
+    "a pair (topic_word, doc_topic_prior)"
+)
 
 
 # What a description may say besides a model and documents.
@@ -89,50 +91,6 @@ def hash_of_documents(X):
     counts.sum_duplicates()
     counts.eliminate_zeros()
     return joblib.hash((counts.shape, counts.indptr.astype(np.int64), counts.indices.astype(np.int64), counts.data))
-
-
-def corpus_and_model(X, model, collections=None, covariates=None):
-    """The corpus, topics and prior that a likelihood of documents needs.
-
-    phi is (n_components, n_features), alpha (1 or n_documents, n_components). A ValueError or TypeError if X does not
-    hold counts, or the model, a pair of arrays or an estimator in pipelines, is not a topic model of these features.
-    """
-    check_order(X, model)
-    described = Description.of(model, X)
-    model, X = described.estimator, described.X
-    collections = described.collections if collections is None else collections
-    covariates = described.covariates if covariates is None else covariates
-    values = DocumentValues.read(X, collections=collections, covariates=covariates)
-    collections, covariates = values["collections"], values["covariates"]
-    if isinstance(model, tuple):
-        if len(model) != 2:
-            raise ValueError(
-                f"model is a tuple of {len(model)}; a model given as arrays is a pair (topic_word, doc_topic_prior)."
-            )
-        if collections is not None:
-            raise TypeError("arrays have no collections: give a doc_topic_prior with a row for each document.")
-        if covariates is not None:
-            raise TypeError("arrays have no covariates: give a doc_topic_prior with a row for each document.")
-        corpus = Corpus.from_counts(X)
-        topic_word, alpha = check_arrays(*model, corpus)
-        if (alpha != alpha[0]).any() and np.allclose(alpha.sum(axis=1), 1, rtol=1e-5):
-            raise ValueError(
-                "all rows of doc_topic_prior sum to 1, as topic proportions do: a likelihood takes a pair (topic_word, "
-                "doc_topic_prior) with alpha, the Dirichlet parameters of the proportions."
-            )
-        return corpus, topic_word, alpha
-    model, X = inner_model(model, X)
-    topic_word = _topics(model)
-    corpus = Corpus.from_counts(X)
-    return corpus, *check_arrays(topic_word, _prior(model, collections, covariates), corpus)
-
-
-def corpora_of_both(X, a, b):
-    """The corpus of two models, and topics and prior of each, as in `corpus_and_model`."""
-    (corpus, *a), (same_corpus, *b) = (corpus_and_model(X, model) for model in (a, b))
-    if corpus.fingerprint != same_corpus.fingerprint:
-        raise ValueError("a and b make different counts from X: likelihoods of different words cannot be compared.")
-    return corpus, a, b
 
 
 def topic_weights(X, model):
@@ -381,30 +339,6 @@ def check_arrays(topic_word, doc_topic_prior, corpus):
     alpha = np.asarray(check_prior(doc_topic_prior, "doc_topic_prior", shapes))
     wide = np.broadcast_to(alpha, (*alpha.shape[:-1], len(topic_word))).reshape(-1, len(topic_word))
     return topic_word, np.ascontiguousarray(wide)
-
-
-def _topics(model):
-    """phi of a fitted model."""
-    owner = type(model).__name__
-    components = check_components(model.components_, owner)
-    return components / check_weights(components, owner)
-
-
-def _prior(model, collections, covariates):
-    """alpha of a fitted model, or of each document if its prior depends on metadata."""
-    name = type(model).__name__
-    if collections is not None:
-        if not hasattr(model, "collections_"):
-            raise TypeError(f"{name} has no collections: score it without them.")
-        return model.document_prior(collections)
-    if covariates is not None:
-        if not hasattr(model, "covariate_names_"):
-            raise TypeError(f"{name} has no covariates: score it without them.")
-        return model.document_prior(covariates)
-    refuse_covariates(model)
-    if not hasattr(model, "doc_topic_prior_"):
-        raise TypeError(f"{name} has no doc_topic_prior_, which a likelihood of documents needs.")
-    return model.doc_topic_prior_
 
 
 def refuse_covariates(model):

@@ -30,7 +30,6 @@ from sklda._input.warn import warn
 NO_TOPIC = "no words of its own"
 # In place of a name.
 _WORDS = 3
-_ADVICE = "give a fitted topic model, a pipeline that has one, or a pair (topic_word, doc_topic)"
 _NUMBERS = "words are column numbers"
 
 
@@ -416,10 +415,10 @@ def view(model, X=None, *, needs=None, missing="raise", needed=None, **values):
     model : estimator, pipeline, pair of arrays, or Description
     X : documents, default=None
         None: those of the description.
-    needs : {"topics", "proportions", "counts", "prior"}, default=None
+    needs : {"topics", "proportions", "counts", "prior", "likelihood"}, default=None
         What the caller needs: topics, whatever the documents of a description; or besides topics theta, of X or of the
-        documents that the model keeps; or X itself; or X and its prior, which is the second of a pair of arrays then.
-        None: topics, and what there is.
+        documents that the model keeps; or X itself; or X and its prior, which is the second of a pair of arrays then;
+        or this without theta and names. None: topics, and what there is.
     missing : {"raise", "drop"}, default="raise"
         What happens to documents without a value, see `DocumentValues`.
     needed : sequence of str, default=None
@@ -436,22 +435,19 @@ def view(model, X=None, *, needs=None, missing="raise", needed=None, **values):
     values = DocumentValues.read(X, missing=missing, needed=needed, collections=collections, **values)
     # What is missing of these is not missing in a result.
     collections = values.given.pop("collections", None)
-    if isinstance(model, tuple) and needs == "prior" and X is not None:
-        corpus, topic_word, alpha = models.corpus_and_model(X, described)
-        mean = alpha / alpha.sum(axis=1, keepdims=True)
-        found = View(None, topic_word, counts=corpus.to_counts(), own_alpha=alpha)
-        found.doc_topic = np.broadcast_to(mean, (corpus.n_documents, len(topic_word)))
-    elif isinstance(model, tuple):
-        found = _of_arrays(model, X, collections)
+    if needs in ("counts", "prior", "likelihood") and X is None:
+        raise ValueError("X is None: give the documents.")
+    if isinstance(model, tuple):
+        found = _of_arrays(model, X, collections, described.covariates, needs)
     else:
-        found = _of_model(model, X, collections, described.covariates, values["covariates"], missing)
+        found = _of_model(model, X, collections, described.covariates, values["covariates"], missing, needs)
+    if needs == "likelihood":
+        return found
     found.X, found.values, found.said = X, values, described.said
     found.known_words = models.words_of(described, found.n_features)
     if not any(len(each) > 1 for each in found.pipelines):
         check_order_of_words(X, found.known_words)
     found.names = _topic_names(found, described.topic_names)
-    if needs in ("counts", "prior") and X is None:
-        raise ValueError("X is None: give the documents.")
     if needs == "prior":
         for own in [found for found, _ in found.fits()] or [found]:
             if not own.is_training and own.own_alpha is None:
@@ -472,6 +468,27 @@ def view(model, X=None, *, needs=None, missing="raise", needed=None, **values):
     return found
 
 
+def corpus_and_model(X, model, collections=None, covariates=None):
+    """The corpus, topics and prior that a likelihood of documents needs.
+
+    phi is (n_components, n_features), alpha (1 or n_documents, n_components). A ValueError or TypeError if X does not
+    hold counts, or the model, a pair of arrays or an estimator in pipelines, is not a topic model of these features.
+    """
+    models.check_order(X, model)
+    given = {"collections": collections, "covariates": covariates}
+    given = {name: values for name, values in given.items() if values is not None}
+    found = view(replace(models.Description.of(model, X), **given), X, needs="likelihood")
+    return found.corpus, found.topic_word, found.own_alpha
+
+
+def corpora_of_both(X, a, b):
+    """The corpus of two models, and topics and prior of each, as in `corpus_and_model`."""
+    (corpus, *a), (same_corpus, *b) = (corpus_and_model(X, model) for model in (a, b))
+    if corpus.fingerprint != same_corpus.fingerprint:
+        raise ValueError("a and b make different counts from X: likelihoods of different words cannot be compared.")
+    return corpus, a, b
+
+
 def _topic_names(found, given):
     """The names of the topics. A topic that was left without one when others got theirs has its words instead."""
     names = model_topic_names(found.model, found.n_topics, given)
@@ -481,10 +498,10 @@ def _topic_names(found, given):
     return distinct(" ".join(found.top(k, _WORDS)) if each == f"{kind}{k}" else each for k, each in enumerate(names))
 
 
-def _of_model(model, X, collections, covariates, others, missing):
+def _of_model(model, X, collections, covariates, others, missing, needs):
     """`covariates` are those of the model; `others` may contain them."""
     pipelines = models.unwrap(model)[1]
-    model, documents = models.inner_model(model, X, advice=_ADVICE, missing=missing)
+    model, documents = models.inner_model(model, X, missing=missing)
     # The priors of a consensus are those of its fits.
     fitted = _fitted(model)
     fits = [fitted, *getattr(model, "estimators_", ())]
@@ -501,6 +518,9 @@ def _of_model(model, X, collections, covariates, others, missing):
     found = View(model, topic_word, is_hashed=hashed, collections=collections, pipelines=pipelines)
     if X is None:
         return found
+    if needs == "likelihood":
+        values = collections if covariates is None else covariates
+        return _with_prior(found, documents, _prior_of(model, values))
     found.counts = _read_documents(documents, topic_word.shape[1], f"the {type(model).__name__}")
     found.is_training = _is_training(found)
     if found.is_training and collections is not None:
@@ -559,11 +579,45 @@ def _fitted(model):
     return getattr(model, "model", model)
 
 
-def _of_arrays(pair, X, collections):
-    if collections is not None:
-        raise TypeError("arrays have no collections: do not give any.")
+def _prior_of(model, values):
+    """alpha of documents of a fitted model with these collections or covariates, or of all."""
+    if values is not None and hasattr(model, "document_prior"):
+        return model.document_prior(values)
+    models.refuse_covariates(model)
+    if not hasattr(model, "doc_topic_prior_"):
+        raise TypeError(f"{type(model).__name__} has no doc_topic_prior_, which a likelihood of documents needs.")
+    return model.doc_topic_prior_
+
+
+def _with_prior(found, documents, alpha):
+    """The view with the corpus and alpha of its documents, for a likelihood."""
+    found.corpus = Corpus.from_counts(documents)
+    found.topic_word, found.own_alpha = models.check_arrays(found.topic_word, alpha, found.corpus)
+    return found
+
+
+def _of_arrays(pair, X, collections, covariates, needs):
+    is_prior = needs in ("prior", "likelihood")
     if len(pair) != 2:
-        raise ValueError(f"model is a tuple of {len(pair)}; a model given as arrays is a pair (topic_word, doc_topic).")
+        second = "doc_topic_prior" if is_prior else "doc_topic"
+        raise ValueError(f"model is a tuple of {len(pair)}; a model given as arrays is a pair (topic_word, {second}).")
+    for name, values in (("collections", collections), ("covariates", covariates)):
+        if values is not None:
+            advice = "give a doc_topic_prior with a row for each document" if is_prior else "do not give any"
+            raise TypeError(f"arrays have no {name}: {advice}.")
+    if is_prior:
+        found = _with_prior(View(None, pair[0]), X, pair[1])
+        alpha = found.own_alpha
+        if (alpha != alpha[0]).any() and np.allclose(alpha.sum(axis=1), 1, rtol=1e-5):
+            raise ValueError(
+                "all rows of doc_topic_prior sum to 1, as topic proportions do: a likelihood takes a pair (topic_word, "
+                "doc_topic_prior) with alpha, the Dirichlet parameters of the proportions."
+            )
+        if needs == "prior":
+            mean = alpha / alpha.sum(axis=1, keepdims=True)
+            found.counts = found.corpus.to_counts()
+            found.doc_topic = np.broadcast_to(mean, (found.corpus.n_documents, found.n_topics))
+        return found
     topic_word = distributions(pair[0], "topic_word")
     doc_topic = real_numbers(pair[1], "doc_topic")
     if doc_topic.ndim != 2 or doc_topic.shape[1] != len(topic_word):

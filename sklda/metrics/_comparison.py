@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from sklda._core import random
-from sklda._description.models import corpora_of_both
+from sklda._description.view import corpora_of_both
 from sklda._input.types import Counts, Model, Seed
 from sklda._likelihood.held_out.averages import log_mean_exp
 from sklda._likelihood.held_out.log_likelihoods import log_likelihoods

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._core import random
-from sklda._description.models import corpus_and_model
+from sklda._description.view import corpus_and_model
 from sklda._input.types import Counts, Model, Seed
 from sklda._likelihood.held_out.averages import log_mean_exp
 from sklda._likelihood.held_out.log_likelihoods import log_likelihoods

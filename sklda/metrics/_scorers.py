@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from sklda._description.models import corpus_and_model
+from sklda._description.view import corpus_and_model
 from sklda._input.arguments import check_choice
 from sklda._input.types import Seed
 from sklda._likelihood.held_out.averages import mean_per_token

@@ -206,13 +206,13 @@ def test_models_that_are_not_fitted(X, score, wrap):
 @pytest.mark.parametrize("score", ["held_out_log_likelihood", "predictive_perplexity", "compare_topic_models"])
 def test_what_is_no_model(X, lda, score):
     for model, error, match in [
-        (lda.topic_word_, TypeError, r"ndarray has no components_: .* or a pair \(topic_word, doc_topic_prior\)"),
+        (lda.topic_word_, TypeError, r"ndarray has no components_: .* a pair \(topic_word, doc_topic_prior\)"),
         (None, TypeError, "NoneType has no components_"),
         (pipeline_of(), TypeError, "CountVectorizer has no components_"),
         ((lda.topic_word_, 0.1, 0.1), ValueError, "model is a tuple of 3"),
         ((lda.topic_word_, lda.doc_topic_), ValueError, "doc_topic_prior sum to 1, as topic proportions do"),
         (SimpleNamespace(components_=lda.components_), TypeError, "has no doc_topic_prior_"),
-        (SimpleNamespace(components_=0 * lda.components_, doc_topic_prior_=1.0), ValueError, "sums to 0"),
+        (SimpleNamespace(components_=0 * lda.components_, doc_topic_prior_=1.0), ValueError, "holds only zeros"),
     ]:
         with pytest.raises(error, match=match):
             SCORES[score](X, model, lambda X: X)

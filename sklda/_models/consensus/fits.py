@@ -19,7 +19,8 @@ from sklda._core.distances import jensen_shannon_pairs
 from sklda._core.parallel import jobs_for
 from sklda._core.priors import Priors, dirichlet_variance
 from sklda._core.same_topics import mixture
-from sklda._description.models import corpus_and_model, topic_proportions, topics_with_words
+from sklda._description.models import topic_proportions, topics_with_words
+from sklda._description.view import corpus_and_model
 from sklda._input.arguments import distributions
 from sklda._input.document_values import DocumentValues, check_same_index
 from sklda._input.memory import check_memory

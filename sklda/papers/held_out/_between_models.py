@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 
 from sklda._core import random
 from sklda._core.parallel import in_parallel
-from sklda._description.models import corpora_of_both, corpus_and_model
+from sklda._description.view import corpora_of_both, corpus_and_model
 from sklda._input.arguments import check_choice, check_int
 from sklda._input.types import Counts, Model, Seed
 from sklda._likelihood.held_out.ais import guided_state

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._core import random
-from sklda._description.models import corpus_and_model
+from sklda._description.view import corpus_and_model
 from sklda._input.arguments import check_int
 from sklda._input.document_values import check_same_index
 from sklda._input.types import Counts, Model, Seed

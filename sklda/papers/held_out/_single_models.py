@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sklda._core import random
-from sklda._description.models import corpus_and_model
+from sklda._description.view import corpus_and_model
 from sklda._input.arguments import check_choice, check_int
 from sklda._input.types import Counts, Model, Seed
 from sklda._kernels import LANES, _chib, _sequential
