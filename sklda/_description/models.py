@@ -141,6 +141,15 @@ def topics_with_words(model, weights):
     return weights.any(axis=1) if prior is None else has_own_words(weights, prior)
 
 
+def shares_of(model, weights):
+    """Shares of the topics in the tokens, (n_components,); of a model that has none, parts of the weights of words."""
+    share = getattr(model, "topic_share_", None)
+    if share is not None and np.shape(share) == (len(weights),):
+        return np.asarray(share, dtype=np.float64)
+    sums = np.sum(np.asarray(weights, dtype=np.float64), axis=1)
+    return sums / sums.sum()
+
+
 def check_order(X, model):
     """Raise a TypeError if X is a model and the model is not: the arguments have been exchanged."""
     if _is_model(X) and not _is_model(model):

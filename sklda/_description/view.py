@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from numbers import Integral, Number
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from sklda._core.corpus import Corpus
 from sklda._core.largest import largest
 from sklda._core.least_squares import spans
 from sklda._description import models
-from sklda._input.arguments import check_int, distributions, real_numbers
+from sklda._input.arguments import check_int, distributions, is_whole, real_numbers
 from sklda._input.counts import check_matrix
 from sklda._input.covariates import covariate_frame, has_names
 from sklda._input.dask_arrays import is_dask
@@ -75,8 +75,7 @@ class View:
         if fitted is not None:
             return np.asarray(fitted, dtype=np.float64)
         if self.doc_topic is None:
-            weights = np.asarray(self.model.components_, dtype=np.float64).sum(axis=1)
-            return weights / weights.sum()
+            return models.shares_of(self.model, self.model.components_)
         if not len(self.used):
             return np.full(self.n_topics, 1 / self.n_topics)
         return np.average(self.doc_topic[self.used], axis=0, weights=self.weights[self.used])
@@ -133,15 +132,12 @@ class View:
         seeds = getattr(getattr(self.model, "_prior_of_topics_", None), "seeds", None)
         return None if seeds is None else seeds.shares(self.topic_word, self.share)
 
-    def chosen(self, topics, most=None, sizes=None):
-        """The topics that were asked for by number or name.
-
-        Without any, all in their order, or the `most` largest by `sizes` (default: the shares) in falling order.
-        """
+    def chosen(self, topics, most=None):
+        """The topics that were asked for by number or name; without any, all, or the `most` largest, largest first."""
         if topics is None and most is None:
             return np.arange(self.n_topics)
         if topics is None:
-            return np.argsort(-(self.share if sizes is None else sizes), kind="stable")[:most]
+            return np.argsort(-self.share, kind="stable")[:most]
         topics = [topics] if isinstance(topics, (str, Number)) else read_column(topics, "topics", "numbers of topics")
         places = {} if self.names is None else {name: k for k, name in enumerate(self.names)}
         found = [places.get(each, -1) if isinstance(each, str) else each for each in topics]
@@ -283,8 +279,12 @@ class View:
     @property
     def main_topics(self):
         """The topic with the largest proportion in every document, (n_documents,); -1 for those that take no part."""
+        return self.of_all(self.used, self.doc_topic[self.used].argmax(axis=1))
+
+    def of_all(self, rows, numbers):
+        """Numbers of some documents as those of all, (n_documents,); -1 for the others."""
         found = np.full(self.n_documents, -1)
-        found[self.used] = self.doc_topic[self.used].argmax(axis=1)
+        found[rows] = numbers
         return found
 
     @cached_property
@@ -475,9 +475,9 @@ def corpus_and_model(X, model, collections=None, covariates=None):
     hold counts, or the model, a pair of arrays or an estimator in pipelines, is not a topic model of these features.
     """
     models.check_order(X, model)
-    given = {"collections": collections, "covariates": covariates}
-    given = {name: values for name, values in given.items() if values is not None}
-    found = view(replace(models.Description.of(model, X), **given), X, needs="likelihood")
+    described = models.Description.of(model, X)
+    values = DocumentValues.read(described.X, collections=collections, covariates=covariates)
+    found = view(replace(described, **values.given), X, needs="likelihood")
     return found.corpus, found.topic_word, found.own_alpha
 
 
@@ -645,11 +645,6 @@ def _read_documents(X, n_features, owner):
         X = X.copy()
         X.sum_duplicates()
     return X
-
-
-def is_whole(value):
-    """Whether a value is a whole number."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def fitted(estimator, attributes, what, advice):

@@ -60,9 +60,14 @@ def distributions(values, name):
     return values / sums
 
 
+def is_whole(value):
+    """Whether a value is a whole number."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def check_int(value, name, least=None, most=None):
     """`value` as an int; a TypeError if it is not a whole number, a ValueError if it is not from `least` to `most`."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
+    if not is_whole(value):
         raise TypeError(f"{name} must be an int, got {value!r}.")
     if most is not None and not least <= value <= most:
         raise ValueError(f"{name} must lie between {least} and {most}, got {value}.")

@@ -10,13 +10,13 @@ from decimal import Decimal
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import pairwise
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from sklda._input.arguments import check_no_mask
+from sklda._input.arguments import check_no_mask, is_whole
 
 # Types of which nothing is to be looked at.
 _PLAIN = str, int, float, bool
@@ -206,7 +206,7 @@ def order_of(values):
     return [python_value(each) for each in categories] if hasattr(categories, "__len__") else None
 
 
-def read_labels(labels, name, n=None, *, of="document", kind="label", may_be_missing=False):
+def read_labels(labels, name, n=None, *, kind="label", may_be_missing=False):
     """Labels as `Labels`, hashable Python objects; missing ones, if they may be, are None.
 
     Parameters
@@ -217,14 +217,14 @@ def read_labels(labels, name, n=None, *, of="document", kind="label", may_be_mis
         Of the argument, for messages.
     n : int, default=None
         Their number. None: any.
-    of, kind : str
-        What has the labels and what they are, for messages.
+    kind : str
+        What they are, for messages.
     may_be_missing : bool, default=False
         Otherwise a missing label is a ValueError.
     """
-    found = Labels(read_column(labels, name, f"one {kind} for each {of}"), order_of(labels))
+    found = Labels(read_column(labels, name, f"one {kind} for each document"), order_of(labels))
     if n is not None and len(found) != n:
-        raise ValueError(f"{name} has {len(found)} {kind}s; there are {n} {of}s.")
+        raise ValueError(f"{name} has {len(found)} {kind}s; there are {n} documents.")
     for i, label in enumerate(found):
         if not is_hashable(label):
             raise TypeError(
@@ -233,7 +233,7 @@ def read_labels(labels, name, n=None, *, of="document", kind="label", may_be_mis
         if type(label) in (str, int) or not is_missing(label):
             continue
         if not may_be_missing:
-            raise ValueError(f"{name}[{i}] is missing ({label!r}): each {of} needs a {kind}.")
+            raise ValueError(f"{name}[{i}] is missing ({label!r}): each document needs a {kind}.")
         found[i] = None
     return found
 
@@ -417,7 +417,7 @@ def names_of_rows(X, n):
     known = [] if index is None else list(map(python_value, index))
     if len(known) != n or any(map(is_missing, known)):
         return list(range(n))
-    return [each if _is_column(each) else str(each) for each in known]
+    return [each if is_whole(each) else str(each) for each in known]
 
 
 def read_words(words, name, n, known=None):
@@ -469,11 +469,11 @@ def read_vocabulary(words, name, n, known=None):
 def _columns_of_mapping(words, name, n):
     """The dict from words to columns of a mapping in one of the two directions. Several words may have one column."""
     pairs = [(python_value(key), python_value(value)) for key, value in words.items()]
-    if pairs and all(_is_column(key) for key, _ in pairs):
+    if pairs and all(is_whole(key) for key, _ in pairs):
         pairs = [(value, key) for key, value in pairs]
     columns: dict[str, int] = {}
     for word, column in pairs:
-        if not isinstance(word, str) or not _is_column(column):
+        if not isinstance(word, str) or not is_whole(column):
             raise TypeError(
                 f"{name} has {column!r} for {word!r}: give the words in the order of the columns, or a dict from "
                 "words to numbers of columns."
@@ -483,10 +483,6 @@ def _columns_of_mapping(words, name, n):
         if columns.setdefault(word, column) != column:
             raise ValueError(f"{name} has {word!r} for columns {columns[word]} and {column}.")
     return columns
-
-
-def _is_column(value):
-    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _check_places(words, name, known, all_words):

@@ -6,13 +6,13 @@ import copy
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sklda._description.models import Description, unwrap
+from sklda._input.arguments import is_whole
 from sklda._input.dask_arrays import is_dask
 from sklda._input.names import read_topic_names, topic_names
 from sklda._input.types import Counts, Model
@@ -278,7 +278,7 @@ def _checked_groups(topics, K, names):
         numbers = []
         for topic in group:
             k = names.index(topic) if names is not None and isinstance(topic, str) and topic in names else topic
-            if isinstance(k, bool) or not isinstance(k, Integral) or not 0 <= k < K:
+            if not is_whole(k) or not 0 <= k < K:
                 known = "" if names is None else ", or their names"
                 raise ValueError(f"topics[{i}] has {topic!r}: topics are numbers from 0 to {K - 1}{known}.")
             if k in taken:

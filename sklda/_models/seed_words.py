@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Set
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from sklda._core.corpus import Corpus
 from sklda._core.largest import largest
-from sklda._input.arguments import real_numbers
+from sklda._input.arguments import is_whole, real_numbers
 from sklda._input.memory import check_memory_of_topics
 from sklda._input.names import distinct, listed, listed_unknown, read_column
 from sklda._input.warn import warn
@@ -108,7 +107,7 @@ def _names_of(seed_words, n_components, n_known):
 
 def _number_of(key, n_components, n_known):
     """A key that is the number of a topic."""
-    if not isinstance(key, Integral) or isinstance(key, bool):
+    if not is_whole(key):
         raise TypeError(f"The keys of seed_words must be names or numbers of topics, got {key!r}.")
     if not 0 <= int(key) < n_components:
         raise ValueError(f"seed_words has topic {key}; topics are numbered from 0 to {n_components - 1}.")
@@ -149,7 +148,7 @@ def _columns_of(key, word, n_features, columns):
             return [int(columns[word])] if word in columns else []
         pattern = re.compile("".join({"*": ".*", "?": "."}.get(each, re.escape(each)) for each in word), re.DOTALL)
         return [int(column) for each, column in columns.items() if pattern.fullmatch(each)]
-    if not isinstance(word, Integral) or isinstance(word, bool):
+    if not is_whole(word):
         raise TypeError(f"seed_words[{key!r}] must have words or numbers of columns, got {word!r}.")
     if not 0 <= int(word) < n_features:
         raise ValueError(f"seed_words[{key!r}] has column {word}; X has {n_features} columns.")

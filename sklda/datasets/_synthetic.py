@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch, check_scalar
 
 from sklda._core.random import log_dirichlet, numpy_generator
-from sklda._input.arguments import real_numbers
+from sklda._input.arguments import is_whole, real_numbers
 from sklda._input.types import Seed
 
 
@@ -161,7 +161,7 @@ def _draw_lengths(rng, doc_length, n_documents):
     """Return the number of tokens of each document, given or drawn."""
     if hasattr(doc_length, "rvs"):
         lengths = np.asarray(doc_length.rvs(size=n_documents, random_state=rng))
-    elif isinstance(doc_length, Integral) and not isinstance(doc_length, bool):
+    elif is_whole(doc_length):
         lengths = np.full(n_documents, doc_length)
     elif isinstance(doc_length, tuple) and len(doc_length) == 2:
         low, high = doc_length

@@ -259,9 +259,9 @@ def _that_fit(text, width, size):
     return max(int(np.searchsorted(widths, width, side="right")), 1)
 
 
-def names_size(names, size=10):
+def names_size(names):
     """Inches that names beside rows need, and the number of lines that the longest has there, one or two."""
-    widest = max((text_width(name, size) for name in names), default=0)
+    widest = max((text_width(name, 10) for name in names), default=0)
     return min(widest, NAME_WIDTH) / 72 + 0.15, 1 if widest <= NAME_WIDTH else 2
 
 

@@ -157,14 +157,18 @@ class GroupMeans:
         documents = np.bincount(group, minlength=n_groups)
         return cls(**every, documents=documents, found_in=draws.has_topics.sum(axis=0), attenuation=shrunk)
 
-    def columns(self, topics):
-        """Columns of a table that has a row for each group of each of these topics."""
-        n_groups = len(self.estimate)
-        columns = {"documents": np.tile(self.documents, len(topics))}
+    def table(self, view, topics, n_words, groups):
+        """The table that has a row for each group of each of these topics; `groups` are columns that name groups."""
+        topics, n = view.chosen(topics), len(self.estimate)
+        of_topics = {"topic": topics, "name": view.labels(topics, n_words)}
+        columns = {name: np.repeat(values, n) for name, values in of_topics.items()}
+        for name, values in groups.items():
+            # Labels of a list may have any type.
+            columns[name] = values * len(topics) if isinstance(values, list) else np.tile(values, len(topics))
+        columns["documents"] = np.tile(self.documents, len(topics))
         columns |= {name: getattr(self, name)[:, topics].T.ravel() for name in _OF_GROUPS}
-        columns["found_in"] = np.repeat(self.found_in[topics], n_groups)
-        columns["attenuation"] = np.repeat(self.attenuation[topics], n_groups)
-        return columns
+        columns |= {name: np.repeat(getattr(self, name)[topics], n) for name in ("found_in", "attenuation")}
+        return DataFrame(columns)
 
 
 def used_documents(found):

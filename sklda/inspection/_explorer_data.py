@@ -193,11 +193,12 @@ def _groups(view, topics, word):
 
 
 def _periods(found, topics):
+    shown = {"mean": found.means.estimate, "low": found.means.low, "high": found.means.high}
     return {
         "length": found.length,
         "name": found.labels,
-        **{name: [_known(_short(row)) for row in getattr(found, name)[:, topics]] for name in ("mean", "low", "high")},
-        "documents": found.n_documents.tolist(),
+        **{name: [_known(_short(row)) for row in each[:, topics]] for name, each in shown.items()},
+        "documents": found.means.documents.tolist(),
         "undated": found.n_undated,
     }
 

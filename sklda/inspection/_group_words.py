@@ -20,7 +20,7 @@ from sklda._input.names import listed
 from sklda._input.types import Data, Model, Seed, Values
 from sklda._input.warn import warn
 from sklda._sampling.group_words import sample_group_counts
-from sklda.inspection._groups import clusters_to_compare, groups_to_compare
+from sklda.inspection._groups import groups_to_compare
 from sklda.inspection._tokens import Tokens
 
 # Samples of a log ratio for its quantiles: so many beyond each end of its interval, and bounds of their number.
@@ -195,8 +195,8 @@ class GroupSample:
     def of_view(cls, found, n_sweeps, level, random_state):
         """Sample from a view with documents."""
         n_sweeps, level = check_int(n_sweeps, "n_sweeps", 6), check_level(level)
-        labels, index = groups_to_compare(found)
-        parts = _Parts.of(index, clusters_to_compare(found), labels)
+        labels, index, clusters = groups_to_compare(found)
+        parts = _Parts.of(index, clusters, labels)
         found.say_what_is_left_out()
         if len(labels) > _MANY_GROUPS and 2 * len(labels) > found.n_documents:
             raise ValueError(

@@ -26,7 +26,10 @@ class GroupShares:
 
 
 def groups_to_compare(view):
-    """The labels of at least two groups in order, and the place of each document's label in them; -1 for the others."""
+    """The labels of at least two groups in order, and the number of the group and of the cluster of each document.
+
+    Numbers are -1 for documents that do not count. Those of clusters are None without clusters.
+    """
     if view.groups is None:
         raise ValueError("groups is None: give the group of every document.")
     used = view.counted("groups", "clusters")
@@ -34,19 +37,8 @@ def groups_to_compare(view):
     if len(labels) < 2:
         others = f" {view.left_out}" if view.left_out else ""
         raise ValueError(f"groups has one label for all documents that count: a comparison needs two groups.{others}")
-    index = np.full(view.n_documents, -1)
-    index[used] = found
-    return labels, index
-
-
-def clusters_to_compare(view):
-    """The number of the cluster of each document, from zero; -1 for those that do not count. None without clusters."""
-    if view.values["clusters"] is None:
-        return None
-    used = view.counted("groups", "clusters")
-    index = np.full(view.n_documents, -1)
-    index[used] = cluster_numbers(view.values["clusters"], used)
-    return index
+    clusters = cluster_numbers(view.values["clusters"], used)
+    return labels, view.of_all(used, found), None if clusters is None else view.of_all(used, clusters)
 
 
 def group_shares(view, random_state=0, level=0.95, n_draws=N_DRAWS, shrinks=False):
@@ -63,10 +55,8 @@ def group_shares(view, random_state=0, level=0.95, n_draws=N_DRAWS, shrinks=Fals
     if view.doc_topic is None:
         raise ValueError("groups are groups of documents: give X.")
     used = view.counted("groups", "clusters", "weights")
-    known = np.array([label is not None for label in view.groups])
-    distinct, found = grouped(view.groups.take(np.flatnonzero(known)))
-    index = np.full(view.n_documents, -1)
-    index[known] = found
+    known = np.flatnonzero([label is not None for label in view.groups])
+    distinct, found = grouped(view.groups.take(known))
     options = {"n_draws": n_draws, "level": level, "seed": random.seed_sequence(random_state), "shrinks": shrinks}
-    means = GroupMeans.of(view, used, index[used], len(distinct), **options)
+    means = GroupMeans.of(view, used, view.of_all(known, found)[used], len(distinct), **options)
     return GroupShares(distinct, means.estimate, means.low, means.high, means.attenuation, kind="sample")

@@ -6,7 +6,8 @@ import numpy as np
 
 from sklda._core import random
 from sklda.inspection._effects import GroupMeans
-from sklda.inspection._periods import MOST_PERIODS, read_dates, read_period
+from sklda.inspection._periods import MOST_PERIODS, read_dates
+from sklda.inspection._topics_over_time import ByPeriod
 
 _NAMES = {("D", 1): "day", ("D", 7): "week", ("M", 1): "month", ("M", 3): "quarter", ("Y", 1): "year"}
 # Characters of an ISO date that has the year, the month or the day.
@@ -19,10 +20,7 @@ class PeriodShares:
 
     length: str  # such as "month" or "period of 10 years"
     labels: list  # of the periods, str
-    mean: np.ndarray  # (n_periods, n_components)
-    low: np.ndarray  # ends of 95 % intervals
-    high: np.ndarray
-    n_documents: np.ndarray  # (n_periods,): those that take part
+    means: GroupMeans  # with intervals of 95 %
     n_undated: int  # documents that take part, but have no date
     dates: list  # of all documents, str; "" for those without
 
@@ -34,25 +32,20 @@ def period_shares(view, random_state=0):
     if not len(used):
         raise ValueError("dates has no date of a document with words: give some, or none at all.")
     # The page draws all of them.
-    period = read_period(None, days[used], [units[d] for d in used], most=MOST_PERIODS)
-    numbers = period.number(days[used])
-    place, n_periods = numbers - numbers.min(), int(np.ptp(numbers)) + 1
-    means = GroupMeans.of(view, used, place, n_periods, seed=random.seed_sequence(random_state), shrinks=False)
+    seed = random.seed_sequence(random_state)
+    found = ByPeriod.of(view, used, days, units, most=MOST_PERIODS, seed=seed, shrinks=False)
+    period = found.period
     return PeriodShares(
         length=_NAMES.get((period.unit, period.length), f"period of {period.length} years"),
-        labels=[_label(period, numbers.min() + i) for i in range(n_periods)],
-        mean=means.estimate,
-        low=means.low,
-        high=means.high,
-        n_documents=means.documents,
+        labels=[_label(period, str(first), str(last)) for first, last in zip(found.starts, found.ends, strict=True)],
+        means=found.means,
         n_undated=len(view.used) - len(used),
         dates=["" if np.isnat(day) else str(day)[: _CHARACTERS[own]] for day, own in zip(days, units, strict=True)],
     )
 
 
-def _label(period, number):
+def _label(period, first, last):
     """Such as 1998, 1990–1999, 1998 Q2 or 1998-05."""
-    first, last = str(period.start(number)), str(period.end(number))
     if period.unit == "Y":
         return first[:4] if period.length == 1 else f"{first[:4]}–{last[:4]}"
     if period.unit == "M" and period.length == 3:

@@ -16,7 +16,7 @@ _UNITS = {"D": "day", "W": "week", "M": "month", "Q": "quarter", "Y": "year"}
 # Periods of which the length is chosen: at most so many, and with so many documents on average.
 MOST_PERIODS, _DOCUMENTS = 40, 10
 # Rows of a table from the first to the last period, if a few dates are far from the others.
-_MOST_ROWS = 4000
+MOST_ROWS = 4000
 # Values that may be far from the others: at most this part of all, or one; how many times as far as the others reach;
 # and the fewest distinct values of these.
 _FAR_PART, _FAR, _FEWEST = 0.02, 2, 5
@@ -154,7 +154,7 @@ def are_known(period, units):
     return np.array([named is None or named.is_known(unit) for unit in units])
 
 
-def read_period(period, days, units, most=_MOST_ROWS):
+def read_period(period, days, units, most=MOST_ROWS):
     """The periods that were asked for; without any, the shortest that are few and have several documents each.
 
     Most of these are not empty, as months are if all dates are the first of January because only years are known. A few

@@ -13,7 +13,7 @@ from sklda._core.word_information import TopicDocuments, TopicTokens, deviations
 from sklda._description.view import view
 from sklda._input.arguments import check_int
 from sklda._input.types import Data, Model, Seed, Values
-from sklda.inspection._groups import clusters_to_compare, groups_to_compare
+from sklda.inspection._groups import groups_to_compare
 from sklda.inspection._tokens import Tokens
 
 # Replicates of all draws together. The error of their standard deviation is six per cent.
@@ -138,9 +138,9 @@ def topic_check(
     seed, documents = random.seed_sequence(random_state), found.corpus.token_documents
     group_of, unit_of = documents, documents
     if groups is not None:
-        group_of = groups_to_compare(found)[1][documents]
-        if clusters is not None:
-            unit_of = clusters_to_compare(found)[documents]
+        _, group_of_document, unit_of_document = groups_to_compare(found)
+        group_of = group_of_document[documents]
+        unit_of = documents if unit_of_document is None else unit_of_document[documents]
     draws = tokens.draws(n_draws, random.child(seed, 0))
     # The results of a topic do not depend on which others are asked for.
     rngs = [np.random.default_rng(random.child(seed, 1, int(k))) for k in chosen]

@@ -21,7 +21,7 @@ from sklda._core.parallel import jobs_for
 from sklda._core.same_topics import SAME_TOPIC
 from sklda._description.models import Description, check_order
 from sklda._description.view import View, view
-from sklda._input.arguments import check_int
+from sklda._input.arguments import check_int, is_whole
 from sklda._input.names import plain_text
 from sklda._input.types import Data, Model, Seed
 from sklda.inspection._axes import PanelsDisplay, colours_of, pyplot, size_in_points, wrapped
@@ -158,7 +158,7 @@ def compare_topic_counts(
     model, X, words = model_and_input(estimator, X)
     name, seed = name_of_the_count(model), random.seed_sequence(random_state)
     table, topics = DataFrame({"n_components": counts}), None
-    if not (isinstance(cv, int) and not isinstance(cv, bool) and cv == 0):
+    if not (is_whole(cv) and cv == 0):
         table, topics = scores_of_folds(model, X, counts, cv, metadata, seed, n_jobs)
     tasks = [(clone(model).set_params(**{name: K}), X, metadata, random.child(seed, 2, K)) for K in counts]
     fits = Parallel(n_jobs=jobs_for(len(tasks), n_jobs))(delayed(_fit)(*task) for task in tasks)

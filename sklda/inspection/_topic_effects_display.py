@@ -256,9 +256,7 @@ class TopicEffectsDisplay(PanelsDisplay):
         display = cls(
             name=name,
             values=values,
-            estimate=curves(summary["estimate"]),
-            low=curves(summary["low"]),
-            high=curves(summary["high"]),
+            **{key: curves(summary[key]) for key in ("estimate", "low", "high")},
             topics=plain_texts(found.labels(asked[shown], n_words)),
             groups=[f"{by} = {group}" for group in groups] or [""],
             attenuation=curves(summary["attenuation"])[0],
@@ -266,9 +264,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             documents=documents if _is_scale(values) else (),
             note=f"{100 * level:g} % intervals",
         )
-        if topics is None:
-            display._selection = largest_of(len(shown), found.n_topics)
-        return display.plot(ax)
+        return display._shown(topics, found, ax)
 
     @classmethod
     def from_dates(
@@ -349,9 +345,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             joined=True,
             note=f"{100 * level:g} % intervals",
         )
-        if topics is None:
-            display._selection = largest_of(len(shown), found.view.n_topics)
-        return display.plot(ax)
+        return display._shown(topics, found.view, ax)
 
     @classmethod
     def from_groups(
@@ -444,9 +438,13 @@ class TopicEffectsDisplay(PanelsDisplay):
             joined=bool(joined),
             note=f"{100 * level:g} % intervals" + (" within one chain" if is_mixture and found.n_chains == 1 else ""),
         )
+        return display._shown(topics, found, ax)
+
+    def _shown(self, topics, found, ax):
+        """The picture, which says how many topics it has if they were not chosen."""
         if topics is None:
-            display._selection = largest_of(len(shown), found.n_topics)
-        return display.plot(ax)
+            self._selection = largest_of(len(self.topics), found.n_topics)
+        return self.plot(ax)
 
     def _panels(self):
         if self._is_one_panel():

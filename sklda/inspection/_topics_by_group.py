@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 from pandas import DataFrame
 
@@ -120,12 +119,4 @@ def topics_by_group(
     found.say_what_is_left_out()
     distinct, index = grouped(found.groups.take(used))
     means = GroupMeans.of(found, used, index, len(distinct), n_draws=n_draws, level=level, seed=seed)
-    shown, n = found.chosen(topics), len(distinct)
-    return DataFrame(
-        {
-            "topic": np.repeat(shown, n),
-            "name": np.repeat(found.labels(shown, n_words), n),
-            "group": distinct * len(shown),
-            **means.columns(shown),
-        }
-    )
+    return means.table(found, topics, n_words, {"group": distinct})

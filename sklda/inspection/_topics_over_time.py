@@ -14,7 +14,7 @@ from sklda._description.view import View, view
 from sklda._input.arguments import check_int, check_level
 from sklda._input.types import Data, Model, Seed, Values
 from sklda.inspection._effects import GroupMeans, used_documents
-from sklda.inspection._periods import are_known, read_dates, read_period
+from sklda.inspection._periods import MOST_ROWS, Period, are_known, read_dates, read_period
 
 
 def topics_over_time(
@@ -126,29 +126,32 @@ def topics_over_time(
     (['1999-01-01', '2000-01-01', '2001-01-01'], [20, 20, 20])
     """
     found = by_period(estimator, X, dates, period, clusters, weights, missing, n_draws, level, random_state)
-    shown, n = found.view.chosen(topics), len(found.starts)
-    table = DataFrame(
-        {
-            "topic": np.repeat(shown, n),
-            "name": np.repeat(found.view.labels(shown, n_words), n),
-            # pandas has no unit of days.
-            "start": np.tile(found.starts.astype("datetime64[s]"), len(shown)),
-            "end": np.tile(found.ends.astype("datetime64[s]"), len(shown)),
-            **found.means.columns(shown),
-        }
-    )
+    # pandas has no unit of days.
+    days = {"start": found.starts.astype("datetime64[s]"), "end": found.ends.astype("datetime64[s]")}
+    table = found.means.table(found.view, topics, n_words, days)
     return table[table["documents"] > 0].reset_index(drop=True)
 
 
 @dataclass
 class ByPeriod:
-    """Mean proportions by period."""
+    """Mean proportions by period, from the first that has documents to the last."""
 
     view: View
     days: np.ndarray  # of the documents that take part
+    period: Period
     starts: np.ndarray  # first and last days of the periods, (n_periods,)
     ends: np.ndarray
     means: GroupMeans
+
+    @classmethod
+    def of(cls, found, used, days, units, period=None, most=MOST_ROWS, **options):
+        """Those of the documents `used` of a view, of dates as `read_dates` has them; `options` of `GroupMeans`."""
+        days = days[used]
+        periods = read_period(period, days, [units[d] for d in used], most)
+        own = periods.number(days)
+        numbers = np.arange(own.min(), own.max() + 1)
+        means = GroupMeans.of(found, used, own - own.min(), len(numbers), **options)
+        return cls(found, days, periods, periods.start(numbers), periods.end(numbers), means)
 
 
 def by_period(estimator, X, dates, period, clusters, weights, missing, n_draws, level, random_state):
@@ -163,15 +166,4 @@ def by_period(estimator, X, dates, period, clusters, weights, missing, n_draws, 
         found.values.given["dates"] = [None if np.isnat(day) else day for day in days]
     used = used_documents(found)
     found.say_what_is_left_out()
-    days = days[used]
-    periods = read_period(period, days, [units[d] for d in used])
-    own = periods.number(days)
-    numbers = np.arange(own.min(), own.max() + 1)
-    means = GroupMeans.of(found, used, own - own.min(), len(numbers), n_draws=n_draws, level=level, seed=seed)
-    return ByPeriod(
-        view=found,
-        days=days,
-        starts=periods.start(numbers),
-        ends=periods.end(numbers),
-        means=means,
-    )
+    return ByPeriod.of(found, used, days, units, period, n_draws=n_draws, level=level, seed=seed)

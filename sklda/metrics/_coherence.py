@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Literal, TypeAlias, overload
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.utils import check_array
 
 from sklda._core.rounding import rounding
 from sklda._description.models import Description, topic_weights
-from sklda._input.arguments import check_choice
+from sklda._input.arguments import check_choice, is_whole
 from sklda._input.counts import check_matrix, holds_texts
 from sklda._input.types import Counts, Model
 
@@ -198,7 +197,7 @@ def topic_diversity(estimator: Model, *, n_words: int = 25) -> float:
 
 def top_word_ids(topic_word, n_words, at_least):
     """Ids of the words of largest weight, largest first, the smaller id first among equals; (n_components, n_words)."""
-    if isinstance(n_words, bool) or not isinstance(n_words, Integral):
+    if not is_whole(n_words):
         raise TypeError(f"n_words must be an integer, got {n_words!r}.")
     topic_word = check_array(
         topic_word, dtype=(np.float64, np.float32), ensure_non_negative=True, input_name="topic_word"

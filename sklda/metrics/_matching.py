@@ -8,7 +8,7 @@ from sklearn.utils import Bunch
 
 from sklda._core.distances import jensen_shannon, jensen_shannon_pairs
 from sklda._core.same_topics import splits_and_merges
-from sklda._description.models import topic_weights, topics_with_words, unwrap, words_of
+from sklda._description.models import shares_of, topic_weights, topics_with_words, unwrap, words_of
 from sklda._input.arguments import distributions
 from sklda._input.types import Model
 
@@ -105,10 +105,9 @@ def _nearest(distances, rows, columns, n):
 
 
 def _topics(model, name):
-    """Topics as distributions, and their shares, or the sums of their weights. Topics without words are zeros."""
+    """Topics as distributions, and their shares. Topics without words are zeros."""
     weights, _ = topic_weights(None, model)
     topics = distributions(weights, f"components_ of {name}" if hasattr(model, "fit") else name)
-    topics = topics * topics_with_words(unwrap(model)[0], np.asarray(weights, dtype=np.float64))[:, None]
-    share = getattr(unwrap(model)[0], "topic_share_", None)
-    known = share is not None and np.shape(share) == (len(topics),)
-    return topics, np.asarray(share if known else np.sum(np.asarray(weights, dtype=np.float64), axis=1))
+    model = unwrap(model)[0]
+    topics = topics * topics_with_words(model, np.asarray(weights, dtype=np.float64))[:, None]
+    return topics, shares_of(model, weights)

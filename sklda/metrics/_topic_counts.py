@@ -20,7 +20,7 @@ from sklda._core import random
 from sklda._core.distances import jensen_shannon
 from sklda._core.parallel import jobs_for
 from sklda._core.same_topics import SAME_TOPIC
-from sklda._description.models import Description, input_of, names_of_steps, topics_with_words, unwrap
+from sklda._description.models import Description, input_of, names_of_steps, shares_of, topics_with_words, unwrap
 from sklda._input.arguments import check_int, distributions
 from sklda._input.counts import read_sparse
 from sklda._input.covariates import covariate_frame
@@ -151,11 +151,7 @@ def _measure(model, X, metadata, train, test, seed):
     components = np.asarray(model.components_, dtype=np.float64)
     topics = distributions(components, f"components_ of the {type(model).__name__}") if len(components) else components
     kept = topics_with_words(model, components)
-    share = getattr(model, "topic_share_", None)
-    if share is None:
-        weights = components.sum(axis=1)
-        share = weights / weights.sum()
-    found = {"topics": topics[kept].astype(np.float32), "share": np.asarray(share)[kept]}
+    found = {"topics": topics[kept].astype(np.float32), "share": shares_of(model, components)[kept]}
     if hasattr(model, "doc_topic_prior_"):
         scorer = make_held_out_scorer(metric="log_likelihood", random_state=int(rng.integers(2**31)))
         known = {name: metadata[name] for name in ("collections", "covariates") if name in metadata}

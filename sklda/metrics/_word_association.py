@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_array
 
 from sklda._core.priors import check_prior
 from sklda._description.models import refuse_covariates, topic_weights, unwrap, words_of
+from sklda._input.arguments import distributions, is_whole
 from sklda._input.names import find_words, read_column, read_vocabulary
 from sklda._input.types import Model
 
@@ -76,12 +76,7 @@ def word_association(estimator: Model, cue: int | str | Sequence[int | str]) -> 
     model = unwrap(estimator)[0]
     refuse_covariates(model)
     inner = model[1] if isinstance(model, tuple) else getattr(model, "doc_topic_prior_", None)
-    weights = check_array(weights, dtype=np.float64, ensure_non_negative=True, input_name="topic_word")
-    sums = weights.sum(axis=1, keepdims=True)
-    if not sums.all():
-        k = int(np.argmin(sums))
-        raise ValueError(f"topic_word[{k}] has no positive weight: it is not a distribution over words.")
-    phi = weights / sums
+    phi = distributions(weights, "topic_word")
     if inner is not None:
         alpha = check_prior(inner, "doc_topic_prior", {"one per topic": (len(phi),)})
     names = words_of(estimator, phi.shape[1])
@@ -107,7 +102,7 @@ def word_association(estimator: Model, cue: int | str | Sequence[int | str]) -> 
 
 def _column(cue, n_features):
     """The column of a cue that is a number."""
-    if not isinstance(cue, Integral) or isinstance(cue, bool):
+    if not is_whole(cue):
         raise TypeError(f"cue must have words or numbers of columns, got {cue!r}.")
     if not 0 <= cue < n_features:
         raise ValueError(f"cue has column {cue}; the topics have {n_features} columns.")

@@ -32,7 +32,7 @@ def shares(dates, theta=None, X=None, **options):
 @pytest.mark.filterwarnings("ignore:dates is missing in document")
 def test_documents_have_their_dates(date, text):
     found = shares([date, None, date])
-    assert found.dates == [text, "", text] and found.n_undated == 1 and found.n_documents.sum() == 2
+    assert found.dates == [text, "", text] and found.n_undated == 1 and found.means.documents.sum() == 2
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_is_no_date(date, error):
 def test_periods_have_names(dates, length, labels):
     found = shares(dates)
     assert found.length == length and found.labels[:2] == labels
-    assert found.n_documents.sum() == len(dates) and len(found.labels) <= 40
+    assert found.means.documents.sum() == len(dates) and len(found.labels) <= 40
 
 
 def test_shares_are_means_of_documents_and_gaps_stay():
@@ -68,9 +68,11 @@ def test_shares_are_means_of_documents_and_gaps_stay():
     years = np.where(np.arange(90) % 3 == 0, 1990, np.where(np.arange(90) % 3 == 1, 1991, 1993))
     found = shares(years, theta, X)
     assert found.labels == ["1990", "1991", "1992", "1993"]
-    assert found.n_documents.tolist() == [30, 29, 0, 30] and found.n_undated == 0
+    assert found.means.documents.tolist() == [30, 29, 0, 30] and found.n_undated == 0
     used = X.sum(axis=1) > 0
     for period, year in ((0, 1990), (1, 1991), (3, 1993)):
-        np.testing.assert_allclose(found.mean[period], theta[used & (years == year)].mean(axis=0))
-    assert np.isnan(found.mean[2]).all() and np.isnan(found.low[2]).all()
-    assert (found.low[0] < found.mean[0]).all() and (found.mean[0] < found.high[0]).all()
+        np.testing.assert_allclose(found.means.estimate[period], theta[used & (years == year)].mean(axis=0))
+    assert np.isnan(found.means.estimate[2]).all() and np.isnan(found.means.low[2]).all()
+    assert (found.means.low[0] < found.means.estimate[0]).all() and (
+        found.means.estimate[0] < found.means.high[0]
+    ).all()
