@@ -9,7 +9,6 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +17,7 @@ from sklda._core.largest import largest
 from sklda._core.least_squares import spans
 from sklda._description import models
 from sklda._input.arguments import check_int, distributions, is_whole, real_numbers
-from sklda._input.counts import check_matrix
+from sklda._input.counts import read_rows
 from sklda._input.covariates import covariate_frame, has_names
 from sklda._input.dask_arrays import is_dask
 from sklda._input.document_values import DocumentValues, check_documents
@@ -638,12 +637,9 @@ def _of_arrays(pair, X, collections, covariates, needs):
 
 def _read_documents(X, n_features, owner):
     """Documents as csr_array with sorted indices; ValueError if they have negative values or other features."""
-    X = sp.csr_array(check_matrix(X, ensure_non_negative=True, input_name="X"))
+    X = read_rows(X, ensure_non_negative=True, input_name="X")
     if X.shape[1] != n_features:
         raise ValueError(f"X has {X.shape[1]} features; {owner} has {n_features}.")
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
     return X
 
 

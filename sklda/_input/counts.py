@@ -41,10 +41,7 @@ def read_counts(X, validate=check_array, first_row=0):
         too large. The message names the first such entry.
     """
     names = getattr(X, "columns", None)
-    X = sp.csr_array(check_matrix(X, validate, ensure_all_finite=False))
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    X = read_rows(X, validate, ensure_all_finite=False)
     counts, refuse = X.data, partial(_refuse, X, first_row)
     if counts.dtype.kind not in "iub":
         refuse(~np.isfinite(counts), "is not a count. Replace NaN and infinite values, or drop their documents")
@@ -61,6 +58,15 @@ def read_counts(X, validate=check_array, first_row=0):
         )
     refuse(counts > LARGEST_COUNT, f"is too large: no word and no document may have more than {LARGEST_COUNT} tokens")
     _warn_of_row_numbers(X, names)
+    return X
+
+
+def read_rows(X, validate=check_array, **options):
+    """A matrix as `check_matrix` reads it, as csr_array with sorted indices and one entry for each place."""
+    X = sp.csr_array(check_matrix(X, validate, **options))
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     return X
 
 

@@ -206,6 +206,11 @@ def test_every_name_can_be_in_a_table():
             TypeError,
             "arrays have no collections",
         ),
+        (
+            lambda: document_table(describe((PHI, THETA), X, covariates=[1, 1, 2])),
+            TypeError,
+            "arrays have no covariates",
+        ),
         (lambda: document_table(describe(FITTED, X, collections=[1, 1, 2])), TypeError, "GibbsLDA has no collections"),
         (lambda: document_table(FITTED, X=X[:, :2]), ValueError, "X has 2 features; the GibbsLDA has 4"),
         (lambda: topic_table(GibbsLDA(2)), NotFittedError, "not fitted"),
