@@ -512,7 +512,9 @@ def _of_model(model, X, collections, covariates, others, missing, needs):
         raise TypeError(f"{type(model).__name__} has no covariates: do not give any.")
     if collections is not None and X is None:
         raise ValueError("collections are those of the documents of X: give X, too.")
-    topic_word = _topic_word(model)
+    # In likelihoods as the model itself scores documents, to the last bit.
+    own = getattr(model, "topic_word_", None) if needs == "likelihood" else None
+    topic_word = _topic_word(model) if own is None else own
     hashed = any(isinstance(step, HashingVectorizer) for each in pipelines for _, step in each.steps)
     found = View(model, topic_word, is_hashed=hashed, collections=collections, pipelines=pipelines)
     if X is None:

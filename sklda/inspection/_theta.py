@@ -81,10 +81,10 @@ def theta_draws(found: View, used: np.ndarray, seed: Any, n_draws: int = N_DRAWS
         members = [members for _, members in fits]
         theta = (summed(next(parts[i % n_fits]), members[i % n_fits]) for i in range(n_draws))
         return ThetaDraws(found, used, theta, np.array([each.any(axis=0) for each in members]))
-    draws = found.of_fit("_draw_doc_topic")
-    if found.has_draws and draws is not None:
+    # Common topics have the draws of their fits.
+    if found.is_of_fit and found.has_draws and hasattr(found.model, "_draw_doc_topic"):
         has_topics = found.model._has_topics()
-        theta = draws(max(n_draws, len(has_topics)), seed)
+        theta = found.model._draw_doc_topic(max(n_draws, len(has_topics)), seed)
         return ThetaDraws(found, used, (each[used] for each in theta), has_topics & _with_words(found))
     has_topics = _with_words(found)[None]
     if found.has_counts and found.alpha is not None:
