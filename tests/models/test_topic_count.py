@@ -285,3 +285,11 @@ def test_a_distribution_and_a_function_are_the_same_in_a_warm_start():
         assert copy.fit(X).n_iter_ == lda.fit(X).n_iter_ == 40
     with pytest.raises(ValueError, match="topic_count_prior"):
         lda.set_params(topic_count_prior=poisson(4)).fit(X)
+
+
+def test_documents_that_hardly_differ_in_their_topics_are_named():
+    frequencies = 1 / np.arange(1, 301)
+    X = np.random.default_rng(0).multinomial(60, frequencies / frequencies.sum(), size=150)
+    with pytest.warns(UserWarning, match=r"hardly differ .* doc_concentration_ is \d+"):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        TopicCountLDA(max_components=30, max_iter=400, random_state=0).fit(X)

@@ -27,6 +27,9 @@ _LARGE = 0.1
 # It warns if words depend on documents by more standard deviations than this. Under the model, one corpus in 30,000
 # does.
 _DEVIATES, _FEWEST_SWEEPS = 4, 50
+# And it warns if gamma is larger. In corpora of LDA gamma was up to 13, and 140 to 480 in documents of one topic with
+# Zipf frequencies.
+_ALIKE = 50.0
 # Tail probabilities of credible intervals.
 _TAILS = 0.025, 0.975
 
@@ -113,7 +116,7 @@ class NumberOfTopics(PriorOfDocuments):
             "model_check_z_": check,
         }
 
-    def warn_of(self, posterior, interval, check, n_burn_in):
+    def warn_of(self, posterior, interval, check, n_burn_in, gamma):
         """Warn of a range that is too small, and of a model that does not fit."""
         counts = self.finite.counts
         cut_off = len(counts) > 1 and posterior[-1] > _LARGE and self.range_of_counts.cuts_off(int(counts[-1]) + 1)
@@ -137,6 +140,12 @@ class NumberOfTopics(PriorOfDocuments):
                 "more than the model allows, as they do if a word that occurs in a document is likely to occur there "
                 f"again. topic_count_interval_, {interval}, is how many topics describe such texts best, not how many "
                 "subjects they have. See sklda.inspection.topic_check."
+            )
+        if self.finite.gammas is None and n_burn_in >= _FEWEST_SWEEPS and gamma > _ALIKE and interval[1] > 1:
+            warn(
+                f"The documents hardly differ in their topics: doc_concentration_ is {gamma:.0f}. Then "
+                f"topic_count_interval_, {interval}, is how many topics describe the frequencies of the words best, and "
+                "one topic may be all that the documents have."
             )
 
 
