@@ -144,7 +144,7 @@ class NumberOfTopics(PriorOfDocuments):
         if self.finite.gammas is None and n_burn_in >= _FEWEST_SWEEPS and gamma > _ALIKE and interval[1] > 1:
             warn(
                 f"The documents hardly differ in their topics: doc_concentration_ is {gamma:.0f}. Then "
-                f"topic_count_interval_, {interval}, is how many topics describe the frequencies of the words best. The "
+                f"topic_count_interval_, {interval}, is how many topics describe the frequencies of words best. The "
                 "documents may have one topic only."
             )
 
