@@ -231,7 +231,7 @@ def round_of_moves(corpus, priors, topics, own, seed, stop, seed_words=None):
         # The state before is swept as well: it is a draw at other priors.
         without, chain = (
             _swept(
-                _part(corpus, inside),
+                part_of(corpus, inside),
                 _equal_priors(np.exp(logs[list(move.topics)]), eta, len(move.topics)),
                 _places(z, move.topics),
                 random.child(seed, 2, move.joined[0], i),
@@ -329,7 +329,7 @@ def _splits(corpus, topics, own, priors, seed, stop, seed_words=None):
         inside = np.flatnonzero(topics == k)
         if len(inside) < _LEAST_TOKENS:
             continue
-        part = _part(corpus, inside)
+        part = part_of(corpus, inside)
         halves = _halves(part, np.random.default_rng(random.child(seed, 0, k)))
         chain = _swept(part, priors, halves, random.child(seed, 1, k), stop, _SPLIT_SWEEPS)
         if chain.topic_totals.min() > 0:
@@ -473,7 +473,7 @@ def _trials(own, merges, gains):
     return [places for gain, *places in sorted(found, reverse=True) if gain >= _LEAST_GAIN]
 
 
-def _part(corpus, inside):
+def part_of(corpus, inside):
     """Some tokens, ascending, as a corpus of the documents that have them."""
     documents = np.searchsorted(corpus.offsets, inside, side="right")
     starts = np.flatnonzero(np.diff(documents, prepend=-1))

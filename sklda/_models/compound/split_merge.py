@@ -19,6 +19,7 @@ from sklda._core.priors import SMALLEST, Priors, padded
 from sklda._core.rising import log_gamma_ratio
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.merge_and_split import part_of
 from sklda._sampling.tables import draw_document_tables
 
 # The last factor of the tables of a topic. The number of factors in a split or merge is this part of the number of
@@ -221,10 +222,3 @@ class _Pair:
         alpha[:] = np.maximum((self.mass * self.u, self.mass * f * (1 - self.u)), SMALLEST)
         chain.sweep()
         self.tables = draw_document_tables(chain.corpus, chain.topics, self.collections, alpha, chain.stream)[0]
-
-
-def part_of(corpus, inside):
-    """Some tokens, ascending, as a corpus of the documents that have them."""
-    documents = np.searchsorted(corpus.offsets, inside, side="right")
-    starts = np.flatnonzero(np.diff(documents, prepend=-1))
-    return Corpus(corpus.words[inside], np.append(starts, len(inside)), corpus.n_features)
