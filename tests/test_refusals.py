@@ -75,7 +75,7 @@ REFUSED = [
     (
         lambda: predictive_perplexity(Flat(), X, X),
         ValueError,
-        "components_ of the Flat has shape (3,): it is",
+        "components_ of the Flat has shape (3,)",
     ),
     *(
         (lambda a=a: GibbsLDA.from_assignments(X, a), TypeError, "must hold a topic for every token, got")
@@ -278,7 +278,7 @@ def test_components_that_are_no_topics(components):
         lambda: metrics.compare_topic_models(model, model, GOOD),
         lambda: metrics.neg_ais_perplexity_scorer(model, GOOD),
     ):
-        with pytest.raises(ValueError, match=r"components_\[\d\] of the Topics sums to (0|nan|inf): it is not a dist"):
+        with pytest.raises(ValueError, match=r"components_ of the Topics.* (zeros|NaN or infinite)"):
             call()
 
 
