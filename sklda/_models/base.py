@@ -46,7 +46,8 @@ def check_tokens(corpus):
 
 def warn_of_single_words(corpus):
     """Warn if no document has words that occur together, as if a vectorizer took columns of a frame for documents."""
-    if len(corpus.length_histogram) == 2:
+    longest = len(corpus.length_histogram) - 1
+    if longest == 1:
         warn(
             "No document of X has two words, so nothing tells topics apart: they are made of words that occur together "
             "in documents. A vectorizer takes the columns of a data frame for documents: give it one column, as in "
@@ -64,7 +65,7 @@ class BaseLDA(
     BaseEstimator,
     ABC,
 ):
-    """Base class of the estimators. Each has a `fit`, which says all that it does in its order."""
+    """Base class of the estimators. Each has a `fit`; that of chains is `ChainLDA._fit_corpus`."""
 
     # Parameters that must not change before a warm start.
     _continued: tuple[str, ...] = ()

@@ -256,7 +256,9 @@ class TopicEffectsDisplay(PanelsDisplay):
         display = cls(
             name=name,
             values=values,
-            **{key: curves(summary[key]) for key in ("estimate", "low", "high")},
+            estimate=curves(summary["estimate"]),
+            low=curves(summary["low"]),
+            high=curves(summary["high"]),
             topics=plain_texts(found.labels(asked[shown], n_words)),
             groups=[f"{by} = {group}" for group in groups] or [""],
             attenuation=curves(summary["attenuation"])[0],

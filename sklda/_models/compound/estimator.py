@@ -292,7 +292,13 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
 
     def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in):
         labels, collection_of = encode(values["collections"], corpus.n_documents)
-        K, alpha, gamma = self.n_components, self.collection_topic_prior, self.doc_concentration
-        learn_eta = topic_prior.learns_eta
-        model = CompoundModel.make(collection_of, len(labels), K, alpha, gamma, default, learn_eta)
+        model = CompoundModel.make(
+            collection_of,
+            len(labels),
+            self.n_components,
+            alpha=self.collection_topic_prior,
+            gamma=self.doc_concentration,
+            default=default,
+            learn_eta=topic_prior.learns_eta,
+        )
         return CollectionMixtures(labels, model, self.n_components, self._mixtures)

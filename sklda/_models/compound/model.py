@@ -43,7 +43,7 @@ class CompoundModel(Aligned):
     merging: int = 0
 
     @classmethod
-    def make(cls, collections, n_collections, n_components, alpha, gamma, default, learn_eta):
+    def make(cls, collections, n_collections, n_components, *, alpha, gamma, default, learn_eta):
         """From `collection_topic_prior` and `doc_concentration` of `CompoundLDA`, and its `DefaultPrior`.
 
         Raises
@@ -63,7 +63,15 @@ class CompoundModel(Aligned):
             alpha = check_prior(alpha, "collection_topic_prior", {})
         else:
             alpha = first_of_pair(alpha_prior, "collection_topic_prior")
-        return cls(collections, n_collections, alpha, gamma, alpha_prior, learn_gamma, learn_eta)
+        return cls(
+            collections,
+            n_collections,
+            alpha=alpha,
+            gamma=gamma,
+            alpha_prior=alpha_prior,
+            learn_gamma=learn_gamma,
+            learn_eta=learn_eta,
+        )
 
     @cached_property
     def row_of(self):

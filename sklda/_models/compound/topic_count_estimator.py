@@ -319,9 +319,13 @@ default=None
 
     def _warn(self, documents, n_tokens):
         super()._warn(documents, n_tokens)
-        check = self.model_check_z_
-        found = self.topic_count_posterior_, self.topic_count_interval_
-        documents.warn_of(*found, check, self.n_burn_in_, self.doc_concentration_)
+        documents.warn_of(
+            posterior=self.topic_count_posterior_,
+            interval=self.topic_count_interval_,
+            check=self.model_check_z_,
+            n_burn_in=self.n_burn_in_,
+            gamma=self.doc_concentration_,
+        )
 
     def sample_posterior(self, n_draws: int = 1, random_state: Seed = None) -> Bunch:
         """Draws of the number of topics, assignments, proportions and topics from their posterior.

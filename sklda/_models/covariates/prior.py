@@ -45,7 +45,8 @@ class CovariateRegression(PriorOfDocuments):
     def __init__(self, design, columns, alpha, n_components, sigma):
         if sigma is not None and not _SIGMA[0] <= sigma <= _SIGMA[1]:
             raise ValueError(f"coef_scale = {sigma:g}: it must lie between {_SIGMA[0]:g} and {_SIGMA[1]:g}.")
-        self.design, self.columns, none = design, columns, np.zeros(0, int)
+        none = np.zeros(0, int)
+        self.design, self.columns = design, columns
         self.terms, self.groups, self.around = (
             ([], none, none) if design is None else (design.terms, design.groups, design.around)
         )

@@ -105,8 +105,15 @@ def variational_em(
     default = default_prior(learn_priors, corpus.n_tokens, n_components)
     learn_eta = default.is_learnt and topic_word_prior is None
     first_eta: Any = default.value if topic_word_prior is None else topic_word_prior
-    alpha, gamma = float(collection_topic_prior), doc_concentration
-    model = CompoundModel.make(collection_of, len(labels), n_components, alpha, gamma, default, learn_eta)
+    model = CompoundModel.make(
+        collection_of,
+        len(labels),
+        n_components,
+        alpha=float(collection_topic_prior),
+        gamma=doc_concentration,
+        default=default,
+        learn_eta=learn_eta,
+    )
     priors = Priors.make(1.0, first_eta, n_components, corpus.n_features)
     # An ascent has the proportions, and an iteration three more arrays of their size.
     check_memory_of_results(corpus, n_components, n_chains, n_rows=(n_chains + 3) * corpus.n_documents)

@@ -105,7 +105,7 @@ def test_a_chain_copied_within_its_burn_in_goes_on_alike(corpus, same):
 def test_hyperparameters_that_are_given_stay_fixed():
     def model(alpha, gamma, learn_priors, n_tokens):
         default = default_prior(learn_priors, n_tokens, 4)
-        return CompoundModel.make(np.zeros(1, int), 1, 4, alpha, gamma, default, learn_eta=False)
+        return CompoundModel.make(np.zeros(1, int), 1, 4, alpha=alpha, gamma=gamma, default=default, learn_eta=False)
 
     both = model(1.0, None, True, 5000)
     assert (both.gamma, both.learn_gamma) == (1.0, True)
