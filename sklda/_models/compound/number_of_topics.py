@@ -27,8 +27,8 @@ _LARGE = 0.1
 # It warns if words depend on documents by more standard deviations than this. Under the model, one corpus in 30,000
 # does.
 _DEVIATES, _FEWEST_SWEEPS = 4, 50
-# And it warns if gamma is larger: it was .6 to 16 in fits of 25 corpora of LDA, and 84 to 630 in eight fits of documents
-# of one topic with Zipf frequencies.
+# And it warns if gamma is larger: it was .6 to 16 in fits of 25 corpora of LDA, and 84 to 630 in eight fits of
+# documents of one topic with Zipf frequencies.
 _LARGE_GAMMA = 50.0
 # Tail probabilities of credible intervals.
 _TAILS = 0.025, 0.975
