@@ -4,6 +4,8 @@ Everything that is not in it goes together. The page "Which estimator" shows it,
 tries all pairs.
 """
 
+from typing import Any
+
 _NO_VALUES = (
     "its documents have one prior; CompoundLDA and HDPLDA take collections, CovariateLDA takes covariates, and "
     "topic_effects has effects of covariates after any fit"
@@ -55,7 +57,8 @@ def not_taken(model: str, name: str) -> TypeError:
     return TypeError(f"{model} does not take {name!r}{f': {reason}' if reason else ''}.")
 
 
-def refuse_symmetric(model: str, learn_priors: str | bool) -> None:
-    """Raise a ValueError if `learn_priors` is "symmetric", and a model cannot have one alpha."""
-    if learn_priors == "symmetric" and (reason := REFUSED.get((model, "learn_priors='symmetric'"))):
+def refuse_symmetric(model: Any) -> None:
+    """Raise a ValueError if `learn_priors` of a model is "symmetric", and it cannot have one alpha."""
+    reasons = (REFUSED.get((kind.__name__, "learn_priors='symmetric'")) for kind in type(model).__mro__)
+    if model.learn_priors == "symmetric" and (reason := next(filter(None, reasons), None)):
         raise ValueError(f"learn_priors='symmetric' is not possible: {reason}. Give learn_priors=True or False.")

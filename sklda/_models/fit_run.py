@@ -108,6 +108,8 @@ class FitRun(Run):
         given = {"X": self.X, "y": self.y}
         self.progress = progress_of(self.estimator, given, n_chains, n_sweeps, n_annealed)
         forget(self.estimator)
+        self.estimator._settings_ = settings_of(self.estimator)
+        self.estimator._fold_in_seed_ = self.fold_in_seed
 
     def finish(self):
         """Save the fitted attributes, and return the estimator."""

@@ -1,7 +1,8 @@
 """Priors learnt in the burn-in of a chain by Gibbs-EM, and fixed afterwards."""
 
+import copy
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import digamma, polygamma
@@ -34,23 +35,31 @@ MUCH_MISSING = 0.7
 FAR, _SURE = 0.25, 3.0
 
 
+def learns_from(n_tokens: int) -> bool:
+    """Whether so many tokens determine priors."""
+    return n_tokens >= LEAST_TOKENS
+
+
 class DefaultPrior(NamedTuple):
     """An alpha or eta that is not given: whether it is learnt, and its value, the first one if it is learnt."""
 
     is_learnt: bool
     value: float
 
+    @classmethod
+    def of(cls, learn_priors: bool | str, n_tokens: int, n_components: int) -> Self:
+        """That of a fit, for alpha and for eta."""
+        if learn_priors and not learns_from(n_tokens):
+            return cls(False, SMALL_CORPUS_PRIOR)
+        return cls(bool(learn_priors), 1.0 / n_components)
 
-def learns_from(n_tokens: int) -> bool:
-    """Whether so many tokens determine priors."""
-    return n_tokens >= LEAST_TOKENS
+    def or_given(self, given: Any) -> Any:
+        """The prior that is given, a copy because the caller may change an array; the value if it is None."""
+        return self.value if given is None else copy.deepcopy(given)
 
-
-def default_prior(learn_priors, n_tokens: int, n_components: int) -> DefaultPrior:
-    """That of a fit, for alpha and for eta."""
-    if learn_priors and not learns_from(n_tokens):
-        return DefaultPrior(False, SMALL_CORPUS_PRIOR)
-    return DefaultPrior(bool(learn_priors), 1.0 / n_components)
+    def learns(self, given: Any) -> bool:
+        """Whether a prior is learnt for which `given` is given."""
+        return self.is_learnt and given is None
 
 
 def missing_information(corpus, draws):
@@ -139,6 +148,8 @@ class Learner(Step):
     first_sweep : float, default=None
         Sweeps before the first draw. None: those of the annealed start, or a fifth of the burn-in without one, but at
         least ten.
+    forming : float
+        The share of the burn-in in which the topics form. The last M-step does not use draws of it. With `every`.
 
     Attributes
     ----------
@@ -148,9 +159,10 @@ class Learner(Step):
         False after the last M-step.
     """
 
-    def __init__(self, m_step, every=None, n_draws=1, n_last=LAST_DRAWS, first_sweep=None):
+    def __init__(self, m_step, every=None, n_draws=1, n_last=LAST_DRAWS, first_sweep=None, forming=0.0):
         self.m_step, self.every, self.n_draws, self.n_last = m_step, every, n_draws, max(n_last, n_draws)
         self.first_sweep, self.log_h, self.draws, self.n_new, self.learns = first_sweep, None, [], 0, True
+        self.forming = forming
         # M-steps so far, those after which `scales` are extrapolated, and the scales since then.
         self.n_steps, self.jumps, self.scales = 0, (), []
         self.n_at_these_topics = 0  # draws since the last moves
@@ -168,6 +180,9 @@ class Learner(Step):
             n_steps = min(int(n_sweeps // self.every), _STEPS)
             self.jumps = (n_steps // 4, n_steps // 2)
             self.n_last = min(self.n_last, n_steps - n_steps // 2 + 1)
+        elif self.forming:
+            n_sweeps = chain.n_burn_in - int(self.forming * chain.n_burn_in)
+            self.n_last = max(min(n_sweeps // self.every, self.n_last), self.n_draws)
 
     def after(self, chain, stop):
         """Take a draw and do an M-step, if there are any after this sweep."""

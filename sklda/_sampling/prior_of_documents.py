@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -25,6 +24,8 @@ class PriorOfDocuments(Aligned):
 
     Attributes
     ----------
+    n_components : int
+        The number of topics of a chain, or the most that it may have.
     alpha : float or ndarray of shape (n_components,)
         The first alpha of all documents.
     shares_alpha : bool
@@ -46,6 +47,7 @@ class PriorOfDocuments(Aligned):
         Options of `Learner`, if priors are not learnt as usual.
     """
 
+    n_components: int
     alpha: Any = 1.0
     shares_alpha: bool = False
     n_rows: int = 1
@@ -86,8 +88,8 @@ class PriorOfDocuments(Aligned):
         """The fitted attributes that compare or join all chains, from `ChainResults` with means."""
         return {}
 
-    def warn(self, results: Any) -> None:
-        """Warn of results that are probably wrong."""
+    def warn(self, results: Any, fitted: Mapping[str, Any]) -> None:
+        """Warn of results that are probably wrong; `fitted` are the fitted attributes."""
 
 
 class SharedAlpha(PriorOfDocuments):
@@ -99,15 +101,15 @@ class SharedAlpha(PriorOfDocuments):
     default : DefaultPrior
     learn_priors : bool or "symmetric"
         True: topics have an alpha each.
+    n_components : int
     """
 
     shares_alpha = True
 
-    def __init__(self, given, default, learn_priors):
-        # A copy, because the caller may change an array.
-        self.alpha = default.value if given is None else copy.deepcopy(given)
+    def __init__(self, given, default, learn_priors, n_components):
+        self.alpha, self.n_components = default.or_given(given), n_components
         self.per_topic = has_one_each(given, learn_priors)
-        self.m_step = MStep((BOUNDS, None), self.per_topic) if default.is_learnt and given is None else None
+        self.m_step = MStep((BOUNDS, None), self.per_topic) if default.learns(given) else None
         self.changes = self.alpha_moves = self.m_step is not None
 
     def check_continues(self, before):

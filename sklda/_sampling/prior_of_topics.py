@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -56,9 +55,7 @@ class PriorOfTopics:
         """From the parameters of an estimator."""
         if known is not None and not learns_from(n_tokens):
             known = replace(known, learnt=np.zeros_like(known.learnt))
-        # A copy, because the caller may change arrays.
-        eta = default.value if given is None else copy.deepcopy(given)
-        return cls(eta, default.is_learnt and given is None, seeds, known, bounds)
+        return cls(default.or_given(given), default.learns(given), seeds, known, bounds)
 
     @property
     def pseudo_counts(self) -> csr_array | None:
@@ -103,14 +100,8 @@ class PriorOfTopics:
             steps.append(SeedPlaces(self.seeds, alpha_moves, 0 if self.known is None else len(self.known)))
         return steps
 
-    def continued(self, priors: Priors, before: PriorOfTopics, own: Priors) -> Priors:
-        """`priors` with what a chain has learnt, whose prior was `before` and whose priors are `own`.
-
-        Raises
-        ------
-        ValueError
-            If the known topics or the seeds are others, or something was given to the chain that is now learnt.
-        """
+    def check_continues(self, before: PriorOfTopics) -> None:
+        """Refuse other known topics and seeds than those `before`, and what was given and is now to be learnt."""
         known = self.known
         topics, topics_before = (() if each.known is None else each.known.topic_word for each in (self, before))
         if not np.array_equal(topics, topics_before):
@@ -131,6 +122,10 @@ class PriorOfTopics:
                 "weights are learnt only in the first fit. Give all of them, or fit with warm_start=False to begin "
                 "again."
             )
+
+    def continued(self, priors: Priors, before: PriorOfTopics, own: Priors) -> Priors:
+        """`priors` with what a chain has learnt, whose prior was `before` and whose priors are `own`."""
+        known = self.known
         if known is not None:
             weights = np.where(known.learnt, own.weights, known.weights)
             eta = own.base_eta if self.learns_eta else self.eta

@@ -174,7 +174,7 @@ def best_alpha(n_dk, start):
 
 def learning_chain(corpus, n_components, kind, n_sweeps, seed, learn=True, bounds=BOUNDS):
     """A chain that learns both priors in the first half of its sweeps, its `Schedule`, and its first priors."""
-    documents = SharedAlpha(None, DefaultPrior(True, 1 / n_components), learn)
+    documents = SharedAlpha(None, DefaultPrior(True, 1 / n_components), learn, n_components)
     topics = PriorOfTopics(1 / n_components, True, bounds=bounds)
     priors = topics.priors(documents.alpha, n_components, corpus.n_features)
     chain = kind.initialise_randomly(corpus, priors, np.random.SeedSequence(seed))

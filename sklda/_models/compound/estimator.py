@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 from numpy.typing import ArrayLike
 
 from sklda._input.types import Counts, Model, Seed, TopicWords
-from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.base import CollectionsLDA
 from sklda._models.compound.collections import encode
@@ -18,6 +17,7 @@ from sklda._models.compound.prior import CollectionMixtures
 from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import Interval
 from sklda._models.progress import with_callbacks
+from sklda._sampling.prior_learning import DefaultPrior
 
 
 class CompoundLDA(CollectionsLDA, LocalChainLDA):
@@ -287,10 +287,11 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
         """
         if collections is None:
             self._warn_of_no_collections(y)
-        refuse_symmetric("CompoundLDA", self.learn_priors)
         return self._fit(X, y, collections=collections)
 
-    def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in):
+    def _priors(self, corpus, values, columns):
+        default = DefaultPrior.of(self.learn_priors, corpus.n_tokens, self.n_components)
+        topic_prior = self._prior_of_topics(corpus, default, columns)
         labels, collection_of = encode(values["collections"], corpus.n_documents)
         model = CompoundModel.make(
             collection_of,
@@ -301,4 +302,4 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
             default=default,
             learn_eta=topic_prior.learns_eta,
         )
-        return CollectionMixtures(labels, model, self.n_components, self._mixtures)
+        return CollectionMixtures(labels, model, self.n_components, self._mixtures), topic_prior

@@ -141,6 +141,9 @@ class FiniteMixtures(HDPMixtures):
         The topics that are shown in results, in their order. None: all.
     """
 
+    # In the rest of the burn-in they are removed.
+    merging_share = 0.6
+
     def __init__(self, model, seed, n_components, prior, number):
         super().__init__(model, seed, n_components)
         self.prior, self.n_topics = prior, n_components
@@ -187,7 +190,7 @@ class FiniteMixtures(HDPMixtures):
         if chain.n_sweeps > chain.n_burn_in:
             self.posterior = self.posterior + p
         self._draw_shares(rng, t)
-        if self._weighs(chain) and (chain.n_sweeps <= self.model.merging or chain.n_sweeps % _SAMPLE_EVERY == 0):
+        if self._weighs(chain) and (chain.n_sweeps <= self.n_merging or chain.n_sweeps % _SAMPLE_EVERY == 0):
             logs = {"g": np.log(self.g), "gamma": np.log(self.gamma)}
             if prior.draws_eta:
                 logs["eta"] = np.log(self.eta)
@@ -205,7 +208,7 @@ class FiniteMixtures(HDPMixtures):
         if chain.n_sweeps > chain.n_burn_in:
             due = chain.corpus.n_tokens < _SMALL or chain.n_sweeps % _MOVE_EVERY == 0
             return split_or_merge(self, chain, rng, tables, seed) if due else tables
-        if chain.n_sweeps > self.model.merging and chain.n_sweeps % _REMOVE_EVERY == 0:
+        if chain.n_sweeps > self.n_merging and chain.n_sweeps % _REMOVE_EVERY == 0:
             return remove_topics(self, chain, rng, tables, seed)
         return tables
 
@@ -216,7 +219,7 @@ class FiniteMixtures(HDPMixtures):
         if not self._weighs(chain):
             super().merge(chain, stop)
             return
-        n_passes = self.model.merging // self.merge_every
+        n_passes = self.n_merging // self.merge_every
         first = int(_FORMING * n_passes)
         done, last = chain.n_sweeps // self.merge_every - first, n_passes - first
         if done < 1 or self._is_pruned:

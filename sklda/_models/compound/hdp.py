@@ -196,7 +196,7 @@ class HDPMixtures(Mixtures):
     others have almost no share. Given the mixtures this choice does not depend on z, so it keeps the distribution of z
     given the mixtures; see `SomeTopicsChain`. Every topic can have a large share in a later sweep.
 
-    In the first sweeps of the burn-in, `CompoundModel.merging`, topics are merged about ten times.
+    In the first sweeps of the burn-in topics are merged about ten times.
 
     The topics are exchangeable, so their numbers can be changed. In the burn-in the topics with tokens have the first
     numbers, and at its end they are sorted by size. Afterwards a topic keeps its number while it has tokens, and a new
@@ -218,17 +218,27 @@ class HDPMixtures(Mixtures):
     b : float
     records : list of tuple
         The quantities of `RECORDED` after every sweep.
+    n_merging : int
+        The first sweeps of the chain, in which topics are merged.
     n_shown : int or None
         The number of topics of draws and moments that are given to others: the first ones, and the sum of all others as
         the last one. None: all topics.
     """
 
+    # The share of the burn-in in which topics are merged.
+    merging_share = 0.4
     n_shown = None
 
     def __init__(self, model, seed, n_components):
         given, K = model.concentrations, n_components
         super().__init__(model, seed, K, given.topic.first / K, given.doc.first)
         self.log_base, self.b, self.records = np.full(K, -np.log(K)), given.collection.first, []
+        self.n_merging = 0
+
+    def begin(self, chain):
+        if chain.n_sweeps == 0:
+            self.n_merging = int(self.merging_share * chain.n_burn_in)
+        super().begin(chain)
 
     def before(self, chain):
         self._used_before, chain.swept = used(chain), self.swept_topics(self.pi, chain.corpus.n_documents)
@@ -236,17 +246,17 @@ class HDPMixtures(Mixtures):
     def after(self, chain, stop):
         """Change the numbers of topics, merge topics in some sweeps, and draw the mixtures and the concentrations."""
         self._renumber(chain, self._used_before)
-        if chain.n_sweeps <= self.model.merging and chain.n_sweeps % self.merge_every == 0:
+        if chain.n_sweeps <= self.n_merging and chain.n_sweeps % self.merge_every == 0:
             self.merge(chain, stop)
         super().after(chain, stop)
 
     @property
     def merge_every(self):
         """Sweeps between two merge passes."""
-        return max(min(_MERGE_EVERY, self.model.merging // _PASSES), 1)
+        return max(min(_MERGE_EVERY, self.n_merging // _PASSES), 1)
 
     def settled(self):
-        return len(self.records) >= self.model.merging
+        return len(self.records) >= self.n_merging
 
     def traces(self):
         values = np.reshape(self.records, (-1, len(RECORDED)))

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._core.gibbs_em import BOUNDS
 from sklda._input.types import Counts, Seed
 from sklda._input.warn import warn
-from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.base import CollectionsLDA
 from sklda._models.compound.collections import encode
@@ -21,7 +20,7 @@ from sklda._models.compound.prior import ProcessMixtures
 from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import POSITIVE, Interval
 from sklda._models.progress import with_callbacks
-from sklda._sampling.prior_learning import SMALL_CORPUS_PRIOR
+from sklda._sampling.prior_learning import SMALL_CORPUS_PRIOR, DefaultPrior, learns_from
 from sklda._sampling.prior_of_topics import PriorOfTopics
 
 _CONCENTRATION = [None, Interval(Real, 0, None, closed="neither"), tuple]
@@ -213,8 +212,6 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
         "burn_in",
         "n_chains",
     )
-    # A chain begins with more topics than are in use, and its sweeps take only those.
-    seed_words, known_topics, sampler, init = None, None, "collapsed", "random"
     _parameter_constraints = {
         "max_components": [POSITIVE],
         "topic_concentration": _CONCENTRATION,
@@ -295,13 +292,9 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
         """
         if collections is None and y is not None:
             warn("HDPLDA does not use y. If it holds the collections of the documents, call fit(X, collections=y).")
-        refuse_symmetric("HDPLDA", self.learn_priors)
         return self._fit(X, y, collections=collections)
 
-    def _most_topics(self, corpus: Any) -> int:
-        return self.max_components
-
-    def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in):
+    def _priors(self, corpus, values, columns):
         if np.ndim(self.topic_word_prior) == 2:
             raise ValueError(
                 "the HDP needs topics that can be exchanged: give topic_word_prior as a float or one value per word."
@@ -313,13 +306,12 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
             collection_concentration=self.collection_concentration,
             doc_concentration=self.doc_concentration,
         )
-        learns_eta = topic_prior.learns_eta
-        return ProcessMixtures(labels, collection_of, concentrations, self.max_components, burn_in, learns_eta)
-
-    def _prior_of_topics(self, corpus, columns, default):
         # The number of topics in use is not K, so eta does not begin at 1 / K.
-        default, bounds = default._replace(value=SMALL_CORPUS_PRIOR), (SMALLEST_HDP_ETA, BOUNDS[1])
-        return PriorOfTopics.make(self.topic_word_prior, default, corpus.n_tokens, bounds=bounds)
+        default = DefaultPrior(bool(self.learn_priors) and learns_from(corpus.n_tokens), SMALL_CORPUS_PRIOR)
+        bounds = (SMALLEST_HDP_ETA, BOUNDS[1])
+        topic_prior = PriorOfTopics.make(self.topic_word_prior, default, corpus.n_tokens, bounds=bounds)
+        learns_eta = topic_prior.learns_eta
+        return ProcessMixtures(labels, collection_of, concentrations, self.max_components, learns_eta), topic_prior
 
     def summary(self) -> str:
         """What the fit says of the number of topics in use, in a sentence.

@@ -28,8 +28,6 @@ class CompoundModel(Aligned):
         Whether gamma and eta are learnt by Gibbs-EM in the burn-in.
     concentrations : Concentrations or None
         Those of the hierarchical Dirichlet process; None: the mixtures have the prior alpha.
-    merging : int
-        The first sweeps of the burn-in, in which topics of the HDP are merged.
     """
 
     collections: np.ndarray
@@ -40,7 +38,6 @@ class CompoundModel(Aligned):
     learn_gamma: bool = False
     learn_eta: bool = False
     concentrations: Concentrations | None = None
-    merging: int = 0
 
     @classmethod
     def make(cls, collections, n_collections, n_components, *, alpha, gamma, default, learn_eta):
@@ -51,7 +48,7 @@ class CompoundModel(Aligned):
         ValueError
             If one of them is out of range.
         """
-        learn_gamma = default.is_learnt and gamma is None
+        learn_gamma = default.learns(gamma)
         # alpha of other estimators has the default, and gamma is a sum over topics.
         gamma = default.value * n_components if gamma is None else check_prior(gamma, "doc_concentration", {})
         if not SMALLEST_GAMMA <= gamma <= LARGEST_GAMMA:

@@ -20,8 +20,6 @@ from sklda._sampling.some_topics import SomeTopicsChain
 
 __all__ = ["FEW_TOKENS", "NumberOfTopics", "is_burst"]
 
-# The share of the burn-in in which topics are merged. In the rest of it they are removed.
-_MERGING = 0.6
 # The fit warns of a posterior probability at an end of the range that is larger than this.
 _LARGE = 0.1
 # It warns if words depend on documents by more standard deviations than this. Under the model, one corpus in 30,000
@@ -42,21 +40,19 @@ class NumberOfTopics(PriorOfDocuments):
     n_documents : int
     range_of_counts : CountPrior
     finite : FinitePrior
-    burn_in : int
-        Sweeps of the burn-in.
     """
 
     merges = True
     chains = SomeTopicsChain
 
-    def __init__(self, n_documents: int, range_of_counts: CountPrior, finite: FinitePrior, burn_in: int) -> None:
+    def __init__(self, n_documents: int, range_of_counts: CountPrior, finite: FinitePrior) -> None:
         none = Concentrations.make(1, topic_concentration=None, collection_concentration=None, doc_concentration=None)
-        merging = int(_MERGING * burn_in)
-        self.model = CompoundModel(np.zeros(n_documents, np.int64), 1, concentrations=none, merging=merging)
+        self.model = CompoundModel(np.zeros(n_documents, np.int64), 1, concentrations=none)
         self.range_of_counts, self.finite = range_of_counts, finite
+        self.n_components = int(finite.counts[-1])
 
     def steps(self, seed, number):
-        return [FiniteMixtures(self.model, seed, int(self.finite.counts[-1]), self.finite, number)]
+        return [FiniteMixtures(self.model, seed, self.n_components, self.finite, number)]
 
     def choose(self, chains):
         """The posterior of T, and the number of topics that chains show from now on; fitted attributes, a dict."""
@@ -112,9 +108,11 @@ class NumberOfTopics(PriorOfDocuments):
             "model_check_z_": check,
         }
 
-    def warn_of(self, *, posterior, interval, check, n_burn_in, gamma):
+    def warn(self, results, fitted):
         """Warn of a range that is too small, and of a model that does not fit."""
-        counts = self.finite.counts
+        counts, posterior = self.finite.counts, fitted["topic_count_posterior_"]
+        interval, gamma = fitted["topic_count_interval_"], fitted["doc_concentration_"]
+        check, n_burn_in = fitted["model_check_z_"], results.n_burn_in
         cut_off = len(counts) > 1 and posterior[-1] > _LARGE and self.range_of_counts.cuts_off(int(counts[-1]) + 1)
         if cut_off:
             warn(

@@ -20,12 +20,9 @@ from sklda._models.compound.results import (
     warn_of_truncation,
     warn_of_unsettled_count,
 )
-from sklda._sampling.prior_learning import EVERY, LAST_DRAWS
+from sklda._sampling.prior_learning import EVERY
 from sklda._sampling.prior_of_documents import PriorOfDocuments
 from sklda._sampling.some_topics import SomeTopicsChain
-
-# The share of the burn-in of the HDP with merges. The last M-step for eta uses draws after them.
-_MERGING = 0.4
 
 
 class CollectionMixtures(PriorOfDocuments):
@@ -88,8 +85,6 @@ class ProcessMixtures(CollectionMixtures):
     collections : ndarray of shape (n_documents,), int64
     concentrations : Concentrations
     n_components : int
-    burn_in : int
-        Sweeps of the burn-in.
     learns_eta : bool
         Whether eta is learnt in it.
     """
@@ -103,18 +98,13 @@ class ProcessMixtures(CollectionMixtures):
         collections: np.ndarray,
         concentrations: Concentrations,
         n_components: int,
-        burn_in: int,
         learns_eta: bool,
     ) -> None:
-        merging = int(_MERGING * burn_in)
         first = concentrations.topic.first / n_components, concentrations.doc.first
-        model = CompoundModel(
-            collections, len(labels), *first, learn_eta=learns_eta, concentrations=concentrations, merging=merging
-        )
+        model = CompoundModel(collections, len(labels), *first, learn_eta=learns_eta, concentrations=concentrations)
         super().__init__(labels, model, n_components)
-        # Merges need an eta that fits from the beginning.
-        n_last = max(min((burn_in - merging) // EVERY, LAST_DRAWS), 1)
-        self.learning = {"every": EVERY, "first_sweep": 0, "n_last": n_last}
+        # Merges need an eta that fits from the beginning, and the last M-step uses draws after them.
+        self.learning = {"every": EVERY, "first_sweep": 0, "forming": HDPMixtures.merging_share}
 
     def steps(self, seed, number):
         return [HDPMixtures(self.model, seed, self.n_components)]
@@ -133,7 +123,7 @@ class ProcessMixtures(CollectionMixtures):
         found = super().attributes(results) | hdp_attributes(results)
         return found | {"doc_topic_prior_": document_prior(found["doc_concentration_"], found["corpus_topic_"])}
 
-    def warn(self, results):
+    def warn(self, results, fitted):
         if self.model.learn_eta:
             warn_of_smallest_eta(results)
         warn_of_truncation(results, self.n_components)

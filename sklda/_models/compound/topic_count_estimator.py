@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -187,8 +188,6 @@ default=None
         "burn_in",
         "n_chains",
     )
-    # A chain begins with more topics than there are, and its sweeps take only those in use.
-    seed_words, known_topics, sampler, init, learn_priors = None, None, "collapsed", "random", False
     _parameter_constraints = {
         "min_components": [POSITIVE],
         "max_components": [None, POSITIVE],
@@ -268,23 +267,20 @@ default=None
         """
         return self._fit(X, y)
 
-    def _range_of_counts(self, corpus: Any) -> CountPrior:
-        return CountPrior(self.topic_count_prior, self.min_components, self.max_components, corpus.n_tokens)
-
-    def _most_topics(self, corpus: Any) -> int:
-        return max(self._range_of_counts(corpus).log_p)
+    def _range_of_counts(self, n_tokens: int) -> CountPrior:
+        return CountPrior(self.topic_count_prior, self.min_components, self.max_components, n_tokens)
 
     def _setting(self, name):
         if name not in ("doc_topic_prior", "topic_count_prior"):
             return getattr(self, name)
         # At all numbers of topics of the largest corpora.
-        log_p = CountPrior(self.topic_count_prior, self.min_components, self.max_components, TOKENS_OF_LARGEST).log_p
+        log_p = self._range_of_counts(TOKENS_OF_LARGEST).log_p
         if name == "topic_count_prior":
             return log_p
         return [at_topics(self.doc_topic_prior, name, T) for T in log_p]
 
-    def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in):
-        prior = self._range_of_counts(corpus)
+    def _priors(self, corpus, values, columns):
+        prior = self._range_of_counts(corpus.n_tokens)
         counts = np.array(sorted(prior.log_p))
         log_p = np.array([prior.log_p[T] for T in counts.tolist()])
         gammas, etas, eta = self._gammas(counts), None, self.topic_word_prior
@@ -295,12 +291,9 @@ default=None
             check_prior(etas, "topic_word_prior", {"one per number of topics": etas.shape})
         g = EQUAL if self.share_concentration == "equal" else self.share_concentration
         finite = FinitePrior(counts, log_p, None if g is None else float(g), gammas, etas, draws_eta=eta is None)
-        return NumberOfTopics(corpus.n_documents, prior, finite, burn_in)
-
-    def _prior_of_topics(self, corpus, columns, default):
         # The step sets an eta that is unknown or depends on T.
-        eta = None if isinstance(self.topic_word_prior, str) else self.topic_word_prior
-        return PriorOfTopics.make(eta, default._replace(value=ETA_PRIOR[0]), corpus.n_tokens)
+        first_eta = ETA_PRIOR[0] if eta is None or isinstance(eta, str) else copy.deepcopy(eta)
+        return NumberOfTopics(corpus.n_documents, prior, finite), PriorOfTopics(first_eta)
 
     def _gammas(self, counts):
         """gamma at each number of topics, or None if alpha is unknown."""
@@ -316,16 +309,6 @@ default=None
                 f"must lie between {SMALLEST_GAMMA:g} and {LARGEST_GAMMA:g}."
             )
         return gammas
-
-    def _warn(self, documents, n_tokens):
-        super()._warn(documents, n_tokens)
-        documents.warn_of(
-            posterior=self.topic_count_posterior_,
-            interval=self.topic_count_interval_,
-            check=self.model_check_z_,
-            n_burn_in=self.n_burn_in_,
-            gamma=self.doc_concentration_,
-        )
 
     def sample_posterior(self, n_draws: int = 1, random_state: Seed = None) -> Bunch:
         """Draws of the number of topics, assignments, proportions and topics from their posterior.

@@ -13,13 +13,13 @@ from sklda._input.design import VaryingDesign, design_of, needed_covariates
 from sklda._input.document_values import DocumentValues, check_documents
 from sklda._input.types import Counts, Model, Seed, TopicPrior, TopicWords
 from sklda._input.warn import warn
-from sklda._models.capabilities import refuse_symmetric
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.covariates.prior import MOST_TERMS, CovariateRegression, prior_of
 from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import HasMethods, Interval
 from sklda._models.prior_by_document import PriorByDocument
 from sklda._models.progress import with_callbacks
+from sklda._sampling.prior_learning import DefaultPrior
 
 
 class CovariateLDA(PriorByDocument, LocalChainLDA):
@@ -316,7 +316,6 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
         >>> lda.coef_.shape
         (2, 1)
         """
-        refuse_symmetric("CovariateLDA", self.learn_priors)
         if covariates is None:
             self._warn_of_no_covariates(y)
         return self._fit(X, y, needed=needed_covariates(self.formula, self.transformer), covariates=covariates)
@@ -330,7 +329,11 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
             give = "It does not use y: call fit(X, covariates=y)."
         warn(f"CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. {give}")
 
-    def _prior_of_documents(self, corpus, values, default, topic_prior, burn_in):
+    def _priors(self, corpus, values, columns):
+        default = DefaultPrior.of(self.learn_priors, corpus.n_tokens, self.n_components)
+        return self._regression(corpus, values, default), self._prior_of_topics(corpus, default, columns)
+
+    def _regression(self, corpus, values, default):
         given, design, columns = values["covariates"], None, np.zeros((corpus.n_documents, 0))
         if given is not None:
             options = {"intercept": False, "most_terms": MOST_TERMS}
@@ -338,8 +341,7 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
             columns = design.matrix(given)
             design = VaryingDesign(design, columns)
             columns = np.ascontiguousarray(columns[:, design.kept])
-        alpha = default.value if self._alpha is None else self._alpha
-        return CovariateRegression(design, columns, alpha, self.n_components, self.coef_scale)
+        return CovariateRegression(design, columns, default.or_given(self._alpha), self.n_components, self.coef_scale)
 
     def _prior_given(self, values):
         return self._doc_prior() if values["covariates"] is None else self.document_prior(values)

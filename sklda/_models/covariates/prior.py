@@ -9,7 +9,7 @@ import numpy as np
 
 from sklda._core.least_squares import collinear
 from sklda._core.priors import LARGEST, SMALLEST, check_prior
-from sklda._input.memory import check_memory
+from sklda._input.memory import check_memory, check_memory_of_topics
 from sklda._input.warn import warn
 from sklda._models.covariates.coefficients import Coefficients, CovariateModel, alpha_at
 from sklda._models.results import normalised, total_variance
@@ -45,7 +45,9 @@ class CovariateRegression(PriorOfDocuments):
     def __init__(self, design, columns, alpha, n_components, sigma):
         if sigma is not None and not _SIGMA[0] <= sigma <= _SIGMA[1]:
             raise ValueError(f"coef_scale = {sigma:g}: it must lie between {_SIGMA[0]:g} and {_SIGMA[1]:g}.")
+        check_memory_of_topics(n_components)
         none = np.zeros(0, int)
+        self.n_components = n_components
         self.design, self.columns = design, columns
         self.terms, self.groups, self.around = (
             ([], none, none) if design is None else (design.terms, design.groups, design.around)

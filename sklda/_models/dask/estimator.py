@@ -143,8 +143,8 @@ class DaskGibbsLDA(ChainLDA):
     ((60, 2), (2, 40))
     """
 
-    # One chain of one sampler, without known topics.
-    n_chains, sampler, known_topics = 1, "partially_collapsed", None
+    # As of `ChainLDA`.
+    sampler = "partially_collapsed"
     components_: np.ndarray
     topic_share_: np.ndarray
     topic_share_std_: np.ndarray
@@ -231,11 +231,8 @@ class DaskGibbsLDA(ChainLDA):
         # The documents are on the workers.
         check_memory_of_topics(self.n_components, 4 * corpus.n_features)
 
-    def _new_chains(self, corpus, priors, doc_prior, topic_prior, init, run):
+    def _new_chains(self, corpus, priors, doc_prior, topic_prior, start, run):
         return [ClusterChain(corpus, priors, run.chain_seeds(1)[0], topic_prior.seeds)]
-
-    def _continued_chains(self, corpus, priors, doc_prior, topic_prior, former):
-        raise ValueError(f"a {type(self).__name__} cannot continue: its workers forget the chain when a fit ends.")
 
     def _warn(self, doc_prior, n_tokens):
         # There is one chain, whose draws are on the workers.

@@ -227,7 +227,6 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
             check_memory_of_results(corpus, self.n_components, n_chains, self.n_draws)
 
             run.begin(n_chains=n_chains, n_sweeps=max_iter)
-            self._fold_in_seed_ = run.fold_in_seed
             seed = random.child(run.seed, 0)
             pool = ChainPool(corpus, priors, settings, seed, n_chains=n_chains, n_jobs=self.n_jobs, run=run)
             self._set_estimate(estimate(pool))

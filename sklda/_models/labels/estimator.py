@@ -312,7 +312,6 @@ class LabeledLDA(LabelClassifier):
             numbers = np.diff(labels.indptr)[is_labelled]
 
             run.begin(n_chains=self.n_chains, n_sweeps=self.max_iter)
-            self._fold_in_seed_ = run.fold_in_seed
             self.classes_: np.ndarray = targets.classes
             self.label_names_: np.ndarray = targets.names
             self.multilabel_: bool = targets.is_multilabel

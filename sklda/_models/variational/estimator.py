@@ -30,7 +30,7 @@ from sklda._models.variational.passes import OnlinePasses, make_passes, proporti
 from sklda._models.variational.prior_learning import VariationalLearner
 from sklda._models.variational.stream import Stream, initial_counts
 from sklda._sampling.draws import draw_dirichlets
-from sklda._sampling.prior_learning import default_prior
+from sklda._sampling.prior_learning import DefaultPrior
 from sklda._sampling.prior_of_documents import alpha_attribute, has_one_each
 
 
@@ -234,12 +234,11 @@ class CollapsedVariationalLDA(BaseLDA):
         self._validate_params()
         corpus = self._training_corpus(X)
         with FitRun(self, corpus, X, y) as run:
-            default = default_prior(self.learn_priors, corpus.n_tokens, self.n_components)
-            alpha, eta = (default.value if given is None else given for given in (self._alpha, self.topic_word_prior))
+            default = DefaultPrior.of(self.learn_priors, corpus.n_tokens, self.n_components)
+            alpha, eta = default.or_given(self._alpha), default.or_given(self.topic_word_prior)
             priors = Priors.make(alpha, eta, self.n_components, corpus.n_features)
             learner = self._learner(priors) if default.is_learnt else None
             run.begin()
-            self._fold_in_seed_ = run.fold_in_seed
             model: Batch | OnlinePasses
             if self.learning_method == "batch":
                 model = Batch(corpus, priors, random.child(run.seed, 0), learner)

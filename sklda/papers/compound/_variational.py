@@ -16,7 +16,7 @@ from sklda._input.memory import check_memory_of_results
 from sklda._input.types import Counts, Seed
 from sklda._models.compound.collections import encode
 from sklda._models.compound.model import CompoundModel
-from sklda._sampling.prior_learning import default_prior
+from sklda._sampling.prior_learning import DefaultPrior
 from sklda._sampling.run_chains import best_chain, in_rows
 from sklda.papers.compound._ascent import VariationalAscent, maximise_bounds
 
@@ -102,7 +102,7 @@ def variational_em(
     if corpus.n_tokens == 0:
         raise ValueError(f"X has {corpus.n_documents} documents and no token at all.")
     labels, collection_of = encode(collections, corpus.n_documents)
-    default = default_prior(learn_priors, corpus.n_tokens, n_components)
+    default = DefaultPrior.of(learn_priors, corpus.n_tokens, n_components)
     learn_eta = default.is_learnt and topic_word_prior is None
     first_eta: Any = default.value if topic_word_prior is None else topic_word_prior
     model = CompoundModel.make(

@@ -47,7 +47,7 @@ def exact_log_evidence(X):
 def mode(X, seed):
     corpus = Corpus.from_counts(X)
     prior = FinitePrior(COUNTS, np.zeros(3), g=G, gammas=np.full(3, GAMMA), draws_eta=False)
-    documents = NumberOfTopics(len(X), CountPrior(None, 1, 3, corpus.n_tokens), prior, burn_in=1000)
+    documents = NumberOfTopics(len(X), CountPrior(None, 1, 3, corpus.n_tokens), prior)
     own = random.child(random.seed_sequence(0), seed)
     priors = Priors.make(1.0, ETA, 3, corpus.n_features)
     chain = SomeTopicsChain.initialise_randomly(corpus, priors, random.child(own, 0))

@@ -28,7 +28,7 @@ RARE = 0.02
 
 def make_chain(corpus, prior, eta, seed):
     K = int(prior.counts[-1])
-    documents = NumberOfTopics(corpus.n_documents, CountPrior(None, 1, K, corpus.n_tokens), prior, burn_in=0)
+    documents = NumberOfTopics(corpus.n_documents, CountPrior(None, 1, K, corpus.n_tokens), prior)
     own = random.child(random.seed_sequence(0), seed)
     priors = Priors.make(1.0, eta, K, corpus.n_features)
     chain = SomeTopicsChain.initialise_randomly(corpus, priors, random.child(own, 0))

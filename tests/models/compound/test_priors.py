@@ -12,7 +12,7 @@ from sklda._core.priors import Priors
 from sklda._models.compound.gamma import GammaMStep
 from sklda._models.compound.hyperparameters import draw_alpha
 from sklda._models.compound.model import CompoundModel
-from sklda._sampling.prior_learning import default_prior
+from sklda._sampling.prior_learning import DefaultPrior
 from sklda._sampling.steps import advance
 from sklda.datasets import make_compound_lda_corpus
 
@@ -104,7 +104,7 @@ def test_a_chain_copied_within_its_burn_in_goes_on_alike(corpus, same):
 
 def test_hyperparameters_that_are_given_stay_fixed():
     def model(alpha, gamma, learn_priors, n_tokens):
-        default = default_prior(learn_priors, n_tokens, 4)
+        default = DefaultPrior.of(learn_priors, n_tokens, 4)
         return CompoundModel.make(np.zeros(1, int), 1, 4, alpha=alpha, gamma=gamma, default=default, learn_eta=False)
 
     both = model(1.0, None, True, 5000)
