@@ -40,8 +40,6 @@ class Saver:
         self.lock = lock
         self.is_new = is_new
         self.n_stages = 0
-        # Whether results are saved, see `Run.leaves_the_plan`.
-        self.records = True
         self._pace = Pace(0)
 
     def next_stage(self):
@@ -65,8 +63,6 @@ class Saver:
 
     def finish(self, fitted):
         """Replace the stages, and the fits before, by the fitted attributes, a dict."""
-        if not self.records:
-            return
         try:
             files.write(self.folder / "fitted", fitted, self.same_corpus)
         except Exception as error:
@@ -102,8 +98,6 @@ class Stage:
     def __init__(self, saver, number):
         self.saver, self.path = saver, saver.folder / f"stage-{number}"
         self.found, self.result = False, None
-        if not saver.records:
-            return
         try:
             self.result = files.read(self.path, saver.corpus)
             self.found = True
@@ -114,15 +108,12 @@ class Stage:
 
     def keep(self, result):
         """Save the result, and return it."""
-        if self.saver.records:
-            self.saver.save_result(self.path, result)
+        self.saver.save_result(self.path, result)
         return result
 
     def chain(self, index):
-        """The `ChainSaver` of a chain, or None."""
+        """The `ChainSaver` of a chain."""
         saver = self.saver
-        if not saver.records:
-            return None
         return ChainSaver(saver.folder, f"{self.path.name}.chain-{index}", saver.every, saver.same_corpus)
 
 

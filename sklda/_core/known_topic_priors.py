@@ -140,8 +140,6 @@ class KnownMStep(MStep):
         weights[self.known.learnt] = np.exp(log_h[first:])
         eta = float(np.exp(log_h[first - 1])) if self.given_eta is None else self.given_eta
         chain.priors = self.known.with_priors(chain.priors, eta, self.pseudo_counts, weights)
-        if self.bounds[0] is not None:
-            chain.priors = self.with_alpha(chain.priors, log_h[: first - 1])
 
     def _place_of_eta(self, log_h):
         return len(log_h) - self._n_learnt - 1

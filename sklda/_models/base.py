@@ -412,14 +412,10 @@ class BaseLDA(
 
     # Whether there are draws of the topics, and of the proportions of the documents of the fit.
     _has_posterior = True
+    # Whether the fit learnt one alpha for all documents.
+    _learns_alpha: Any = False
     # The results of chains, if these are their topics.
     _chains: Any = None
-
-    @property
-    def _learns_alpha(self):
-        """Whether the fit learnt one alpha for all documents."""
-        prior = vars(self).get("_prior_of_documents_")
-        return prior is not None and prior.shares_alpha and prior.m_step is not None
 
     def _has_topics(self):
         """Which topics every chain of `_draw_doc_topic` has, (n_chains, n_components)."""

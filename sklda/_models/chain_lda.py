@@ -59,7 +59,11 @@ class ChainLDA(BaseLDA):
         """
         default = DefaultPrior.of(self.learn_priors, corpus.n_tokens, self.n_components)
         documents = SharedAlpha(self._alpha, default, self.learn_priors, self.n_components)
-        return documents, self._prior_of_topics(corpus, default, columns)
+        return documents, self._read_topic_prior(corpus, default, columns)
+
+    @property
+    def _learns_alpha(self):
+        return self._prior_of_documents_.shares_alpha and self._prior_of_documents_.m_step is not None
 
     @abstractmethod
     def _check_memory(self, corpus: Any, doc_prior: PriorOfDocuments) -> None:
@@ -100,6 +104,7 @@ class ChainLDA(BaseLDA):
                     chain.n_annealed, chain.n_burn_in = annealing.n_sweeps, burn_in
             else:
                 annealing = NOT_ANNEALED
+                # Before the attributes of the previous fit go.
                 chains = self._continued_chains(corpus, priors, doc_prior, topic_prior, run.former)
                 run.begin(n_chains=self.n_chains, n_sweeps=self.max_iter)
 
@@ -112,7 +117,7 @@ class ChainLDA(BaseLDA):
                 tol=self.tol,
                 annealing=annealing,
                 m_steps=tuple(each for each in (doc_prior.m_step, topic_prior.m_step) if each is not None),
-                learning=doc_prior.learning,
+                learning=topic_prior.learning,
             )
             chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
             run.progress.end(chains)
@@ -121,7 +126,7 @@ class ChainLDA(BaseLDA):
             set_seeds(self, topic_prior.seeds, columns)
             return run.finish()
 
-    def _prior_of_topics(self, corpus, default, columns):
+    def _read_topic_prior(self, corpus, default, columns):
         """The prior of topics that may be known or have seeds; `default` is the `DefaultPrior`."""
         known = None
         if self.known_topics is not None:
@@ -170,6 +175,7 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
         kind = doc_prior.chains or chain_class(self.sampler, corpus, priors, doc_prior.shares_alpha)
         seeds = run.chain_seeds(self.n_chains)
         steps = [doc_prior.steps(random.child(seed, 1), c) for c, seed in enumerate(seeds)]
+        # With one stream, as chains without steps of their own have had it, `DaskGibbsLDA` has the same draws.
         starts = [random.child(seed, 0) if own else seed for seed, own in zip(seeds, steps, strict=True)]
         if isinstance(start, str) and start == "search":
             chains = searched_chains(corpus, priors, starts, self.n_jobs, kind, run)
@@ -185,11 +191,10 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
 
     def _set_results(self, chains):
         doc_prior, topic_prior = self._prior_of_documents_, self._prior_of_topics_
-        chosen = doc_prior.choose(chains)
-        results = ChainResults(chains)
-        results.best = doc_prior.best(chains, chosen.get("n_components_"))
+        best, chosen = doc_prior.choose(chains)
+        results = ChainResults(chains, best)
         for chain, draws, record in zip(chains, results.draws, results.records, strict=True):
-            record |= doc_prior.record(chain, draws) | topic_prior.attributes(draws.priors)
+            record |= doc_prior.record(chain, draws) | topic_prior.record(draws.priors)
         chains.clear()  # They have arrays for sweeps.
         results.estimate(self.point_estimate, self.n_jobs)
         self._set_chain_results(results)

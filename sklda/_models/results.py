@@ -29,7 +29,7 @@ from sklda._sampling.draws import (
 )
 from sklda._sampling.matching import match_and_nearest
 from sklda._sampling.prior_learning import FAR, MUCH_MISSING, missing_information
-from sklda._sampling.run_chains import best_chain, in_rows, traces_of
+from sklda._sampling.run_chains import in_rows, traces_of
 
 # R-hat beyond which chains get a warning: the variance between chains is three times that within. With fewer sweeps
 # after the burn-in R-hat is unreliable.
@@ -80,18 +80,18 @@ class RunResults(FitResults):
         Chains or their states, with traces.
     n_burn_in : int
         Number of sweeps of the longest burn-in.
+    best : int
+        Index of the chain that is kept.
 
     Attributes
     ----------
     traces : dict of {str: ndarray of shape (n_chains, n_sweeps)}
-    best : int
-        Index of the chain that is kept.
     n_burn_in : int
         That of the parameters, but at least one sweep of every chain follows.
     """
 
-    def __init__(self, chains, n_burn_in):
-        self.traces, self.best = traces_of(chains), best_chain(chains)
+    def __init__(self, chains, n_burn_in, best):
+        self.traces, self.best = traces_of(chains), best
         self.n_burn_in = min(n_burn_in, min(len(each.trace) for each in chains) - 1)
 
     @cached_property
@@ -123,6 +123,8 @@ class ChainResults(RunResults):
     ----------
     chains : list of GibbsChain
         With a trace and at least one draw.
+    best : int
+        Index of the chain that is kept.
 
     Attributes
     ----------
@@ -144,14 +146,14 @@ class ChainResults(RunResults):
 
     continues = True
 
-    def __init__(self, chains):
+    def __init__(self, chains, best):
         self.records: list[dict[str, Any]] = [{} for _ in chains]
         self.corpus, self.sampler = chains[0].corpus, chains[0].sampler
         self.states = [_compact(each) for each in chains]
         self.draws = [each.kept_draws() for each in chains]
         # The present ones if a chain has kept none.
         self.parameters = [each.parameters or [each.parameter_draw()] for each in chains]
-        super().__init__(self.states, max(each.n_burn_in for each in self.states))
+        super().__init__(self.states, max(each.n_burn_in for each in self.states), best)
 
     @property
     def priors(self):

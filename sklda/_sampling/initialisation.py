@@ -8,7 +8,7 @@ from math import ceil
 import numpy as np
 
 from sklda._core import random
-from sklda._sampling.annealed_start import NOT_ANNEALED, Annealing, annealed_chain
+from sklda._sampling.annealed_start import NOT_ANNEALED, Annealing
 from sklda._sampling.chain import ChainState
 from sklda._sampling.choice import chain_class
 from sklda._sampling.collapsed import GibbsChain
@@ -63,7 +63,7 @@ def initialise_chains(corpus, priors, seeds, init, n_jobs=None, kind=GibbsChain,
         ``"prune"`` needs topics with equal priors.
     seeds : list of numpy.random.SeedSequence
         One for each chain.
-    init : {"random", "sequential", "anneal", "prune"}, SeedWords, ndarray or (ndarray, ndarray)
+    init : {"random", "sequential", "prune"}, SeedWords, ndarray or (ndarray, ndarray)
         As in `initialise_chain`.
     n_jobs : int, default=None
         Number of chains at a time, as in joblib.
@@ -88,15 +88,14 @@ def initialise_chain(init, corpus, priors, seed, kind, stop):
 
     Parameters
     ----------
-    init : {"random", "sequential", "anneal", "prune"}, SeedWords, ndarray or (ndarray, ndarray)
+    init : {"random", "sequential", "prune"}, SeedWords, ndarray or (ndarray, ndarray)
         ``"random"``: the topic of every token is uniform; if each topic has a separate eta, it is proportional to the
         prior mean of phi_kv. ``"sequential"``: every token is drawn from its conditional given the tokens before it,
-        with documents in random order (Griffiths & Steyvers 2004, who call it on-line). ``"anneal"``: 300 sweeps in
-        which both priors decrease from ten times their values, because the posterior has fewer modes at larger priors.
-        ``"prune"``: 60 sweeps with twice as many topics; then, until there are K topics, the two topics whose union has
-        the highest log joint are merged, with 15 sweeps after each merge. An array of shape (n_tokens,) has the topics.
-        A pair (theta, phi) has the weights of topics in documents and of words in topics; the topic of a token is drawn
-        from their product. `SeedWords`: see its method `first_topics`.
+        with documents in random order (Griffiths & Steyvers 2004, who call it on-line). ``"prune"``: 60 sweeps with
+        twice as many topics; then, until there are K topics, the two topics whose union has the highest log joint are
+        merged, with 15 sweeps after each merge. An array of shape (n_tokens,) has the topics. A pair (theta, phi) has
+        the weights of topics in documents and of words in topics; the topic of a token is drawn from their product.
+        `SeedWords`: see its method `first_topics`.
     corpus : Corpus
     priors : Priors
         ``"prune"`` needs topics with equal priors.
@@ -121,10 +120,7 @@ def initialise_chain(init, corpus, priors, seed, kind, stop):
         return kind.initialise_randomly(corpus, priors, seed)
     if init == "sequential":
         return kind.initialise_sequentially(corpus, priors, seed, stop)
-    if init == "anneal":
-        chain = annealed_chain(corpus, priors, seed, stop)
-    else:
-        chain = prune(corpus, priors, seed, stop)
+    chain = prune(corpus, priors, seed, stop)
     return kind(corpus, priors, ChainState(chain.topics, chain.stream))
 
 

@@ -70,9 +70,6 @@ class Places(Step):
     A subclass has `exchange`, which returns the `Exchange` after a sweep, or None.
     """
 
-    def before(self, chain):
-        chain.moves = ()
-
     def after(self, chain, stop):
         if chain.n_sweeps % EVERY or not chain.n_annealed < chain.n_sweeps < chain.n_burn_in:
             return
@@ -90,20 +87,20 @@ class KnownPlaces(Places):
     ----------
     known : ndarray of shape (n_known, n_features)
         Distributions of the known topics, which are the first ones.
-    learns_alpha : bool
+    alpha_moves : bool
         Whether alpha goes with topics. Otherwise it must be equal.
     apart : sequence of int, default=()
         New topics that keep their places, because they have seed words.
     """
 
-    def __init__(self, known, learns_alpha, apart=()):
-        self.known, self.learns_alpha, self.apart = known, learns_alpha, np.array(apart, int)
+    def __init__(self, known, alpha_moves, apart=()):
+        self.known, self.alpha_moves, self.apart = known, alpha_moves, np.array(apart, int)
 
     def exchange(self, chain):
-        return best_exchange(chain.corpus, chain.priors, chain.topics, self.known, self.learns_alpha, self.apart)
+        return best_exchange(chain.corpus, chain.priors, chain.topics, self.known, self.alpha_moves, self.apart)
 
 
-def best_exchange(corpus, priors, topics, known, learns_alpha, apart=()):
+def best_exchange(corpus, priors, topics, known, alpha_moves, apart=()):
     """The best exchange of places between known topics and new ones.
 
     Returns
@@ -114,8 +111,8 @@ def best_exchange(corpus, priors, topics, known, learns_alpha, apart=()):
     K = priors.n_components
     has_tokens = tally(topics, K)[: len(known)] >= _LEAST_SIZE * corpus.n_tokens / K
     free = np.flatnonzero(np.isfinite(priors.weights) & has_tokens)
-    new = _new_topics(priors, len(known), learns_alpha, apart)
-    if len(new) and not learns_alpha:
+    new = _new_topics(priors, len(known), alpha_moves, apart)
+    if len(new) and not alpha_moves:
         free = free[(priors.doc[:, free] == priors.doc[:, new[:1]]).all(axis=0)]
     if not len(free) or not len(new):
         return None
@@ -132,14 +129,14 @@ def best_exchange(corpus, priors, topics, known, learns_alpha, apart=()):
     return Exchange(sources)
 
 
-def _new_topics(priors, n_known, learns_alpha, apart):
+def _new_topics(priors, n_known, alpha_moves, apart):
     """The topics behind the known ones and not `apart` that have the same priors as the one with the least eta."""
     new = np.setdiff1d(np.arange(n_known, priors.n_components), apart)
     if not len(new):
         return new
     first = new[np.argmin(priors.totals[new])]
     same = (priors.topic[:, new] == priors.topic[:, [first]]).all(axis=0)
-    if not learns_alpha:
+    if not alpha_moves:
         same &= (priors.doc[:, new] == priors.doc[:, [first]]).all(axis=0)
     return new[same]
 

@@ -113,7 +113,7 @@ class MergeAndSplit(Step):
 
     Parameters
     ----------
-    learns_alpha : bool
+    alpha_moves : bool
     seed_words : SeedWords, default=None
         A topic with seeds is not merged into another one, and keeps the part with most of its seeds if it is split.
 
@@ -127,8 +127,8 @@ class MergeAndSplit(Step):
         Rounds without a move before the rounds end. After a move, sweeps may prepare another one.
     """
 
-    def __init__(self, learns_alpha, seed_words=None):
-        self.learns_alpha = learns_alpha
+    def __init__(self, alpha_moves, seed_words=None):
+        self.alpha_moves = alpha_moves
         self.seed_words = seed_words
         self.next_round = 0
         self.n_moves = 0
@@ -141,14 +141,11 @@ class MergeAndSplit(Step):
         is_long = chain.n_burn_in - first >= _LEAST_SWEEPS
         self.next_round = max(self.next_round, first, chain.n_sweeps + 1) if is_long else None
 
-    def before(self, chain):
-        chain.moves = ()
-
     def after(self, chain, stop):
         if self.next_round is None or not self.next_round <= chain.n_sweeps < chain.n_burn_in:
             return
         seed = np.random.SeedSequence([*chain.stream.tolist(), chain.n_sweeps])
-        own = exchangeable_topics(chain.priors, self.learns_alpha)
+        own = exchangeable_topics(chain.priors, self.alpha_moves)
         topics, moves = round_of_moves(chain.corpus, chain.priors, chain.topics, own, seed, stop, self.seed_words)
         if moves:
             chain.move(topics, moves)
@@ -169,23 +166,22 @@ def make_rounds(chain, seed, stop):
     n_rounds : int
         The last round made no move, unless there were `_MOST_ROUNDS`.
     """
-    own = exchangeable_topics(chain.priors, learns_alpha=True)
+    own = exchangeable_topics(chain.priors, alpha_moves=True)
     for n in range(_MOST_ROUNDS):
         topics, moves = round_of_moves(chain.corpus, chain.priors, chain.topics, own, random.child(seed, n), stop)
         if not moves:
             return chain, n + 1
         chain.move(topics, moves)
-        chain.moves = ()
         for _ in range(_EVERY):
             chain.sweep(stop)
     return chain, _MOST_ROUNDS
 
 
-def exchangeable_topics(priors: Priors, learns_alpha: bool) -> np.ndarray:
+def exchangeable_topics(priors: Priors, alpha_moves: bool) -> np.ndarray:
     """The largest group of topics with equal priors; an alpha that is learnt need not be equal."""
     K = priors.n_components
     parts = [priors.topic.T[:K]] if len(priors.topic) else []
-    if not learns_alpha:
+    if not alpha_moves:
         parts.append(priors.doc.T)
     if not parts:
         return np.arange(K)

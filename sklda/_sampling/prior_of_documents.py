@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,8 +42,6 @@ class PriorOfDocuments(Aligned):
         Whether its steps merge topics, so that no others do.
     chains : type or None
         The class of its chains. None: that of the sampler.
-    learning : dict
-        Options of `Learner`, if priors are not learnt as usual.
     """
 
     n_components: int
@@ -56,7 +53,6 @@ class PriorOfDocuments(Aligned):
     alpha_moves: bool = False
     merges: bool = False
     chains: Any = None
-    learning: Mapping[str, Any] = MappingProxyType({})
 
     def steps(self, seed: np.random.SeedSequence, number: int) -> list[Step]:
         """The steps of the new chain with a number that draw what alpha depends on."""
@@ -72,13 +68,9 @@ class PriorOfDocuments(Aligned):
         """The fitted attributes that are known before the first sweep."""
         return {}
 
-    def choose(self, chains: list[Any]) -> dict[str, Any]:
-        """Decide which topics the results of the chains show; the fitted attributes of this decision."""
-        return {}
-
-    def best(self, chains: list[Any], n_topics: Any) -> int:
-        """The index of the chain that is kept; `n_topics` is the ``n_components_`` of `choose`, if there is one."""
-        return best_chain(chains)
+    def choose(self, chains: list[Any]) -> tuple[int, dict[str, Any]]:
+        """Decide which chain is kept, and which topics the results show; its index, and the fitted attributes."""
+        return best_chain(chains), {}
 
     def record(self, chain: Any, draws: Any) -> dict[str, Any]:
         """The fitted attributes that a chain has for itself; `draws` are those that it kept, `KeptDraws`."""

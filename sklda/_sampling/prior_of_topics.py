@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +35,8 @@ class PriorOfTopics:
         Their weights may be learnt.
     bounds : (float, float)
         Smallest and largest eta that is learnt.
+    learning : dict
+        Options of `Learner`, if priors are not learnt as usual.
     """
 
     eta: Any
@@ -41,6 +44,7 @@ class PriorOfTopics:
     seeds: SeedWords | None = None
     known: KnownTopics | None = None
     bounds: tuple[float, float] = BOUNDS
+    learning: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def make(
@@ -50,12 +54,12 @@ class PriorOfTopics:
         n_tokens: int,
         seeds: SeedWords | None = None,
         known: KnownTopics | None = None,
-        bounds: tuple[float, float] = BOUNDS,
+        **options: Any,
     ) -> Self:
-        """From the parameters of an estimator."""
+        """From the parameters of an estimator; `options` are `bounds` and `learning`."""
         if known is not None and not learns_from(n_tokens):
             known = replace(known, learnt=np.zeros_like(known.learnt))
-        return cls(default.or_given(given), default.learns(given), seeds, known, bounds)
+        return cls(default.or_given(given), default.learns(given), seeds, known, **options)
 
     @property
     def pseudo_counts(self) -> csr_array | None:
@@ -143,8 +147,8 @@ class PriorOfTopics:
         names = self.known.names
         return found if names is None else found | {"topic_names_": np.array(names, dtype=object)}
 
-    def attributes(self, priors: Priors) -> dict[str, Any]:
-        """The fitted attributes of a chain with these priors."""
+    def record(self, priors: Priors) -> dict[str, Any]:
+        """The fitted attributes that a chain with these priors has for itself."""
         if len(priors.topic) and self.has_rows:
             # Rounding to single precision may have left the allowed range.
             eta = np.maximum(priors.topic_word(), SMALLEST, dtype=np.float64)

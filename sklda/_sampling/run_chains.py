@@ -136,11 +136,6 @@ class Run:
         stage = self.saver.next_stage()
         return stage.result if stage.found else stage.keep(make())
 
-    def leaves_the_plan(self):
-        """Nothing is saved from here on: the fit ends in another way than planned, for instance after Ctrl-C."""
-        if self.saver is not None:
-            self.saver.records = False
-
 
 # Of a function that is not a fit.
 NO_RUN = Run()

@@ -21,21 +21,21 @@ class SeedPlaces(Places):
     Parameters
     ----------
     seed_words : SeedWords
-    learns_alpha : bool
+    alpha_moves : bool
         Whether alpha goes with topics. Otherwise it must be equal.
     n_known : int, default=0
         Known topics, which are the first ones and keep their places.
     """
 
-    def __init__(self, seed_words, learns_alpha, n_known=0):
-        self.seed_words, self.learns_alpha, self.n_known = seed_words, learns_alpha, n_known
+    def __init__(self, seed_words, alpha_moves, n_known=0):
+        self.seed_words, self.alpha_moves, self.n_known = seed_words, alpha_moves, n_known
 
     def exchange(self, chain):
         K, seeded = chain.priors.n_components, self.seed_words.seeded
         gains = self.seed_words.shares_of_topics(chain.corpus, chain.topics)
         gains = np.where(gains > MOST_OF_SEEDS, gains, 0)
         gains[:, : self.n_known] = -1
-        if not self.learns_alpha:
+        if not self.alpha_moves:
             alpha = chain.priors.doc
             gains[(alpha[:, seeded, None] != alpha[:, None]).any(axis=0)] = -1
         # Where none has most of the seeds, the topic stays.

@@ -105,6 +105,7 @@ class ParameterDraw(NamedTuple):
 
 def advance(chain, steps, stop=NEVER_STOP):
     """Sweep once, with the steps before and after it. Returns whether the chain ends."""
+    chain.moves = ()
     for step in steps:
         step.before(chain)
     chain.sweep(stop)

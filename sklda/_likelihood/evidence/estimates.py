@@ -9,6 +9,7 @@ from sklda._core.parallel import in_parallel
 from sklda._input.memory import check_memory_of_runs
 from sklda._likelihood.evidence.bennett import run_both_ways
 from sklda._likelihood.evidence.combining import CountEvidence, EvidenceTable
+from sklda._sampling.annealed_start import annealed_chain
 from sklda._sampling.choice import chain_class
 from sklda._sampling.initialisation import initialise_chain
 
@@ -60,7 +61,10 @@ def kinds_of_starts(init, priors):
 
 def settled_chain(corpus, priors, init, seed, stop):
     """A new chain after some sweeps."""
-    chain = initialise_chain(init, corpus, priors, seed, chain_class("collapsed", corpus, priors), stop)
+    if isinstance(init, str) and init == "anneal":
+        chain = annealed_chain(corpus, priors, seed, stop)
+    else:
+        chain = initialise_chain(init, corpus, priors, seed, chain_class("collapsed", corpus, priors), stop)
     for _ in range(_SETTLING_SWEEPS):
         chain.sweep(stop)
     return chain

@@ -291,7 +291,7 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
 
     def _priors(self, corpus, values, columns):
         default = DefaultPrior.of(self.learn_priors, corpus.n_tokens, self.n_components)
-        topic_prior = self._prior_of_topics(corpus, default, columns)
+        topic_prior = self._read_topic_prior(corpus, default, columns)
         labels, collection_of = encode(values["collections"], corpus.n_documents)
         model = CompoundModel.make(
             collection_of,

@@ -157,8 +157,11 @@ class FiniteMixtures(HDPMixtures):
         self._best, self._n_first, self._is_pruned = None, None, False
 
     def begin(self, chain):
+        place = self.prior.place[self.n_topics]
         if self.prior.gammas is not None:
-            self.gamma = float(self.prior.gammas[self.prior.place[self.n_topics]])
+            self.gamma = float(self.prior.gammas[place])
+        if self.prior.etas is not None:
+            self.eta = float(self.prior.etas[place])
         if self.eta is not None:
             chain.priors = chain.priors.with_eta(self.eta)
         super().begin(chain)
@@ -196,7 +199,6 @@ class FiniteMixtures(HDPMixtures):
                 logs["eta"] = np.log(self.eta)
             sample = Sample(t, *self._word_histograms(chain), np.exp(self.log_base), logs, p)
             self.samples = [*self.samples[1 - _SAMPLES :], sample]
-        self.alphas.append(self.g)
         few = self.n_topics - np.count_nonzero(chain.topic_totals >= FEW_TOKENS)
         self.records.append((self.n_topics, *topic_counts(chain), few, self.g, self.gamma))
 

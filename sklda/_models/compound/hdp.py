@@ -338,7 +338,6 @@ class HDPMixtures(Mixtures):
             self.log_pi = random.log_dirichlet(rng, document_prior(self.b, np.exp(self.log_base)) + tables)
         else:
             self.log_pi = self.log_base[None].copy()
-        self.alphas.append(self.alpha)
         self.records.append((*topic_counts(chain), self.alpha * K, self.b, self.gamma))
 
     def shown(self, draws):

@@ -16,11 +16,12 @@ from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.base import CollectionsLDA
 from sklda._models.compound.collections import encode
 from sklda._models.compound.concentrations import SMALLEST_HDP_ETA, Concentrations
+from sklda._models.compound.hdp import HDPMixtures
 from sklda._models.compound.prior import ProcessMixtures
 from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import POSITIVE, Interval
 from sklda._models.progress import with_callbacks
-from sklda._sampling.prior_learning import SMALL_CORPUS_PRIOR, DefaultPrior, learns_from
+from sklda._sampling.prior_learning import EVERY, SMALL_CORPUS_PRIOR, DefaultPrior, learns_from
 from sklda._sampling.prior_of_topics import PriorOfTopics
 
 _CONCENTRATION = [None, Interval(Real, 0, None, closed="neither"), tuple]
@@ -308,8 +309,14 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
         )
         # The number of topics in use is not K, so eta does not begin at 1 / K.
         default = DefaultPrior(bool(self.learn_priors) and learns_from(corpus.n_tokens), SMALL_CORPUS_PRIOR)
-        bounds = (SMALLEST_HDP_ETA, BOUNDS[1])
-        topic_prior = PriorOfTopics.make(self.topic_word_prior, default, corpus.n_tokens, bounds=bounds)
+        topic_prior = PriorOfTopics.make(
+            self.topic_word_prior,
+            default,
+            corpus.n_tokens,
+            bounds=(SMALLEST_HDP_ETA, BOUNDS[1]),
+            # Merges need an eta that fits from the beginning, and the last M-step uses draws after them.
+            learning={"every": EVERY, "first_sweep": 0, "forming": HDPMixtures.merging_share},
+        )
         learns_eta = topic_prior.learns_eta
         return ProcessMixtures(labels, collection_of, concentrations, self.max_components, learns_eta), topic_prior
 

@@ -14,6 +14,7 @@ from sklda._models.compound.count_modes import weights_of
 from sklda._models.compound.count_prior import CountPrior
 from sklda._models.compound.finite_mixtures import FEW_TOKENS, FiniteMixtures, FinitePrior
 from sklda._models.compound.model import CompoundModel
+from sklda._models.compound.results import TAILS
 from sklda._sampling.prior_of_documents import PriorOfDocuments
 from sklda._sampling.run_chains import best_chain
 from sklda._sampling.some_topics import SomeTopicsChain
@@ -28,8 +29,6 @@ _DEVIATES, _FEWEST_SWEEPS = 4, 50
 # And it warns if gamma is larger: it was .6 to 16 in fits of 25 corpora of LDA, and 84 to 630 in eight fits of
 # documents of one topic with Zipf frequencies.
 _LARGE_GAMMA = 50.0
-# Tail probabilities of credible intervals.
-_TAILS = 0.025, 0.975
 
 
 class NumberOfTopics(PriorOfDocuments):
@@ -55,7 +54,7 @@ class NumberOfTopics(PriorOfDocuments):
         return [FiniteMixtures(self.model, seed, self.n_components, self.finite, number)]
 
     def choose(self, chains):
-        """The posterior of T, and the number of topics that chains show from now on; fitted attributes, a dict."""
+        """The posterior of T, and the number of topics that chains show from now on."""
         steps, counts = [chain.step(FiniteMixtures) for chain in chains], self.finite.counts
         drawn = [
             np.array(step.records)[-max(chain.n_sweeps - chain.n_burn_in, 1) :, 0].astype(int)
@@ -74,7 +73,9 @@ class NumberOfTopics(PriorOfDocuments):
         chosen = max(stored, key=lambda T: posterior[np.searchsorted(counts, T)])
         for step, draws in zip(steps, kept, strict=True):
             step.show(draws, chosen)
-        return {
+        # The chain with the highest log joint of those that have a draw with so many topics.
+        own = [c for c, chain in enumerate(chains) if chain.kept_draws().draws[-1].added["n_topics"] == chosen]
+        return own[best_chain([chains[c] for c in own])], {
             "topic_counts_": counts,
             "topic_count_posterior_": posterior,
             "topic_count_draws_": np.concatenate(drawn),
@@ -90,15 +91,9 @@ class NumberOfTopics(PriorOfDocuments):
             "doc_topic_prior_": draws.mean_priors().doc[0].copy(),
         }
 
-    @staticmethod
-    def best(chains, n_topics):
-        """The chain with the highest log joint of those that have a draw with so many topics."""
-        own = [c for c, chain in enumerate(chains) if chain.kept_draws().draws[-1].added["n_topics"] == n_topics]
-        return own[best_chain([chains[c] for c in own])]
-
     def attributes(self, results):
         after = {name: values[:, results.n_burn_in :].ravel() for name, values in results.traces.items()}
-        low, high = np.nanquantile(after["few_tokens_count"], _TAILS, method="inverted_cdf")
+        low, high = np.nanquantile(after["few_tokens_count"], TAILS, method="inverted_cdf")
         topics = results.states[results.best].topics
         check = dependence_on_documents(results.corpus, topics, int(topics.max(initial=0)) + 1, random.seed_sequence(0))
         return {
@@ -162,6 +157,6 @@ def is_burst(check: float) -> bool:
 
 def _interval(counts, probability):
     """Smallest and largest count after a probability of at most 0.025 is cut from either end."""
-    low = np.argmax(np.cumsum(probability) > _TAILS[0])
-    high = len(counts) - 1 - np.argmax(np.cumsum(probability[::-1]) > _TAILS[0])
+    low = np.argmax(np.cumsum(probability) > TAILS[0])
+    high = len(counts) - 1 - np.argmax(np.cumsum(probability[::-1]) > TAILS[0])
     return int(counts[low]), int(counts[high])

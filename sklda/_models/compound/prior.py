@@ -20,7 +20,6 @@ from sklda._models.compound.results import (
     warn_of_truncation,
     warn_of_unsettled_count,
 )
-from sklda._sampling.prior_learning import EVERY
 from sklda._sampling.prior_of_documents import PriorOfDocuments
 from sklda._sampling.some_topics import SomeTopicsChain
 
@@ -103,15 +102,13 @@ class ProcessMixtures(CollectionMixtures):
         first = concentrations.topic.first / n_components, concentrations.doc.first
         model = CompoundModel(collections, len(labels), *first, learn_eta=learns_eta, concentrations=concentrations)
         super().__init__(labels, model, n_components)
-        # Merges need an eta that fits from the beginning, and the last M-step uses draws after them.
-        self.learning = {"every": EVERY, "first_sweep": 0, "forming": HDPMixtures.merging_share}
 
     def steps(self, seed, number):
         return [HDPMixtures(self.model, seed, self.n_components)]
 
     def choose(self, chains):
         show_in_common(chains)
-        return {}
+        return super().choose(chains)
 
     def record(self, chain, draws):
         record = super().record(chain, draws)

@@ -14,7 +14,7 @@ from sklda._models.results import FEWEST_SWEEPS, total_variance
 # median of 1.25.
 _LARGE_R_HAT = 1.5
 # Tail probabilities of credible intervals.
-_TAILS = 0.025, 0.975
+TAILS = 0.025, 0.975
 
 
 def corpus_mixture(mixtures, collections, corpus):
@@ -73,7 +73,7 @@ def hdp_attributes(results):
     found = {}
     for name in ("topic_count", "large_topic_count"):
         counts = draws.pop(name).astype(int)
-        low, high = np.quantile(counts, _TAILS, method="inverted_cdf")
+        low, high = np.quantile(counts, TAILS, method="inverted_cdf")
         found |= {
             f"{name}_draws_": counts,
             f"{name}_mean_": float(counts.mean()),
@@ -85,7 +85,7 @@ def hdp_attributes(results):
 def warn_of_truncation(results, n_components):
     """Warn if the draws use more than half of the topics that the model has."""
     counts = _recorded(results, "topic_count")
-    most = max(int(np.quantile(each, _TAILS[1], method="inverted_cdf")) for each in counts)
+    most = max(int(np.quantile(each, TAILS[1], method="inverted_cdf")) for each in counts)
     if most > n_components / 2:
         warn(
             f"The draws use up to {most} of the max_components={n_components} topics, so the truncation matters: new "

@@ -110,11 +110,6 @@ def alpha_at(predictors):
     return np.exp(found, out=found)
 
 
-def log_alpha(rows, coefficients):
-    """log alpha of documents with the terms `rows`, within the range of the kernels; (n_rows, n_components)."""
-    return np.clip(rows @ coefficients.T, LOWEST, HIGHEST)
-
-
 # --- Draws of the coefficients lambda given z, by auxiliary counts with which each topic is a Poisson regression ------
 
 
@@ -383,7 +378,7 @@ class Coefficients(Step):
 
     def shown(self, draws):
         # alpha is made from lambda when it is needed: it may have a row for each document.
-        alpha, no_rows = np.exp(log_alpha(self.model.rows[:1], self.coefficients)), self.model.row_of[:0]
+        alpha, no_rows = alpha_at(self.model.rows[:1] @ self.coefficients.T), self.model.row_of[:0]
         return dataclasses.replace(draws, priors=dataclasses.replace(draws.priors, doc=alpha, row_of=no_rows))
 
     def move(self, chain, rng):

@@ -331,7 +331,7 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
 
     def _priors(self, corpus, values, columns):
         default = DefaultPrior.of(self.learn_priors, corpus.n_tokens, self.n_components)
-        return self._regression(corpus, values, default), self._prior_of_topics(corpus, default, columns)
+        return self._regression(corpus, values, default), self._read_topic_prior(corpus, default, columns)
 
     def _regression(self, corpus, values, default):
         given, design, columns = values["covariates"], None, np.zeros((corpus.n_documents, 0))

@@ -22,6 +22,7 @@ from sklda._models.fit_run import FitRun, all_or_nothing
 from sklda._models.parameters import POSITIVE, Interval
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults
+from sklda._sampling.run_chains import best_chain
 
 
 class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
@@ -236,7 +237,7 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
 
     def _set_results(self, chains):
         chains = [with_a_record(chain) for chain in chains]
-        results = ChainResults(chains)
+        results = ChainResults(chains, best_chain(chains))
         for chain, priors, record in zip(chains, results.priors, results.records, strict=True):
             record["doc_topic_prior_"] = float(priors.doc[0, 0])
             record["topic_word_prior_"] = float(priors.word[0])

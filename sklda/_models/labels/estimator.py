@@ -33,7 +33,7 @@ from sklda._models.labels.targets import read_targets
 from sklda._models.parameters import POSITIVE, HasMethods, Interval, StrOptions
 from sklda._models.progress import with_callbacks
 from sklda._models.results import RunResults, eta_attribute, set_traces, shares_with_std
-from sklda._sampling.run_chains import Schedule, burn_in_of
+from sklda._sampling.run_chains import Schedule, best_chain, burn_in_of
 
 _LABEL_PRIORS = ("uniform", "frequency", "dependency")
 # For label_prior="dependency": the sweeps of the chains over the labels, and the priors of the topics of labels, as in
@@ -343,7 +343,7 @@ class LabeledLDA(LabelClassifier):
 
     def _set_results(self, chains):
         n_labels = len(self.label_frequency_)
-        traces = RunResults(chains, chains[0].n_burn_in)
+        traces = RunResults(chains, chains[0].n_burn_in, best_chain(chains))
         chain, means = chains[traces.best], LabelMeans.of(chains, n_labels)
         opened = chain.priors.opened
         counts = opened.pair_matrix(means.pair_counts)

@@ -92,7 +92,7 @@ class Batch:
             topics = (rng.random((len(own), 1), np.float32) * running[:, -1:] >= running).sum(axis=1)
             drawn.append(np.repeat(np.minimum(topics, K - 1).astype(np.int32), block.repeats.astype(np.int64)))
         before = np.concatenate(drawn)
-        exchangeable = exchangeable_topics(self.priors, learns_alpha=self.learner is not None)
+        exchangeable = exchangeable_topics(self.priors, alpha_moves=self.learner is not None)
         seed = random.child(self.seed, 3, self.n_sweeps)
         shuffled = self.corpus.take(self.order)
         topics, moves = round_of_moves(shuffled, self.priors, before, exchangeable, seed, stop)
