@@ -57,10 +57,10 @@ def sweep(X, options):
         priors = Priors.make(0.1, 0.05, K, corpus.n_features)
         kind = chain_class("collapsed", corpus, priors)
         given = Concentrations(Concentration(3.0), Concentration(3.0), Concentration(3.0))
-        model = CompoundModel(np.zeros(corpus.n_documents, np.int64), 1, concentrations=given)
+        model = CompoundModel(np.zeros(corpus.n_documents, np.int64), 1)
         chains = {"LDA": kind.initialise_randomly(corpus, priors, seed)}
         chains["HDP"] = SomeTopicsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
-        chains["HDP"].steps = [HDPMixtures(model, random.child(seed, 1), K)]
+        chains["HDP"].steps = [HDPMixtures(model, given, random.child(seed, 1), K)]
         chains["HDP"].steps[0].begin(chains["HDP"])
         for chain in chains.values():
             for _ in range(options.warm_up):

@@ -61,12 +61,17 @@ def corpus_of(collections, n_features):
     return corpus, np.repeat(np.arange(len(collections)), [len(docs) for docs in collections])
 
 
-def chain_with_mixtures(corpus, priors, seed, model, alpha, gamma, mixtures=Mixtures, kind=GibbsChain):
+def chain_with_mixtures(
+    corpus, priors, seed, model, alpha=None, gamma=None, mixtures=Mixtures, kind=GibbsChain, concentrations=None
+):
     """A chain with random topics, and the steps that draw its mixtures and learn priors. Of `priors`, eta is used."""
-    hdp, K, own = model.concentrations, priors.n_components, random.child(seed, 1)
-    kind = SomeTopicsChain if hdp else kind
+    K, own = priors.n_components, random.child(seed, 1)
+    kind = SomeTopicsChain if concentrations else kind
     chain = kind.initialise_randomly(corpus, priors, random.child(seed, 0))
-    chain.steps = [HDPMixtures(model, own, K) if hdp else mixtures(model, own, K, alpha, gamma)]
+    if concentrations:
+        chain.steps = [HDPMixtures(model, concentrations, own, K)]
+    else:
+        chain.steps = [mixtures(model, own, K, alpha, gamma)]
     if model.learn_gamma:
         chain.steps.append(Learner(GammaMStep()))
     if model.learn_eta:

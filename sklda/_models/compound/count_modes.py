@@ -64,19 +64,19 @@ class CountMode(NamedTuple):
     posterior: np.ndarray
 
 
-def mode_of(step, chain, samples, seed, stop) -> CountMode | None:
+def mode_of(prior, chain, samples, seed, stop) -> CountMode | None:
     """The mode of a chain by `samples` of its last sweeps; None if its topics are alike, or too few or too many."""
     kinds = [(sample.tables > 0).tobytes() for sample in samples]
     kind = max(kinds, key=kinds.count)
     own = [sample for sample, each in zip(samples, kinds, strict=True) if each == kind]
     labels = np.flatnonzero(own[-1].tables)
     n, corpus = len(labels), chain.corpus
-    if n not in step.prior.place:
+    if n not in prior.place:
         return None
     shares = np.mean([sample.shares[labels] / sample.shares[labels].sum() for sample in own], axis=0)
     logs = {name: float(np.mean([sample.logs[name] for sample in own])) for name in own[0].logs}
-    if step.prior.gammas is not None:
-        logs["gamma"] = np.log(step.prior.gammas[step.prior.place[n]])
+    if prior.gammas is not None:
+        logs["gamma"] = np.log(prior.gammas[prior.place[n]])
 
     # Tokens of topics that are empty in most samples go to the first topic.
     place = np.zeros(len(own[-1].tables), np.int32)
@@ -97,8 +97,8 @@ def mode_of(step, chain, samples, seed, stop) -> CountMode | None:
         log_likelihood, distance = max((forward + backward) / 2, forward), abs(backward - forward)
         log_labellings = gammaln(n + 1) - log_alike
 
-    log_prior = step.log_prior(n, logs) + _log_dirichlet(np.full(n, np.exp(logs["g"])), shares)
-    each = [_log_density(step, corpus, sample, labels, shares, logs) for sample in own]
+    log_prior = prior.log_prior(n, logs) + _log_dirichlet(np.full(n, np.exp(logs["g"])), shares)
+    each = [_log_density(prior, sample, labels, shares, logs) for sample in own]
     log_posterior = np.logaddexp.reduce(each) - np.log(len(samples))
     return CountMode(
         n_topics=n,
@@ -135,12 +135,12 @@ def _log_alike(chain, guide, rng):
     return log_permanent(changes, rng)[0] - np.trace(changes)
 
 
-def _log_density(step, corpus, sample, labels, shares, logs):
+def _log_density(prior, sample, labels, shares, logs):
     """log p(h | tables, z) of a sample."""
-    log_p = step.log_p_given_tables(corpus, sample.tables, np.exp(logs["g"]))
-    log_density = log_p[step.prior.place[len(labels)]]
+    log_p = prior.log_p_given_tables(sample.tables, np.exp(logs["g"]), np.exp(logs["gamma"]))
+    log_density = log_p[prior.place[len(labels)]]
     log_density += _log_dirichlet(np.exp(logs["g"]) + sample.tables[labels], shares)
-    for name, density in step.densities(corpus, sample.tables, sample.words, sample.totals).items():
+    for name, density in prior.densities(sample.tables, sample.words, sample.totals, np.exp(logs["gamma"])).items():
         log_density += density(logs[name]) - _log_integral(density, logs[name])
     return log_density
 

@@ -117,7 +117,7 @@ class Mixtures(Step):
         if model.alpha_prior is not None:
             self.alpha = draw_alpha(rng, self.alpha, self.log_pi, *model.alpha_prior)
             self.alphas.append(self.alpha)
-        if model.changes_priors:
+        if self.traces_priors:
             self.prior_trace.append((self.gamma, float(chain.priors.topic_word().mean())))
         self.set_alpha(chain)
         if chain.n_sweeps > chain.n_burn_in:
@@ -131,7 +131,17 @@ class Mixtures(Step):
         return {"mixtures": self.pi}
 
     def alpha_of(self, added):
-        return document_prior(added["gamma"], added["mixtures"]), self.model.row_of
+        return document_prior(added["gamma"], added["mixtures"]), self.row_of
+
+    @property
+    def row_of(self):
+        """The row of alpha of each document, as `Priors` takes it."""
+        return self.model.collections.astype(np.int32)
+
+    @property
+    def traces_priors(self):
+        """Whether gamma or eta changes."""
+        return self.model.changes_priors
 
     @property
     def pi(self):
@@ -172,4 +182,4 @@ class Mixtures(Step):
     def set_alpha(self, chain):
         """Give the documents of a chain their alpha."""
         doc = document_prior(self.gamma, self.pi)
-        chain.priors = replace(chain.priors, doc=doc, row_of=self.model.row_of)
+        chain.priors = replace(chain.priors, doc=doc, row_of=self.row_of)

@@ -1,13 +1,11 @@
-"""The model of compound LDA in a fit: collections, first values, burn-in, and which hyperparameters are learnt."""
+"""The model of compound LDA in a fit: collections, first values, and which hyperparameters are learnt."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from sklda._core.parallel import Aligned
 from sklda._core.priors import check_prior
-from sklda._models.compound.concentrations import Concentrations
 from sklda._models.compound.hyperparameters import LARGEST_GAMMA, SMALLEST_GAMMA, first_of_pair
 
 
@@ -26,8 +24,6 @@ class CompoundModel(Aligned):
         Gamma prior of alpha; None: alpha is fixed.
     learn_gamma, learn_eta : bool
         Whether gamma and eta are learnt by Gibbs-EM in the burn-in.
-    concentrations : Concentrations or None
-        Those of the hierarchical Dirichlet process; None: the mixtures have the prior alpha.
     """
 
     collections: np.ndarray
@@ -37,7 +33,6 @@ class CompoundModel(Aligned):
     alpha_prior: tuple | None = None
     learn_gamma: bool = False
     learn_eta: bool = False
-    concentrations: Concentrations | None = None
 
     @classmethod
     def make(cls, collections, n_collections, n_components, *, alpha, gamma, default, learn_eta):
@@ -70,13 +65,7 @@ class CompoundModel(Aligned):
             learn_eta=learn_eta,
         )
 
-    @cached_property
-    def row_of(self):
-        """`collections` as `Priors` takes it. The documents of the only collection of an HDP share alpha."""
-        shared = self.concentrations and self.n_collections == 1
-        return np.empty(0, np.int32) if shared else self.collections.astype(np.int32)
-
     @property
     def changes_priors(self):
         """Whether gamma or eta changes in a fit."""
-        return self.learn_gamma or self.learn_eta or bool(self.concentrations and self.concentrations.doc.prior)
+        return self.learn_gamma or self.learn_eta

@@ -9,10 +9,10 @@ from sklda._core import random
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.word_information import dependence_on_documents
 from sklda._input.warn import warn
-from sklda._models.compound.concentrations import Concentrations
 from sklda._models.compound.count_modes import weights_of
 from sklda._models.compound.count_prior import CountPrior
-from sklda._models.compound.finite_mixtures import FEW_TOKENS, FiniteMixtures, FinitePrior
+from sklda._models.compound.finite_mixtures import FEW_TOKENS, FiniteMixtures
+from sklda._models.compound.finite_prior import FinitePrior
 from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.results import TAILS
 from sklda._sampling.prior_of_documents import PriorOfDocuments
@@ -45,8 +45,7 @@ class NumberOfTopics(PriorOfDocuments):
     chains = SomeTopicsChain
 
     def __init__(self, n_documents: int, range_of_counts: CountPrior, finite: FinitePrior) -> None:
-        none = Concentrations.make(1, topic_concentration=None, collection_concentration=None, doc_concentration=None)
-        self.model = CompoundModel(np.zeros(n_documents, np.int64), 1, concentrations=none)
+        self.model = CompoundModel(np.zeros(n_documents, np.int64), 1)
         self.range_of_counts, self.finite = range_of_counts, finite
         self.n_components = int(finite.counts[-1])
 

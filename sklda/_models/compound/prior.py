@@ -64,7 +64,7 @@ class CollectionMixtures(PriorOfDocuments):
             "collection_topic_prior_": step.alpha_mean(),
             "doc_concentration_": float(draws.added("gamma")[0]),
         }
-        if self.model.changes_priors:
+        if step.traces_priors:
             record["prior_trace_"] = np.reshape(step.prior_trace, (-1, 2))
         return record
 
@@ -100,11 +100,12 @@ class ProcessMixtures(CollectionMixtures):
         learns_eta: bool,
     ) -> None:
         first = concentrations.topic.first / n_components, concentrations.doc.first
-        model = CompoundModel(collections, len(labels), *first, learn_eta=learns_eta, concentrations=concentrations)
+        model = CompoundModel(collections, len(labels), *first, learn_eta=learns_eta)
         super().__init__(labels, model, n_components)
+        self.concentrations = concentrations
 
     def steps(self, seed, number):
-        return [HDPMixtures(self.model, seed, self.n_components)]
+        return [HDPMixtures(self.model, self.concentrations, seed, self.n_components)]
 
     def choose(self, chains):
         show_in_common(chains)

@@ -58,13 +58,13 @@ def split_or_merge(step, chain, rng, tables, seed):
     inside = np.flatnonzero((chain.topics == pair[0]) | (chain.topics == pair[1]))
     n_others = n - (2 if merges else 1)
     share = len(inside) / chain.corpus.n_tokens
-    mass = max(step.gamma_beside(n_others) * share, 2 * SMALLEST)
+    mass = max(step.prior.gamma_beside(n_others, step.gamma) * share, 2 * SMALLEST)
     path = _Pair(step, chain, inside, pair, tables[pair], mass, seed, rng, merges)
     M, before = int(tables.sum()), int(tables[pair].sum())
 
     def of_ends(n_topics, n_tables):
         """log of p(z, t) over what the path has at its end."""
-        V = step.log_v(chain.corpus, n_topics, M - before + n_tables)
+        V = step.prior.log_v(n_topics, M - before + n_tables, step.g, step.gamma)
         return V - n_tables * np.log(mass) + gammaln(2 * step.g + n_tables)
 
     log_ratio = -of_ends(n, before)
@@ -137,7 +137,8 @@ def _without(step, chain, k, rng, tables, seed):
     local = GibbsChain(moved, priors, ChainState(part_topics[inside], random.stream(random.child(seed, 1))))
 
     def of_ends(n_topics, n_tables):
-        return step.log_v(corpus, n_topics, n_tables) + log_gamma_ratio(g * n, n_tables) - n_tables * np.log(step.gamma)
+        V = step.prior.log_v(n_topics, n_tables, g, step.gamma)
+        return V + log_gamma_ratio(g * n, n_tables) - n_tables * np.log(step.gamma)
 
     now = far_tables + near_tables
     log_ratio = -of_ends(n, int(now.sum())) - step.least_gain

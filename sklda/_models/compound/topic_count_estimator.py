@@ -17,7 +17,7 @@ from sklda._input.memory import check_memory
 from sklda._input.types import Counts, Seed, TopicPrior
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.count_prior import TOKENS_OF_LARGEST, CountPrior
-from sklda._models.compound.finite_mixtures import EQUAL, ETA_PRIOR, FinitePrior
+from sklda._models.compound.finite_prior import EQUAL, ETA_PRIOR, FinitePrior
 from sklda._models.compound.hyperparameters import LARGEST_GAMMA, SMALLEST_GAMMA, document_prior
 from sklda._models.compound.number_of_topics import FEW_TOKENS, NumberOfTopics, is_burst
 from sklda._models.fit_run import all_or_nothing
@@ -290,7 +290,16 @@ default=None
             etas = np.array([at_topics(eta, "topic_word_prior", T) for T in counts.tolist()])
             check_prior(etas, "topic_word_prior", {"one per number of topics": etas.shape})
         g = EQUAL if self.share_concentration == "equal" else self.share_concentration
-        finite = FinitePrior(counts, log_p, None if g is None else float(g), gammas, etas, draws_eta=eta is None)
+        finite = FinitePrior(
+            counts,
+            log_p,
+            corpus.distinct_lengths,
+            corpus.n_features,
+            g=None if g is None else float(g),
+            gammas=gammas,
+            etas=etas,
+            draws_eta=eta is None,
+        )
         # The step sets an eta that is unknown or depends on T.
         first_eta = ETA_PRIOR[0] if eta is None or isinstance(eta, str) else copy.deepcopy(eta)
         return NumberOfTopics(corpus.n_documents, prior, finite), PriorOfTopics(first_eta)

@@ -10,7 +10,7 @@ from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
 from sklda._models.compound.count_modes import CountMode, mode_of, weights_of
 from sklda._models.compound.count_prior import CountPrior
-from sklda._models.compound.finite_mixtures import FinitePrior
+from sklda._models.compound.finite_prior import FinitePrior
 from sklda._models.compound.number_of_topics import NumberOfTopics
 from sklda._sampling.some_topics import SomeTopicsChain
 from sklda._sampling.steps import advance
@@ -46,7 +46,15 @@ def exact_log_evidence(X):
 
 def mode(X, seed):
     corpus = Corpus.from_counts(X)
-    prior = FinitePrior(COUNTS, np.zeros(3), g=G, gammas=np.full(3, GAMMA), draws_eta=False)
+    prior = FinitePrior(
+        COUNTS,
+        np.zeros(3),
+        corpus.distinct_lengths,
+        corpus.n_features,
+        g=G,
+        gammas=np.full(3, GAMMA),
+        draws_eta=False,
+    )
     documents = NumberOfTopics(len(X), CountPrior(None, 1, 3, corpus.n_tokens), prior)
     own = random.child(random.seed_sequence(0), seed)
     priors = Priors.make(1.0, ETA, 3, corpus.n_features)
@@ -59,7 +67,7 @@ def mode(X, seed):
     # Before the first merge.
     for _ in range(40):
         advance(chain, chain.steps)
-    return mode_of(step, chain, step.samples, random.child(own, 2), NEVER_STOP)
+    return mode_of(prior, chain, step.samples, random.child(own, 2), NEVER_STOP)
 
 
 def largest_error(n_fits=12):
@@ -73,8 +81,8 @@ def largest_error(n_fits=12):
 # The evidence has an error of .25 nats here.
 @pytest.mark.mutation("sklda._models.compound.count_modes._log_dirichlet", lambda parameters, shares: 0.0)
 @pytest.mark.mutation(
-    "sklda._models.compound.finite_mixtures.FiniteMixtures.log_p_given_tables",
-    lambda self, corpus, tables, g: np.full(3, 3.0),
+    "sklda._models.compound.finite_prior.FinitePrior.log_p_given_tables",
+    lambda self, tables, g, gamma: np.full(3, 3.0),
 )
 def test_evidence_of_a_mode_is_exact_where_its_topics_have_words_of_their_own():
     assert largest_error() < 1.2

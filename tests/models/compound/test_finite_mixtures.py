@@ -15,8 +15,7 @@ from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._models.compound import finite_mixtures
 from sklda._models.compound.count_prior import CountPrior
-from sklda._models.compound.finite_mixtures import EQUAL, ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR
-from sklda._models.compound.finite_mixtures import FinitePrior as Prior
+from sklda._models.compound.finite_prior import EQUAL, ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR, FinitePrior
 from sklda._models.compound.number_of_topics import NumberOfTopics
 from sklda._sampling.some_topics import SomeTopicsChain
 from sklda._sampling.steps import advance
@@ -41,7 +40,9 @@ def posterior_p(case, n_chains=10, n_sweeps=120, n_first=20):
     """The smallest p of means over chains, by Student's t, against the exact posterior at one alpha for all topics."""
     docs, n_features, alpha, eta, log_p = EXACT[case]
     corpus, counts = make_corpus(docs, n_features), np.arange(1, 5)
-    prior = Prior(counts, np.zeros(4), g=EQUAL, gammas=alpha * counts, draws_eta=False)
+    prior = FinitePrior(
+        counts, np.zeros(4), corpus.distinct_lengths, n_features, g=EQUAL, gammas=alpha * counts, draws_eta=False
+    )
     found = []
     for c in range(n_chains):
         chain = make_chain(corpus, prior, eta, c)
@@ -58,9 +59,9 @@ def posterior_p(case, n_chains=10, n_sweeps=120, n_first=20):
 
 
 @pytest.mark.mutation(
-    "sklda._models.compound.finite_mixtures.FiniteMixtures.log_v",
-    lambda self, corpus, n, n_tables: 2 * n - n_tables * np.log(self.g),
-    cases="three",
+    "sklda._models.compound.finite_prior.FinitePrior.log_v",
+    lambda self, n, n_tables, g, gamma: 2 * n - n_tables * np.log(g),
+    cases=" 1, 1",
 )
 @pytest.mark.parametrize("case", CASES)
 def test_equal_shares_have_the_exact_posterior(case):
@@ -91,7 +92,9 @@ def kept_p(monkeypatch, n_corpora=300, n_sweeps=3):
     """Quantities of a draw of the model, and after sweeps given its words: both have the same distribution."""
     monkeypatch.setattr(finite_mixtures, "_ETA_WAITS", 0)
     rng, counts = np.random.default_rng(0), np.arange(1, 5)
-    prior, before, after = Prior(counts, np.zeros(4)), [], []
+    # Four documents of five tokens.
+    prior = FinitePrior(counts, np.zeros(4), (np.array([5]), np.array([4])), 3)
+    before, after = [], []
     for i in range(n_corpora):
         T, g, gamma, eta, pi, topics, words = of_model(rng, counts)
         corpus = Corpus(words, np.arange(0, 21, 5), 3)
@@ -123,6 +126,6 @@ def quantities(chain, step):
     return step.n_topics, used, step.g, step.gamma, chain.priors.word[0], chain.topic_totals.max()
 
 
-@pytest.mark.mutation("sklda._models.compound.finite_mixtures._log_normal", lambda x, prior: 0.0)
+@pytest.mark.mutation("sklda._models.compound.finite_prior._log_normal", lambda x, prior: 0.0)
 def test_draws_of_the_model_are_kept(monkeypatch):
     assert kept_p(monkeypatch) > ALARM

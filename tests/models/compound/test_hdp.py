@@ -14,8 +14,7 @@ from scipy.stats import ks_2samp, kstest
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._models.compound import hdp
-from sklda._models.compound import hdp as steps
+from sklda._models.compound import hdp, topics_in_use
 from sklda._models.compound.concentrations import Concentration, Concentrations
 from sklda._models.compound.hdp import HDPMixtures
 from sklda._models.compound.model import CompoundModel
@@ -26,9 +25,10 @@ ONE, TWO = np.zeros(3, np.int64), np.array([0, 1, 1])
 
 
 def make_chain(corpus, labels, K, concentrations, eta, seed=0, burn_in=0):
-    model = CompoundModel(labels, int(labels.max()) + 1, concentrations=Concentrations(*concentrations))
+    model, given = CompoundModel(labels, int(labels.max()) + 1), Concentrations(*concentrations)
     priors = Priors.make(1.0, eta, K, corpus.n_features)
-    chain = chain_with_mixtures(corpus, priors, random.child(random.seed_sequence(seed)), model, None, None)
+    own = random.child(random.seed_sequence(seed))
+    chain = chain_with_mixtures(corpus, priors, own, model, concentrations=given)
     chain.n_burn_in = burn_in
     return chain
 
@@ -92,8 +92,8 @@ def states_p(setting, labels, docs=DOCS, eta=0.4, n_chains=400, n_sweeps=10):
 
 def parts_of_the_topics(monkeypatch, left_out=1.2):
     """Sweeps over some topics only, which such a small K would not have."""
-    monkeypatch.setattr(hdp, "_WHOLE", 1)
-    monkeypatch.setattr(hdp, "_LEFT_OUT", left_out)
+    monkeypatch.setattr(topics_in_use, "_WHOLE", 1)
+    monkeypatch.setattr(topics_in_use, "_LEFT_OUT", left_out)
 
 
 @pytest.mark.mutation("test_a_wrong_step_changes_the_states")
@@ -154,7 +154,7 @@ def topics_with_tokens_too(monkeypatch):
 
 def all_customers(monkeypatch):
     """Every customer of the upper level opens a table."""
-    monkeypatch.setattr(steps, "draw_upper_tables", lambda rng, concentration, counts: counts)
+    monkeypatch.setattr(hdp, "draw_upper_tables", lambda rng, concentration, counts: counts)
 
 
 def all_tokens(monkeypatch):
@@ -256,12 +256,12 @@ def test_sweeps_keep_draws_of_the_model(labels, monkeypatch):
 
 def too_many_tables(monkeypatch):
     """gamma as if each document had opened one more table."""
-    right = steps.draw_doc_concentration
+    right = hdp.draw_doc_concentration
 
     def wrong(rng, gamma, prior, n_tables, lengths, numbers):
         return right(rng, gamma, prior, n_tables + numbers.sum(), lengths, numbers)
 
-    monkeypatch.setattr(steps, "draw_doc_concentration", wrong)
+    monkeypatch.setattr(hdp, "draw_doc_concentration", wrong)
 
 
 @pytest.mark.slow

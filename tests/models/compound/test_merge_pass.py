@@ -10,8 +10,9 @@ from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._models.compound.concentrations import Concentration, Concentrations
-from sklda._models.compound.hdp import HDPMixtures, _Pass, merged_numbers
+from sklda._models.compound.hdp import HDPMixtures
 from sklda._models.compound.model import CompoundModel
+from sklda._models.compound.topics_in_use import _Pass, merged_numbers
 from sklda.datasets import make_lda_corpus
 
 ETA = 0.3
@@ -20,9 +21,9 @@ ETA = 0.3
 def make_chain(X, topics, labels, K=6):
     """A chain at given topics, with mixtures near their shares."""
     corpus, given = Corpus.from_counts(X), Concentrations(*(Concentration(value) for value in (1.5, 3.0, 2.0)))
-    model = CompoundModel(labels, int(labels.max()) + 1, concentrations=given)
+    model = CompoundModel(labels, int(labels.max()) + 1)
     chain = chain_with_mixtures(
-        corpus, Priors.make(1.0, ETA, K, corpus.n_features), random.seed_sequence(0), model, None, None
+        corpus, Priors.make(1.0, ETA, K, corpus.n_features), random.seed_sequence(0), model, concentrations=given
     )
     chain.topics[:] = topics
     chain.recount()
@@ -125,5 +126,5 @@ def test_the_interval_of_one_topic_contains_one():
 @pytest.mark.filterwarnings("ignore:topic_word_prior was learnt and is at its smallest value")
 @pytest.mark.filterwarnings("ignore:The fit has too few sweeps")
 def test_without_merges_one_topic_is_several(monkeypatch):
-    monkeypatch.setattr(HDPMixtures, "merge", lambda self, chain, stop: None)
+    monkeypatch.setattr(HDPMixtures, "merge", lambda self, chain, tables, base_tables, stop: None)
     assert one_topic()[0] > 3
