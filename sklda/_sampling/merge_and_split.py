@@ -12,10 +12,10 @@ of z together. An alpha that is learnt goes with the topics, because the copies 
 together.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import xlogy
 
 from sklda._core import random
@@ -33,8 +33,6 @@ from sklda._sampling.steps import Step
 _SPLIT_SWEEPS, _CHECK_SWEEPS = 20, 15
 # Steps of the power iteration before such a fit. More lead to single odd documents.
 _POWER_STEPS = 5
-# Tokens of each topic from which the entropy of two topics is estimated, and weights of all these tokens.
-_SAMPLED, _SAMPLED_WEIGHTS = 1000, 2**23
 # Of the moves that gain by one estimate only: merges that are tried with each split, and the tokens of all these moves,
 # as a share of the corpus.
 _MERGES_EACH, _TRIALS = 2, 0.3
@@ -45,7 +43,7 @@ _EVERY = 10
 # The share of the burn-in, after the annealed sweeps, before the first round. In it, eta is learnt: at an eta that is
 # far too small, all moves seem to be losses.
 _WAIT = 1 / 3
-# The fewest sweeps of the burn-in from the first round on. A round takes as long as about 20 sweeps.
+# The fewest sweeps of the burn-in from the first round on. A round takes as long as 20 to 60 sweeps.
 _LEAST_SWEEPS = 30
 # The most rounds of a chain without a schedule, and the sweeps that take as long as a round and those after it.
 _MOST_ROUNDS = 10
@@ -211,12 +209,12 @@ def round_of_moves(corpus, priors, topics, own, seed, stop, seed_words=None):
     labels = _places(topics, own)
     labels[labels < 0] = len(own)
     several = _equal_priors(alpha, eta, len(own) + 1)
-    splits = _splits(corpus, topics, own, _equal_priors(alpha, eta, 2), seed, stop, seed_words)
+    splits = _splits(corpus, topics, own, several.resized(2), seed, stop, seed_words)
     seeded = np.isin(own, () if seed_words is None else seed_words.seeded)
     moves: list[Move] = []
     log_alpha = np.log(priors.doc.mean(axis=0))
     checked, left = set(), _TRIALS * corpus.n_tokens
-    for move, is_trial in _candidates(corpus, labels, several, own, splits, random.child(seed, 3), stop, seeded):
+    for move, is_trial in _candidates(corpus, labels, several, own, splits, stop, seeded):
         if move in checked or (is_trial and left <= 0) or any(set(move.topics) & set(made.topics) for made in moves):
             continue
         checked.add(move)
@@ -227,8 +225,7 @@ def round_of_moves(corpus, priors, topics, own, seed, stop, seed_words=None):
         # The state before is swept as well: it is a draw at other priors.
         without, chain = (
             _swept(
-                part_of(corpus, inside),
-                _equal_priors(np.exp(logs[list(move.topics)]), eta, len(move.topics)),
+                *_part(corpus, inside, _equal_priors(np.exp(logs[list(move.topics)]), eta, len(move.topics))),
                 _places(z, move.topics),
                 random.child(seed, 2, move.joined[0], i),
                 stop,
@@ -270,7 +267,7 @@ def _equal_priors(alpha, eta, n_components):
 
 
 class _Merges:
-    """Changes of the log joint if two topics are merged, also after merges; with `rng` less the entropy that is lost.
+    """Changes of the log joint if two topics are merged, also after merges, or less the entropy that is then lost.
 
     Parameters
     ----------
@@ -278,8 +275,7 @@ class _Merges:
     topics : ndarray of shape (n_tokens,), int32
         The last topic is never merged. They are changed.
     priors : Priors
-    rng : numpy.random.Generator or None
-        Chooses the tokens from which the entropy is estimated.
+    with_entropy : bool
     stop : callable
     seeded : ndarray of shape (n_components - 1,), bool, default=None
         Topics with seeds, which are not merged with each other. None: no topic.
@@ -288,24 +284,49 @@ class _Merges:
     ----------
     gains : ndarray of shape (n_components - 1, n_components - 1)
         In nats, above the diagonal; minus infinity elsewhere, and for topics that are empty since they were merged.
+        The entropy of a pair is subtracted when `best` needs it. It is positive, so a gain is an upper bound before.
     members : list of list of int
         The topics that each one now has, one with seeds first.
     """
 
-    def __init__(self, corpus, topics, priors, rng, stop, seeded=None):
-        self.corpus, self.topics, self.priors, self.rng, self.stop = corpus, topics, priors, rng, stop
+    def __init__(self, corpus, topics, priors, with_entropy, stop, seeded=None):
+        self.corpus, self.topics, self.priors, self.stop = corpus, topics, priors, stop
+        self.with_entropy = with_entropy
         self.seeded = np.zeros(priors.n_components - 1, bool) if seeded is None else seeded.copy()
         self.members = [[k] for k in range(priors.n_components - 1)]
+        # Those that were subtracted, by pair of topics.
+        self._entropies: dict[tuple[int, int], float] = {}
         self._set_gains()
 
     def _set_gains(self):
         self.gains = merge_gains(self.corpus, self.topics, self.priors, self.stop)[:-1, :-1]
-        if self.rng is not None:
-            self.gains -= _pair_entropies(self.corpus, self.topics, self.priors, self.rng)[:-1, :-1]
+        for pair, entropy in self._entropies.items():
+            self.gains[pair] -= entropy
         self.gains[np.tril_indices(len(self.gains))] = -np.inf
         gone = [k for k, members in enumerate(self.members) if not members]
         self.gains[gone] = self.gains[:, gone] = -np.inf
         self.gains[np.ix_(self.seeded, self.seeded)] = -np.inf
+
+    def best(self, without, least):
+        """The two topics whose merge gains most, and at least `least`, neither of them in `without`; or None."""
+        gains = self.gains.copy()
+        gains[without] = gains[:, without] = -np.inf
+        while True:
+            i, j = pair = divmod(int(gains.argmax()), len(gains))
+            if gains[pair] < least:
+                return None
+            if not self.with_entropy or pair in self._entropies:
+                return pair
+            self.stop()
+            self._entropies[pair] = self._entropy_of(i, j)
+            self.gains[pair] -= self._entropies[pair]
+            gains[pair] = self.gains[pair]
+
+    def _entropy_of(self, i, j):
+        """The entropy of the topics of all tokens of two topics, given that they are in one of both."""
+        inside = np.flatnonzero((self.topics == i) | (self.topics == j))
+        part, priors = _part(self.corpus, inside, self.priors.resized(2))
+        return _entropy(part, (self.topics[inside] == j).astype(np.int32), priors)
 
     def merge(self, i, j):
         """Merge topic j into topic i."""
@@ -315,6 +336,7 @@ class _Merges:
         self.members[j] = []
         self.seeded[i] |= self.seeded[j]
         self.seeded[j] = False
+        self._entropies = {pair: entropy for pair, entropy in self._entropies.items() if i not in pair}
         self._set_gains()
 
 
@@ -325,15 +347,15 @@ def _splits(corpus, topics, own, priors, seed, stop, seed_words=None):
         inside = np.flatnonzero(topics == k)
         if len(inside) < _LEAST_TOKENS:
             continue
-        part = part_of(corpus, inside)
+        part, own_priors = _part(corpus, inside, priors)
         halves = _halves(part, np.random.default_rng(random.child(seed, 0, k)))
-        chain = _swept(part, priors, halves, random.child(seed, 1, k), stop, _SPLIT_SWEEPS)
+        chain = _swept(part, own_priors, halves, random.child(seed, 1, k), stop, _SPLIT_SWEEPS)
         if chain.topic_totals.min() > 0:
-            gain = -merge_gains(part, chain.topics, priors, stop)[0, 1]
+            gain = -merge_gains(part, chain.topics, own_priors, stop)[0, 1]
             second = chain.topics == 1
-            if seed_words is not None and np.isin(part.words, seed_words.of_topic(k)) @ (2 * second - 1) > 0:
+            if seed_words is not None and np.isin(corpus.words[inside], seed_words.of_topic(k)) @ (2 * second - 1) > 0:
                 second = ~second
-            found[k] = _Split(gain, _entropy(chain), second)
+            found[k] = _Split(gain, _entropy(part, chain.topics, own_priors), second)
     return found
 
 
@@ -342,91 +364,61 @@ def _halves(corpus, rng):
 
     The halves are the signs of a vector over documents. It is near those singular vectors of the counts, less what the
     shares of words let expect, whose values are largest. After a random start, a fit would take thirty sweeps to
-    separate documents of ten tokens.
+    separate documents of ten tokens. Every word of the corpus occurs in it.
     """
-    shape = corpus.n_documents, corpus.n_features
-    counts = sp.csr_array((np.ones(corpus.n_tokens, np.float32), corpus.words, corpus.offsets), shape=shape)
-    lengths, frequencies = corpus.lengths.astype(np.float32), corpus.word_frequencies.astype(np.float32)
-    share = frequencies / np.float32(corpus.n_tokens)
-    of_document, of_word = 1 / np.sqrt(lengths), 1 / np.maximum(frequencies, 1)
-    vector = rng.standard_normal(corpus.n_documents, np.float32)
+    lengths, frequencies = corpus.lengths, corpus.word_frequencies
+    documents = np.repeat(np.arange(corpus.n_documents), lengths)
+    share = frequencies / corpus.n_tokens
+    vector = rng.standard_normal(corpus.n_documents)
     for _ in range(_POWER_STEPS):
-        vector *= of_document
-        words = (counts.T @ vector - share * (lengths @ vector)) * of_word
-        vector = (counts @ words - lengths * (share @ words)) * of_document
-        vector /= max(np.abs(vector).max(), np.finfo(np.float32).tiny)
-    return np.repeat((vector > 0).astype(np.int32), corpus.lengths)
+        vector /= np.sqrt(lengths)
+        words = (np.bincount(corpus.words, vector[documents]) - share * (lengths @ vector)) / frequencies
+        vector = (np.bincount(documents, words[corpus.words]) - lengths * (share @ words)) / np.sqrt(lengths)
+        vector /= max(np.abs(vector).max(), np.finfo(np.float64).tiny)
+    return np.repeat((vector > 0).astype(np.int32), lengths)
 
 
 def _log_evidence(chain):
     """An estimate of log p(w) of the mode of a chain, from below: the log joint, and the entropy of z."""
-    return chain.log_joint() + _entropy(chain)
+    return chain.log_joint() + _entropy(chain.corpus, chain.topics, chain.priors)
 
 
-def _entropy(chain):
+def _entropy(corpus, topics, priors):
     """The sum of the entropies of the full conditionals of all tokens, which the entropy of z exceeds."""
-    every, found = np.arange(chain.corpus.n_tokens), 0.0
-    for _, weights in _weights_of(chain.corpus, chain.topics, chain.priors, every):
+    K = priors.n_components
+    totals, found = np.zeros(K, np.int64), 0.0
+    rows = CountRows.of(corpus, topics, padded(K), totals)
+    step = max(_BLOCK_WEIGHTS // K, 1)
+    for first in range(0, corpus.n_tokens, step):
+        block = slice(first, min(first + step, corpus.n_tokens))
+        of = np.searchsorted(corpus.offsets, np.arange(block.start, block.stop), side="right") - 1
+        offsets = corpus.offsets[of[0] : of[-1] + 2]
+        counts = np.zeros((len(offsets) - 1, K))
+        _tokens.count_documents(offsets - offsets[0], topics[offsets[0] : offsets[-1]], counts)
+        words = corpus.words[block]
+        is_own = topics[block, None] == np.arange(K)
+        # Weights of all topics for a token, without the token itself.
+        weights = rows.dense(words)[:, :K] + priors.word[words, None] - is_own
+        weights *= (counts + priors.doc)[of - of[0]] - is_own
+        weights /= totals + priors.totals - is_own
         weights /= weights.sum(axis=1, keepdims=True)
         found -= xlogy(weights, weights).sum()
     return found
 
 
-def _pair_entropies(corpus, topics, priors, rng):
-    """The entropies of the topics of all tokens of two topics, given that they are in one of both; (K, K).
-
-    The sums are estimated from some tokens of each topic.
-    """
-    K, totals = priors.n_components, tally(topics, priors.n_components)
-    most = max(min(_SAMPLED, _SAMPLED_WEIGHTS // K**2), 8)
-    order = rng.permutation(corpus.n_tokens)
-    order = order[np.argsort(topics[order], kind="stable")]
-    place = np.arange(corpus.n_tokens) - np.repeat(np.cumsum(totals) - totals, totals)
-    found = np.zeros((K, K))
-    for z, weights in _weights_of(corpus, topics, priors, np.sort(order[place < most])):
-        own = weights[np.arange(len(z)), z][:, None]
-        p = own / (own + weights)
-        np.add.at(found, z, -xlogy(p, p) - xlogy(1 - p, 1 - p))
-    found *= np.maximum(totals / most, 1)[:, None]
-    return found + found.T
-
-
-def _weights_of(corpus, topics, priors, tokens):
-    """Blocks of some tokens, ascending: their topics, and weights of all topics for them without the token itself."""
-    K = priors.n_components
-    totals = np.zeros(K, np.int64)
-    rows = CountRows.of(corpus, topics, padded(K), totals)
-    documents = np.searchsorted(corpus.offsets, tokens, side="right") - 1
-    step = max(_BLOCK_WEIGHTS // K, 1)
-    for first in range(0, len(tokens), step):
-        own = tokens[first : first + step]
-        some, of = np.unique(documents[first : first + step], return_inverse=True)
-        lengths = corpus.lengths[some]
-        ends = np.cumsum(lengths)
-        at = np.repeat(corpus.offsets[some] - (ends - lengths), lengths) + np.arange(ends[-1])
-        counts = np.zeros((len(some), K))
-        _tokens.count_documents(np.append(0, ends), topics[at], counts)
-        words = corpus.words[own]
-        is_own = topics[own, None] == np.arange(K)
-        weights = rows.dense(words)[:, :K] + priors.word[words, None] - is_own
-        weights *= (counts + priors.doc)[of] - is_own
-        weights /= totals + priors.totals - is_own
-        yield topics[own], weights
-
-
-def _candidates(corpus, labels, priors, own, splits, seed, stop, seeded):
+def _candidates(corpus, labels, priors, own, splits, stop, seeded):
     """Moves that may gain enough, and whether each is a trial; those by the more reliable estimates first.
 
     Both changes are estimated by the log joint, or both with the entropy of z. The merges by the log joint, and the
     splits with the entropy, gain too much together, but find moves that both others miss: these are trials.
     """
-    merges = _Merges(corpus, labels.copy(), priors, None, stop, seeded)
+    merges = _Merges(corpus, labels.copy(), priors, False, stop, seeded)
     of_joint = merges.gains.copy()
     # A topic that is one loses by a split. Without this bound, a large gain of a merge would split such topics.
     for move in _best_moves(own, merges, {k: split.gain for k, split in splits.items() if split.gain >= 0}):
         yield move, False
     with_entropy = {k: split.gain + split.entropy for k, split in splits.items()}
-    merges = _Merges(corpus, labels.copy(), priors, np.random.default_rng(seed), stop, seeded)
+    merges = _Merges(corpus, labels.copy(), priors, True, stop, seeded)
     for move in _best_moves(own, merges, with_entropy):
         yield move, False
     for i, j, k in _trials(own, of_joint, with_entropy):
@@ -445,13 +437,15 @@ def _best_moves(own, merges, gains):
     divided: dict[int, list] = {}
     split: list[int] = []
     for k in sorted(gains, key=lambda k: -gains[k]):
+        least = _LEAST_GAIN - gains[k]
+        if merges.gains.max() < least:
+            # The other splits gain less.
+            break
         if merges.members[place[k]] != [place[k]]:
             continue
-        of_merges = merges.gains.copy()
-        for each in (*split, place[k]):
-            of_merges[each] = of_merges[:, each] = -np.inf
-        i, j = divmod(int(of_merges.argmax()), len(of_merges))
-        if gains[k] + of_merges[i, j] >= _LEAST_GAIN:
+        pair = merges.best([*split, place[k]], least)
+        if pair is not None:
+            i, j = pair
             merges.merge(i, j)
             split.append(place[k])
             divided[i] = [*divided.pop(i, []), *divided.pop(j, []), k]
@@ -464,7 +458,8 @@ def _trials(own, merges, gains):
     best = np.argsort(-merges, axis=None)[: (_MERGES_EACH + 1) * len(own)].tolist()
     found = []
     for k in np.flatnonzero(np.isin(own, list(gains))).tolist():
-        others = [pair for pair in (divmod(each, len(own)) for each in best) if k not in pair][:_MERGES_EACH]
+        pairs = (divmod(each, len(own)) for each in best)
+        others = islice((pair for pair in pairs if k not in pair), _MERGES_EACH)
         found += [(merges[pair] + gains[int(own[k])], *pair, k) for pair in others]
     return [places for gain, *places in sorted(found, reverse=True) if gain >= _LEAST_GAIN]
 
@@ -474,6 +469,13 @@ def part_of(corpus, inside):
     documents = np.searchsorted(corpus.offsets, inside, side="right")
     starts = np.flatnonzero(np.diff(documents, prepend=-1))
     return Corpus(corpus.words[inside], np.append(starts, len(inside)), corpus.n_features)
+
+
+def _part(corpus, inside, priors):
+    """Some tokens, ascending, as a corpus of the documents and words that they have, and the priors for it."""
+    part = part_of(corpus, inside)
+    words, places = np.unique(part.words, return_inverse=True)
+    return replace(part, words=places.astype(np.int32), n_features=len(words)), replace(priors, word=priors.word[words])
 
 
 def _places(topics, own):

@@ -77,14 +77,14 @@ def test_gains_of_merges_and_splits_add_up():
     corpus, priors, topics = Corpus.from_counts(found.data), Priors.make(0.1, 0.1, 8, 300), bad_state(found)
     labels = topics.copy()
     nine = merge_and_split._equal_priors(0.1, priors.word, 9)
-    merges = merge_and_split._Merges(corpus, labels, nine, None, lambda: None)
+    merges = merge_and_split._Merges(corpus, labels, nine, False, lambda: None)
     two = merge_and_split._equal_priors(0.1, priors.word, 2)
     splits = merge_and_split._splits(corpus, topics, np.arange(8), two, SEED, lambda: None)
     before = chain_of(corpus, priors, topics).log_joint()
     for joined, divided in (((0, 2), (1,)), ((3, 5), (4,)), ((0, 2, 6), (1, 7))):
         move = Move(joined, divided)
         gain = sum(splits[k].gain for k in divided)
-        again = merge_and_split._Merges(corpus, topics.copy(), merges.priors, None, lambda: None)
+        again = merge_and_split._Merges(corpus, topics.copy(), merges.priors, False, lambda: None)
         for k in joined[1:]:
             gain += again.gains[joined[0], k]
             again.merge(joined[0], k)
@@ -94,6 +94,65 @@ def test_gains_of_merges_and_splits_add_up():
         change = chain_of(corpus, priors, after).log_joint() - before
         assert change == pytest.approx(gain, abs=1e-3), move
         assert set(np.flatnonzero(np.bincount(after, minlength=8))) == set(range(8))
+
+
+def pair_entropy(X, corpus, topics, i, j):
+    """The entropy of topics i and j of all their tokens, token by token, at alpha and eta of 0.1."""
+    documents = np.repeat(np.arange(len(X)), corpus.lengths)
+    found = 0.0
+    for t in np.flatnonzero(np.isin(topics, [i, j])):
+        others = np.arange(len(topics)) != t
+        weights = []
+        for k in (i, j):
+            own = others & (topics == k)
+            of_word = (own & (corpus.words == corpus.words[t])).sum() + 0.1
+            weights.append((own & (documents == documents[t])).sum() + 0.1)
+            weights[-1] *= of_word / (own.sum() + 0.1 * X.shape[1])
+        p = weights[0] / sum(weights)
+        found -= p * np.log(p) + (1 - p) * np.log(1 - p)
+    return found
+
+
+def not_subtracted(merges, i, j):
+    return 0.0
+
+
+@pytest.mark.mutation("sklda._sampling.merge_and_split._Merges._entropy_of", not_subtracted)
+def test_the_best_merge_is_that_of_all_pairs_with_their_entropies():
+    """Entropies are computed only for pairs that may be the best ones."""
+    X = nested_corpus(5)[0][:40]
+    corpus = Corpus.from_counts(X)
+    priors = merge_and_split._equal_priors(0.1, np.full(300, 0.1), 10)
+    chain = GibbsChain.initialise_randomly(corpus, Priors.make(0.1, 0.1, 9, 300), SEED)
+    for _ in range(50):
+        chain.sweep()
+    merges = merge_and_split._Merges(corpus, chain.topics.copy(), priors, True, lambda: None)
+    of_joint = merges.gains.copy()
+
+    def with_entropies(topics):
+        gains = merge_and_split._Merges(corpus, topics.copy(), priors, False, lambda: None).gains
+        for i, j in np.argwhere(np.isfinite(gains)).tolist():
+            if {i, j} <= set(topics.tolist()):
+                gains[i, j] -= pair_entropy(X, corpus, topics, i, j)
+        return gains
+
+    expected = with_entropies(chain.topics)
+    best = merges.best([], -np.inf)
+    assert best == np.unravel_index(expected.argmax(), expected.shape)
+    assert best != np.unravel_index(of_joint.argmax(), of_joint.shape)
+    assert merges.gains[best] == pytest.approx(expected.max(), abs=1e-3)
+    # 21 of the 36 pairs are not looked at.
+    assert (merges.gains < of_joint).sum() < 20
+    assert merges.best([], expected.max() + 1) is None
+    # Without one of these topics, and after a merge.
+    expected[best[0]] = expected[:, best[0]] = -np.inf
+    second = merges.best([best[0]], -np.inf)
+    assert second == np.unravel_index(expected.argmax(), expected.shape)
+    merges.merge(*best)
+    expected = with_entropies(merges.topics)
+    third = merges.best([], -np.inf)
+    assert merges.gains[third] == pytest.approx(expected[third], abs=1e-3)
+    assert third == np.unravel_index(np.where(np.isfinite(merges.gains), expected, -np.inf).argmax(), expected.shape)
 
 
 def test_shares_go_with_topics():
@@ -156,9 +215,9 @@ def nested_corpus(seed):
     return X, topic_word
 
 
-def by_log_joint(corpus, labels, priors, own, splits, seed, stop, seeded):
+def by_log_joint(corpus, labels, priors, own, splits, stop, seeded):
     """Moves that are chosen without the entropy of z."""
-    merges = merge_and_split._Merges(corpus, labels.copy(), priors, None, stop, seeded)
+    merges = merge_and_split._Merges(corpus, labels.copy(), priors, False, stop, seeded)
     gains = {k: split.gain for k, split in splits.items() if split.gain >= 0}
     return [(move, False) for move in merge_and_split._best_moves(own, merges, gains)]
 
@@ -220,7 +279,11 @@ def test_given_topics_keep_their_places(monkeypatch):
 
 def test_a_fit_whose_topics_still_change_says_so(monkeypatch):
     moves = [Move((0, 1), (2,))]
-    monkeypatch.setattr(merge_and_split, "round_of_moves", lambda corpus, priors, topics, *_: (topics, moves))
+
+    def always_moves(corpus, priors, topics, *_):
+        return topics, moves
+
+    monkeypatch.setattr(merge_and_split, "round_of_moves", always_moves)
     found = skewed_corpus(3)
     with pytest.warns(ConvergenceWarning, match="too few sweeps.*Merging some topics and splitting others"):
         GibbsLDA(8, random_state=0).fit(found.data)
