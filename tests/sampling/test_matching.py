@@ -86,7 +86,7 @@ def test_stability_of_chains():
     noise = np.random.default_rng(0).poisson(0.3, (200, 100))
     found = []
     for X in (clear, noise):
-        options = {"doc_topic_prior": 0.1, "topic_word_prior": 0.05, "max_iter": 100, "n_draws": 1}
+        options = {"doc_topic_prior": 0.1, "topic_word_prior": 0.05, "max_iter": 200, "n_draws": 1}
         a, b = (GibbsLDA(5, **options, init="sequential", random_state=s).fit(X).topic_word_ for s in (0, 1))
         found.append(1 - match_distributions(a, b)[1])
     assert found[0].min() > 0.8
