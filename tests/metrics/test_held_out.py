@@ -3,25 +3,17 @@
 import numpy as np
 import pytest
 from enumeration import make_corpus
+from held_out_cases import EXACT, MIXED, PHI, THREE, counts
 
 from sklda import GibbsLDA
 from sklda._likelihood.held_out.document_completion import split_tokens
 from sklda.datasets import make_lda_corpus
 from sklda.metrics import held_out_log_likelihood
 
-PHI = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6], [0.25, 0.25, 0.25, 0.25]])
-THREE = np.array([0.2, 0.5, 1.0])
-MIXED = [0, 1, 2, 3, 3, 0, 0, 3, 3, 3]
-
-
-def counts(docs):
-    return make_corpus(docs, 4).to_counts()
-
 
 def test_the_standard_error_is_calibrated():
     """Of 200 estimates with 20 runs each, about as many as should lie within one and two of their errors."""
-    # Exact, by dynamic programming over topic counts in rational arithmetic.
-    words, alpha, log_p = [0, 3] * 10, THREE, -25.61369339282640067697
+    words, alpha, log_p = EXACT["twenty, asymmetric"]
     corpus = make_corpus([words], 4)
     z = []
     for seed in range(200):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from enumeration import make_corpus
-from held_out_cases import EXACT, PHI, THREE
+from held_out_cases import EXACT, PHI, THREE, counts
 from scipy.special import logsumexp
 from scipy.stats import norm
 
@@ -11,10 +11,6 @@ from sklda._likelihood.held_out.log_likelihoods import log_likelihoods
 from sklda.metrics import held_out_log_likelihood
 
 ALARM = 1e-6
-
-
-def counts(docs):
-    return make_corpus(docs, 4).to_counts()
 
 
 def exact_by_sum(words, phi, alpha):

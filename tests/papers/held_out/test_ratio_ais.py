@@ -3,20 +3,12 @@
 import numpy as np
 import pytest
 from enumeration import make_corpus
+from held_out_cases import ALPHA_A, ALPHA_B, DOCS, A, B, exact
 from scipy.stats import norm
 
-from sklda.metrics import held_out_log_likelihood
 from sklda.papers.held_out._between_models import curve_runs, log_ratios
 
-A = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6], [0.25, 0.25, 0.25, 0.25]])
-B = np.array([[0.4, 0.4, 0.15, 0.05], [0.05, 0.15, 0.3, 0.5], [0.1, 0.2, 0.3, 0.4]])
-ALPHA_A, ALPHA_B = np.array([0.2, 0.5, 1.0]), np.array([0.6, 0.4, 0.3])
-DOCS = [[0], [0, 1, 3], [3, 3, 3, 0, 0, 1, 2, 3], [0, 3] * 6, []]
 ALARM = 1e-6
-
-
-def exact(phi, alpha, docs=DOCS):
-    return held_out_log_likelihood((phi, alpha), make_corpus(docs, 4).to_counts(), method="exact")
 
 
 def smallest_p(log_estimates, log_truth):

@@ -2,28 +2,15 @@
 
 import numpy as np
 import pytest
-from enumeration import make_corpus
+from held_out_cases import ALPHA_A, ALPHA_B, DOCS, A, B, counts, different_documents, exact
 
 from sklda.datasets import make_lda_corpus
-from sklda.metrics import held_out_log_likelihood
 from sklda.papers.held_out import ratio_ais
-
-A = np.array([[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6], [0.25, 0.25, 0.25, 0.25]])
-B = np.array([[0.4, 0.4, 0.15, 0.05], [0.05, 0.15, 0.3, 0.5], [0.1, 0.2, 0.3, 0.4]])
-ALPHA_A, ALPHA_B = np.array([0.2, 0.5, 1.0]), np.array([0.6, 0.4, 0.3])
-DOCS = [[0], [0, 1, 3], [3, 3, 3, 0, 0, 1, 2, 3], [0, 3] * 6, []]
-
-
-def exact(phi, alpha, docs):
-    return held_out_log_likelihood((phi, alpha), make_corpus(docs, 4).to_counts(), method="exact")
 
 
 @pytest.mark.parametrize("path", ["convex", "geometric"])
 def test_it_finds_the_ratio(path):
-    # distinct documents, for equal ones share their stream and so their error
-    rng = np.random.default_rng(0)
-    docs = [rng.choice(4, size=n, p=[0.4, 0.2, 0.1, 0.3]) for n in range(30)]
-    X = make_corpus(docs, 4).to_counts()
+    docs, X = different_documents()
     permuted = B[[2, 0, 1]], ALPHA_B[[2, 0, 1]]
     found = ratio_ais((A, ALPHA_A), permuted, X, path=path, n_runs=10, random_state=0)
     truth = exact(A, ALPHA_A, docs) - exact(B, ALPHA_B, docs)
@@ -45,7 +32,7 @@ def test_too_few_temperatures_do_not_converge_and_say_so():
 
 
 def test_models_without_a_path():
-    X = make_corpus(DOCS, 4).to_counts()
+    X = counts(DOCS)
     with pytest.raises(ValueError, match="the models have 3 and 2 topics"):
         ratio_ais((A, ALPHA_A), (B[:2], 0.5), X)
     hollow = np.array([[0.5, 0.5, 0, 0], [0.5, 0, 0, 0.5], [1, 0, 0, 0]])

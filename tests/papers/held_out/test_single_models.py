@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from enumeration import make_corpus
-from held_out_cases import EXACT, PHI, THREE
+from held_out_cases import EXACT, PHI, THREE, counts, exact
 from scipy.stats import norm
 
 from sklda.datasets import make_lda_corpus
-from sklda.metrics import held_out_log_likelihood
 from sklda.papers.held_out import ais, chib, left_to_right, particle_filter
 
 ALARM = 1e-6
@@ -24,10 +22,6 @@ LONG = {
     "particle_filter": (particle_filter, {"n_particles": 20}),
     "chib": (chib, {"n_states": 60}),
 }
-
-
-def counts(docs):
-    return make_corpus(docs, 4).to_counts()
 
 
 def p_value(case, words, alpha, log_p, *, wrong_alpha=None):
@@ -57,9 +51,8 @@ def test_p_hat_is_unbiased_on_longer_documents(case, document):
 @pytest.mark.mutation("test_a_wrong_prior_is_found")
 @pytest.mark.parametrize("case", SHORT)
 def test_a_repeated_word(case):
-    words, model = [3] * 6, (PHI, THREE)
-    log_p = held_out_log_likelihood(model, counts([words]), method="exact")[0]
-    assert p_value(SHORT[case], words, THREE, log_p) > ALARM
+    words = [3] * 6
+    assert p_value(SHORT[case], words, THREE, exact(PHI, THREE, [words])[0]) > ALARM
 
 
 @pytest.mark.parametrize("case", SHORT)
