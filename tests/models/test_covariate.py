@@ -182,17 +182,6 @@ def test_warm_start_is_one_longer_fit():
         parts.set_params(coef_scale=1.0).fit(X, covariates=Z)
 
 
-def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle():
-    one, two = (make(max_iter=20, n_chains=2, n_jobs=n).fit(X, covariates=Z) for n in (1, 2))
-    assert_array_equal(one.coef_draws_, two.coef_draws_)
-    again = pickle.loads(pickle.dumps(one))
-    assert_array_equal(again.transform(X, covariates=Z), two.transform(X, covariates=Z))
-    assert_array_equal(again.doc_topic_std_, two.doc_topic_std_)
-    draws = again.sample_posterior(3, random_state=0)
-    assert_allclose(draws.doc_topic.sum(axis=2), 1, rtol=1e-5)
-    assert_allclose(clone(one).fit_transform(X, covariates=Z), one.transform(X, covariates=Z))
-
-
 TEXTS = [" ".join(f"w{v:02d}" for v in np.repeat(np.arange(V), row)) for row in X.toarray()]
 
 

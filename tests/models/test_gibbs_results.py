@@ -27,12 +27,6 @@ def fit(X, **parameters):
     return GibbsLDA(**{"n_components": 4, "max_iter": 60, "random_state": 0} | parameters).fit(X)
 
 
-def numbers(lda):
-    """The fitted attributes that are numbers or arrays."""
-    kinds = (float, int, np.ndarray)
-    return {name: value for name, value in vars(lda).items() if name.endswith("_") and isinstance(value, kinds)}
-
-
 @pytest.mark.parametrize("learn", [True, "symmetric", False])
 def test_priors_that_are_none(X, learn):
     lda = fit(X, learn_priors=learn)
@@ -107,17 +101,6 @@ def test_seed_words_everywhere_stay_with_a_warm_start(X):
     eta = lda.topic_word_prior_.copy()
     lda.fit(X)
     np.testing.assert_allclose(lda.topic_word_prior_, eta, rtol=1e-6)
-
-
-@pytest.mark.parametrize("sampler", [*SAMPLERS, "sparse"])
-def test_results_do_not_depend_on_the_number_of_jobs(X, sampler, same):
-    parameters = {"sampler": sampler} if sampler != "sparse" else {"n_components": 256, "n_draws": 2}
-    for n_chains in (1, 2):
-        ldas = [fit(X, n_chains=n_chains, max_iter=25, n_jobs=n_jobs, **parameters) for n_jobs in (1, 2)]
-        assert ldas[0].sampler_ == {"collapsed": "dense"}.get(sampler, sampler)
-        assert np.ndim(ldas[0].doc_topic_prior_) == 1
-        assert same(*(numbers(lda) for lda in ldas))
-        assert same(*([dict(chain) for chain in lda.chains_] for lda in ldas))
 
 
 def test_number_of_draws(X):

@@ -1,7 +1,5 @@
 """HDPLDA: what a fit offers, and what is refused."""
 
-import pickle
-
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -69,13 +67,6 @@ def test_what_a_fit_offers(corpus, collections):
     assert np.isfinite(lda.score_samples(corpus.data)).all()
     merged = merge_topics(lda, [[0, 1]])
     assert merged.transform(corpus.data).shape == (60, K - 1)
-
-
-def test_the_same_every_time(corpus, collections, same_fit):
-    fits = [make(n_chains=2, max_iter=20, n_jobs=n).fit(corpus.data, collections=collections) for n in (None, 2)]
-    assert same_fit(*fits)
-    again = pickle.loads(pickle.dumps(fits[0]))
-    np.testing.assert_array_equal(again.transform(corpus.data), fits[0].transform(corpus.data))
 
 
 def test_two_fits_are_one_longer_fit(corpus, collections, same_fit):

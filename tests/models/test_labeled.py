@@ -225,16 +225,6 @@ def test_shared_topics_take_the_common_words():
         assert with_shared.topic_word_[k, own].sum() > without.topic_word_[k, own].sum() + 0.15
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_results_do_not_depend_on_jobs(labelled, same_fit, n_jobs):
-    X, Y = labelled
-    expected = make(label_prior="dependency", n_label_topics=3).fit(X, Y)
-    found = make(label_prior="dependency", n_label_topics=3, n_jobs=n_jobs).fit(X, Y)
-    found.label_count_regressor_ = expected.label_count_regressor_
-    assert same_fit(found, expected)
-    np.testing.assert_array_equal(found.transform(X), expected.transform(X))
-
-
 def test_pipelines_searches_and_pickles(labelled):
     X, Y = labelled
     texts = [" ".join(f"w{v:02}" for v in np.repeat(np.arange(20), row)) for row in X]

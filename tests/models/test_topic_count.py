@@ -8,8 +8,7 @@ import pytest
 from enumeration import EXACT, make_corpus
 from scipy.special import softmax
 from scipy.stats import geom, poisson, randint
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 from sklda import TopicCountLDA
 from sklda.datasets import make_lda_corpus
@@ -113,18 +112,6 @@ def test_sample_posterior_has_the_posterior_of_the_numbers():
     lda.topic_count_posterior_ = np.array([0.6, 0.2, 0.15, 0.05])
     found = np.bincount(lda.sample_posterior(2000, random_state=0).n_components, minlength=5)[1:] / 2000
     np.testing.assert_allclose(found, lda.topic_count_posterior_, atol=0.055)
-
-
-@pytest.mark.usefixtures("rough_modes")
-@ignore
-def test_nothing_depends_on_n_jobs_or_the_format(few, same_fit):
-    first = TopicCountLDA(max_components=9, **QUICK).fit(few)
-    other = TopicCountLDA(max_components=9, n_jobs=2, **QUICK).fit(few.toarray())
-    assert (other.components_ == first.components_).all() and same_fit(first, other)
-    copy = pickle.loads(pickle.dumps(first))
-    assert (copy.transform(few) == first.transform(few)).all()
-    with pytest.raises(NotFittedError):
-        clone(first).sample_posterior()
 
 
 @pytest.mark.usefixtures("rough_modes")

@@ -37,15 +37,6 @@ def test_collections_are_told_apart(corpus, labels, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_the_same_every_time(corpus, labels, kind, same):
-    options = {"random_state": 0, "n_chains": 2, "max_iter": 10}
-    first, second = (kind(corpus.data, labels, 3, n_jobs=n, **options) for n in (None, 2))
-    for name in ("collection_topic", "doc_topic", "topic_word", "doc_concentration"):
-        assert same(first[name], second[name])
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_a_prior_that_is_given_stays_fixed(corpus, labels, kind):
     learnt = kind(corpus.data, labels, 3, max_iter=20, random_state=0)
     assert learnt.doc_concentration != 1.0

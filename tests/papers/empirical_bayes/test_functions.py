@@ -114,19 +114,6 @@ def test_a_functional_of_other_draws_is_found(exact_purity, monkeypatch):
     assert (away_by_band(exact_purity, 0.99999, 2) > 1).any()
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("kind", KINDS)
-def test_same_seed_same_answer_for_any_n_jobs(X, kind, same):
-    X, options = X[:20], {**lengths(kind, 20, 20), "random_state": 0}
-    first, second = (kind(X, 2, n_jobs=n, **options) for n in (None, 2))
-    for name in ("doc_topic_prior", "topic_word_prior"):
-        assert same(first[name], second[name])
-    assert same(first.model.components_, second.model.components_)
-    assert first.model.doc_topic_prior_ == first.doc_topic_prior
-    if kind in GRID:
-        assert first.log_marginal_likelihood(0.4, 0.4) == second.log_marginal_likelihood(0.4, 0.4)
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_papers_own_way(X, skeleton):

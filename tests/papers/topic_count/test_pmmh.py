@@ -96,14 +96,6 @@ def test_small_corpora(X, low, high):
 
 
 @ignore
-def test_nothing_depends_on_n_jobs(X, same):
-    first, second = (pmmh(X, 2, 4, n_jobs=n, **QUICK, n_proposals=5) for n in (None, 2))
-    for name in ("trace", "posterior", "log_evidence"):
-        assert same(first[name], second[name])
-    assert same(first.model.components_, second.model.components_)
-
-
-@ignore
 def test_the_prior_of_the_number_of_topics(tiny):
     """A uniform prior is the default, and numbers without prior probability are not visited."""
     options = {**QUICK, "n_proposals": 30}
