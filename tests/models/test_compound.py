@@ -52,31 +52,6 @@ def test_collections_are_told_apart(corpus, labels):
     np.testing.assert_array_equal(lda.transform(corpus.data[50:], collections=labels[50:]), theta[50:])
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {
-            "burn_in": 10,
-            "n_chains": 2,
-            "draw_every": 3,
-            "learn_priors": True,
-            "collection_topic_prior": (2.0, 2.0),
-        },
-        {"burn_in": 10, "learn_priors": True, "topic_word_prior": None},
-    ],
-)
-def test_two_fits_are_one_longer_fit(corpus, labels, same_fit, options):
-    whole = make(max_iter=31, **options).fit(corpus.data, collections=labels)
-    lda = make(max_iter=14, warm_start=True, **options).fit(corpus.data, collections=labels)
-    early = lda.collection_topic_
-    lda = pickle.loads(pickle.dumps(lda))
-    # Another random_state has no say any more, and equal labels may come in another form.
-    lda.set_params(max_iter=17, random_state=9, n_jobs=2).fit(corpus.data.toarray(), collections=labels.tolist())
-    assert lda.n_iter_ == 31
-    assert same_fit(lda, whole)
-    assert not np.array_equal(lda.collection_topic_, early)
-
-
 def test_a_warm_start_has_no_burn_in_of_its_own(corpus, labels, same_fit):
     """By default 14 of the 20 sweeps of the first fit are burn-in, 8 of them annealed; the second fit is averaged."""
     lda = make(max_iter=20).fit(corpus.data, collections=labels)
@@ -120,11 +95,6 @@ def test_what_a_warm_start_may_not_change(corpus, labels, same):
         lda.set_params(**{name: old})
         assert same(vars(lda), before)
     assert lda.fit(corpus.data, collections=labels).n_iter_ == 20
-
-
-def test_a_warm_start_may_spell_how_priors_are_learnt_in_another_way(corpus, labels):
-    lda = make(max_iter=6, warm_start=True, learn_priors=True).fit(corpus.data, collections=labels)
-    assert lda.set_params(learn_priors=True).fit(corpus.data, collections=labels).n_iter_ == 12
 
 
 def test_draws_of_the_mixtures(monkeypatch, corpus, labels):

@@ -69,15 +69,6 @@ def test_what_a_fit_offers(corpus, collections):
     assert merged.transform(corpus.data).shape == (60, K - 1)
 
 
-def test_two_fits_are_one_longer_fit(corpus, collections, same_fit):
-    options = {"burn_in": 10, "draw_every": 3, "n_chains": 2, "topic_word_prior": None}
-    whole = make(max_iter=31, **options).fit(corpus.data, collections=collections)
-    parts = make(max_iter=20, **options).fit(corpus.data, collections=collections)
-    parts.set_params(warm_start=True, max_iter=11).fit(corpus.data, collections=collections)
-    parts.set_params(warm_start=False, max_iter=31)
-    assert same_fit(whole, parts)
-
-
 def test_given_concentrations_stay(corpus):
     lda = make(topic_concentration=2.5, collection_concentration=(2.0, 1.0), doc_concentration=1.5)
     lda.fit(corpus.data, collections=corpus.collections)

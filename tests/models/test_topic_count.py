@@ -114,18 +114,6 @@ def test_sample_posterior_has_the_posterior_of_the_numbers():
     np.testing.assert_allclose(found, lda.topic_count_posterior_, atol=0.055)
 
 
-@pytest.mark.usefixtures("rough_modes")
-@ignore
-@pytest.mark.parametrize("priors", [{}, {"doc_topic_prior": "1/T", "topic_word_prior": "1/T"}], ids=["unknown", "1/T"])
-def test_two_fits_are_one_longer_fit(few, same_fit, priors):
-    options = {"max_components": 9, "burn_in": 20, "draw_every": 3, "random_state": 0, **priors}
-    whole = TopicCountLDA(max_iter=46, **options).fit(few)
-    parts = TopicCountLDA(max_iter=30, **options).fit(few)
-    parts.set_params(warm_start=True, max_iter=16).fit(few)
-    parts.set_params(warm_start=False, max_iter=46)
-    assert same_fit(whole, parts)
-
-
 @pytest.mark.parametrize(
     "parameters, message",
     [

@@ -5,7 +5,6 @@ Alarms are set at 1e-5, and each has its mutation.
 """
 
 import dataclasses
-import pickle
 
 import joblib
 import numpy as np
@@ -346,24 +345,6 @@ def test_corpora_of_hardly_anything(kind, docs, n_components):
     assert chain.word_topic_counts.sum() == chain.corpus.n_tokens
     assert (chain.word_topic_counts >= 0).all()
     assert ((chain.topics >= 0) & (chain.topics < n_components)).all()
-
-
-@pytest.mark.parametrize("sampler", BLOCK_SAMPLERS)
-@pytest.mark.parametrize("n_jobs", [None, 2])
-@pytest.mark.parametrize("init", ["random", "sequential", "prune"])
-def test_two_fits_are_one_longer_fit(counts, same_fit, sampler, n_jobs, init):
-    whole = make(sampler, n_components=6, learn_priors=False, max_iter=9, init=init).fit(counts)
-    lda = make(
-        sampler,
-        n_components=6,
-        learn_priors=False,
-        max_iter=4,
-        init=init,
-        warm_start=True,
-        n_jobs=n_jobs,
-    )
-    lda = pickle.loads(pickle.dumps(lda.fit(counts)))
-    assert same_fit(lda.set_params(max_iter=5, random_state=9).fit(counts), whole)
 
 
 def test_samplers_may_take_turns(counts):
