@@ -23,12 +23,7 @@ from sklda import (
     TopicCountLDA,
 )
 from sklda.datasets import load_docstrings, make_compound_lda_corpus, make_lda_corpus
-from sklda.metrics import (
-    compare_topic_models,
-    held_out_log_likelihood,
-    topic_coherence,
-    word_association,
-)
+from sklda.metrics import compare_topic_models, held_out_log_likelihood, topic_coherence, word_association
 from sklda.papers import empirical_bayes as empirical_bayes_paper
 from sklda.papers import held_out
 from sklda.papers.compound import langevin, variational_em

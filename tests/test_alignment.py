@@ -9,15 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sklda import (
-    CollapsedVariationalLDA,
-    CompoundLDA,
-    CovariateLDA,
-    GibbsLDA,
-    LabeledLDA,
-    _kernels,
-    metrics,
-)
+from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, GibbsLDA, LabeledLDA, _kernels, metrics
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import _with_aligned_arrays, results_of
 from sklda._core.priors import Priors

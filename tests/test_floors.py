@@ -34,15 +34,7 @@ ALLOWED |= {
     MODELS: BELOW_MODELS,
     **{
         f"{MODELS}.{name}": BELOW_MODELS | {MODELS}
-        for name in (
-            "variational",
-            "empirical_bayes",
-            "compound",
-            "covariates",
-            "dask",
-            "labels",
-            "consensus",
-        )
+        for name in ("variational", "empirical_bayes", "compound", "covariates", "dask", "labels", "consensus")
     },
 }
 ALLOWED[MERGING] = set(ALLOWED)
@@ -241,10 +233,7 @@ def test_a_kernel_import_that_goes_up_is_found(source):
             "sklda.inspection._effects",
             "from sklda._models.base import BaseLDA\nfrom sklda._description.models import unwrap",
         ),
-        (
-            "sklda._sampling.collapsed",
-            "from sklda._kernels import LANES, _collapsed\nfrom sklda._core import random",
-        ),
+        ("sklda._sampling.collapsed", "from sklda._kernels import LANES, _collapsed\nfrom sklda._core import random"),
         ("sklda.datasets._synthetic", "import numpy\nfrom sklda._core.random import stream"),
         ("sklda.papers.held_out._leave_one_out", "from sklda._description.models import inner_model"),
     ],

@@ -275,8 +275,7 @@ SHOWN = inspection.document_table, inspection.topic_table
 
 
 @pytest.mark.parametrize(
-    ("public", "method", "argument"),
-    [each for each in FUNCTIONS if has_own(*each.values) or each.values[0] in SHOWN],
+    ("public", "method", "argument"), [each for each in FUNCTIONS if has_own(*each.values) or each.values[0] in SHOWN]
 )
 @pytest.mark.filterwarnings("ignore")
 def test_all_kinds_of_columns_are_the_same(public, method, argument, tmp_path):

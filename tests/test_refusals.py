@@ -26,11 +26,7 @@ from sklda import (
 )
 from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
 from sklda.inspection import TopicWordsDisplay, document_table, to_pyldavis, token_topics, top_documents, topic_table
-from sklda.metrics import (
-    compare_topic_models,
-    held_out_log_likelihood,
-    topic_coherence,
-)
+from sklda.metrics import compare_topic_models, held_out_log_likelihood, topic_coherence
 from sklda.papers.held_out import held_out_curve, leave_one_out_score, predictive_perplexity, ratio_ais
 
 try:
@@ -72,11 +68,7 @@ REFUSED = [
     (lambda: held_out_log_likelihood((PHI, 0.1), X, n_jobs=1.5), TypeError, "n_jobs must be an int or None, got 1.5"),
     (lambda: held_out_log_likelihood((PHI, 0.1), X, n_jobs="2"), TypeError, "n_jobs must be an int or None, got '2'"),
     (lambda: held_out_curve((PHI, 0.1), X), TypeError, "models must be a list of fitted models"),
-    (
-        lambda: predictive_perplexity(Flat(), X, X),
-        ValueError,
-        "components_ of the Flat has shape (3,)",
-    ),
+    (lambda: predictive_perplexity(Flat(), X, X), ValueError, "components_ of the Flat has shape (3,)"),
     *(
         (lambda a=a: GibbsLDA.from_assignments(X, a), TypeError, "must hold a topic for every token, got")
         for a in (None, 3, "x")

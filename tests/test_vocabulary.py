@@ -19,9 +19,7 @@ SOMETIMES = {
     *("concentration_draws_", "known_topic_word_", "known_topic_word_std_", "known_weight_", "known_weight_log_std_"),
 }
 # Parameters whose defaults differ between estimators. The pages of HDPLDA and LabeledLDA say why.
-DIFFERENT = {
-    *("max_components", "topic_word_prior", "max_iter", "n_chains", "n_draws", "draw_every", "fold_in_iter"),
-}
+DIFFERENT = {*("max_components", "topic_word_prior", "max_iter", "n_chains", "n_draws", "draw_every", "fold_in_iter")}
 
 
 def test_the_page_of_the_api_has_each_public_name_once():

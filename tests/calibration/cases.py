@@ -212,10 +212,7 @@ def mixtures(rng, fitted_gamma=2.0):
     drawn, chain = lda.sample_posterior(N_DRAWS, seed_of(rng)), lda.collection_topic_draws_[-N_DRAWS:]
     alphas = next(step.alphas for step in lda._results_.states[0].steps if hasattr(step, "alphas"))
     ranked = {
-        "alpha": (
-            alpha,
-            alphas[-CHAIN["draw_every"] * N_DRAWS :: CHAIN["draw_every"]],
-        ),
+        "alpha": (alpha, alphas[-CHAIN["draw_every"] * N_DRAWS :: CHAIN["draw_every"]]),
         "similarity of two mixtures": (pi[0] @ pi[1], (chain[:, 0] * chain[:, 1]).sum(axis=1)),
         "largest part of a mixture": (pi[0].max(), chain[:, 0].max(axis=1)),
         "a part of a mixture": (pi[0, 0], chain[:, 0, 0]),
@@ -314,12 +311,7 @@ CASES = [
     Case("EmpiricalBayesLDA", priors, *_FOUR_TIMES),
     Case("full_bayes", _of(priors, paper=full_bayes, n_tuning=100, region=_REGION), *_FOUR_TIMES),
     Case("TopicCountLDA", _of(topic_count, **_EQUAL), *_FEW),
-    Case(
-        "TopicCountLDA, T to 30",
-        _of(topic_count, **_MANY),
-        {"topic_count_prior": 0.01 ** np.arange(30)},
-        _FEW[1],
-    ),
+    Case("TopicCountLDA, T to 30", _of(topic_count, **_MANY), {"topic_count_prior": 0.01 ** np.arange(30)}, _FEW[1]),
     Case("TopicCountLDA, unknown priors", _of(topic_count, **_UNKNOWN), *_FIXED),
     Case("CovariateLDA", coefficients, {"fitted_scale": 0.2}, "prior scale of the slopes divided by four"),
 ]

@@ -84,10 +84,7 @@ def test_parameters(check, parameters):
 
 
 def test_warm_start(check, corpus):
-    check(
-        gibbs(warm_start=True, n_chains=2),
-        prepare=lambda lda: lda.fit(corpus).set_params(max_iter=15),
-    )
+    check(gibbs(warm_start=True, n_chains=2), prepare=lambda lda: lda.fit(corpus).set_params(max_iter=15))
 
 
 def test_generators_as_random_state(check):

@@ -92,18 +92,9 @@ def test_topics_follow_their_documents(corpus):
 
 @pytest.mark.mutation
 def test_proportions_follow_their_priors():
-    doc_topic_prior, topic_word_prior = (
-        np.array([0.2, 0.7, 2.0]),
-        np.array([[0.3], [1.0], [4.0]]) * np.ones(400),
-    )
+    doc_topic_prior, topic_word_prior = (np.array([0.2, 0.7, 2.0]), np.array([[0.3], [1.0], [4.0]]) * np.ones(400))
     corpus = make_lda_corpus(
-        2000,
-        400,
-        3,
-        doc_length=1,
-        doc_topic_prior=doc_topic_prior,
-        topic_word_prior=topic_word_prior,
-        random_state=0,
+        2000, 400, 3, doc_length=1, doc_topic_prior=doc_topic_prior, topic_word_prior=topic_word_prior, random_state=0
     )
     total = doc_topic_prior.sum()
     for k, a in enumerate(doc_topic_prior):

@@ -79,8 +79,7 @@ def test_state_is_read(tmp_path, compress, ending, sources):
 
 
 @pytest.mark.parametrize(
-    ("vocabulary", "sources"),
-    [(SPACED, ["NA"]), (ODD, SOURCES), (["a", "b c", *ODD[2:]], ["x y", "z", "x y z"])],
+    ("vocabulary", "sources"), [(SPACED, ["NA"]), (ODD, SOURCES), (["a", "b c", *ODD[2:]], ["x y", "z", "x y z"])]
 )
 def test_spaces_in_words_and_sources(tmp_path, vocabulary, sources):
     # In the third case both have spaces.

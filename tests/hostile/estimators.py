@@ -96,13 +96,7 @@ def compound(draw, session):
         "draw_every": draw.option(10, 1, 2, 10**9),
         "warm_start": draw.option(False, False, True),
     }
-    kind, own = draw.pick(
-        [
-            (HDPLDA, _hdp),
-            (CompoundLDA, _mixtures),
-            (CompoundLDA, _mixtures),
-        ]
-    )
+    kind, own = draw.pick([(HDPLDA, _hdp), (CompoundLDA, _mixtures), (CompoundLDA, _mixtures)])
     options |= own(draw, options)
     _live(draw, session, kind, X, options | {"burn_in": burn_in(draw, options["max_iter"])}, "collections")
 
@@ -310,12 +304,7 @@ def check_fit(session, estimator, clean):
         if hasattr(estimator, name):
             rows = getattr(estimator, name)
             session.distribution(rows, np.shape(rows), name)
-    for name in (
-        "doc_topic_prior_",
-        "topic_word_prior_",
-        "doc_concentration_",
-        "collection_topic_std_",
-    ):
+    for name in ("doc_topic_prior_", "topic_word_prior_", "doc_concentration_", "collection_topic_std_"):
         if hasattr(estimator, name):
             session.finite(getattr(estimator, name), name)
     if hasattr(estimator, "prior_trace_"):

@@ -8,16 +8,7 @@ import numpy as np
 from hostile.corpora import draw_counts
 from hostile.estimators import INITS
 from hostile.session import ESTIMATED
-from sklda import (
-    CompoundLDA,
-    ConsensusTopics,
-    CovariateLDA,
-    GibbsLDA,
-    callbacks,
-    datasets,
-    inspection,
-    metrics,
-)
+from sklda import CompoundLDA, ConsensusTopics, CovariateLDA, GibbsLDA, callbacks, datasets, inspection, metrics
 from sklda.papers import held_out as papers
 from sklda.papers.topic_count import log_evidence, log_evidence_by_sweeps
 
@@ -92,10 +83,7 @@ def compare(draw, session):
     if draw.wrong(0.05):
         models[0] = draw.pick([GibbsLDA(2), None, (1,), "x", (1, 2, 3)])
     compared, options = draw.pick(
-        [
-            (metrics.compare_topic_models, {}),
-            (papers.ratio_ais, {"path": draw.option("convex", "geometric")}),
-        ]
+        [(metrics.compare_topic_models, {}), (papers.ratio_ais, {"path": draw.option("convex", "geometric")})]
     )
     found = session.call(
         compared,

@@ -37,10 +37,7 @@ def fitted(draw, session):
             (HDPLDA, {"max_components": K + 20, "max_iter": 3}),
             (CovariateLDA, {"n_components": K, "max_iter": draw.pick([3, 12])}),
             (EmpiricalBayesLDA, {"n_components": min(K, 3), "max_iter": 8}),
-            (
-                TopicCountLDA,
-                {"max_components": 2, "max_iter": 10},
-            ),
+            (TopicCountLDA, {"max_components": 2, "max_iter": 10}),
             (LabeledLDA, {"n_draws": 1, "max_iter": 2, "n_shared": draw.pick([0, 1])}),
         ]
     )

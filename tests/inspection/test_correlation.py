@@ -8,15 +8,7 @@ from scipy.special import softmax
 from scipy.stats import norm
 from sklearn.decomposition import NMF
 
-from sklda import (
-    CollapsedVariationalLDA,
-    CompoundLDA,
-    CovariateLDA,
-    GibbsLDA,
-    LabeledLDA,
-    TopicCountLDA,
-    merge_topics,
-)
+from sklda import CollapsedVariationalLDA, CompoundLDA, CovariateLDA, GibbsLDA, LabeledLDA, TopicCountLDA, merge_topics
 from sklda.datasets import make_lda_corpus
 from sklda.inspection import _correlation, describe, topic_correlation
 from sklda.inspection._correlation import _prior_correlation

@@ -15,12 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklda import CompoundLDA, GibbsLDA
 from sklda._core.linear_models import share_interval
 from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
-from sklda.inspection import (
-    TopicEffectsDisplay,
-    TopicWordsDisplay,
-    describe,
-    topic_table,
-)
+from sklda.inspection import TopicEffectsDisplay, TopicWordsDisplay, describe, topic_table
 from sklda.inspection._groups import GroupShares
 
 plt = pytest.importorskip("matplotlib.pyplot")

@@ -320,8 +320,7 @@ def test_lines_that_were_broken_to_fit_a_page_are_joined(width):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [SONNET, "", "\n\n", "one line", "yes\nno\n", PROSE[:300] + "\n" + PROSE[:150] + "\n" + PROSE[:200]],
+    "text", [SONNET, "", "\n\n", "one line", "yes\nno\n", PROSE[:300] + "\n" + PROSE[:150] + "\n" + PROSE[:200]]
 )
 def test_verses_answers_and_paragraphs_of_one_line_keep_their_lines(text):
     assert _texts.joined_lines(text) == text

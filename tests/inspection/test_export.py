@@ -14,14 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sklda import ConsensusTopics, GibbsLDA
-from sklda.inspection import (
-    describe,
-    document_table,
-    export_results,
-    top_documents,
-    topic_table,
-    topics_by_group,
-)
+from sklda.inspection import describe, document_table, export_results, top_documents, topic_table, topics_by_group
 
 TEXTS = pd.Series(
     ["Katzen jagen Mäuse", "Mäuse fürchten Katzen", "Zinsen, Zinsen und Kredite", "Banken geben Kredite"] * 5,
@@ -171,11 +164,7 @@ def test_a_full_disk_leaves_what_was_there(model, tmp_path, monkeypatch, has_res
 
 
 def test_bad_arguments_leave_nothing(model, tmp_path):
-    for arguments, error in (
-        ({"n_words": 0}, ValueError),
-        ({"X": None}, ValueError),
-        ({"X": ["unknown"]}, ValueError),
-    ):
+    for arguments, error in (({"n_words": 0}, ValueError), ({"X": None}, ValueError), ({"X": ["unknown"]}, ValueError)):
         with pytest.raises(error):
             export_results(model, **({"X": TEXTS} | arguments), folder=tmp_path / "new")
     with pytest.raises(TypeError):

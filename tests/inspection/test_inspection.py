@@ -11,13 +11,7 @@ from workers import run_program
 
 from sklda import EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda.datasets import make_lda_corpus
-from sklda.inspection import (
-    MarginalLikelihoodDisplay,
-    TopicCountDisplay,
-    document_table,
-    token_topics,
-    topic_table,
-)
+from sklda.inspection import MarginalLikelihoodDisplay, TopicCountDisplay, document_table, token_topics, topic_table
 from sklda.papers.held_out import leave_one_out_score
 
 plt = pytest.importorskip("matplotlib.pyplot")

@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 from sklda import LabeledLDA
-from sklda.inspection import (
-    ConvergenceDisplay,
-    describe,
-    document_table,
-    to_arviz,
-    token_topics,
-    topic_table,
-)
+from sklda.inspection import ConvergenceDisplay, describe, document_table, to_arviz, token_topics, topic_table
 
 WORDS = ["apple", "banana", "engine", "the", "wheel"]
 X = np.array([[4, 2, 0, 3, 0], [0, 0, 3, 2, 3], [2, 2, 1, 2, 2], [0, 0, 0, 5, 0]])

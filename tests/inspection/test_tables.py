@@ -180,11 +180,7 @@ def test_every_name_can_be_in_a_table():
         (lambda: topic_table((PHI * 0, THETA)), ValueError, r"topic_word\[0\] holds only zeros"),
         (lambda: topic_table((PHI, THETA * np.nan)), ValueError, "doc_topic holds negative, NaN"),
         (lambda: topic_table(describe((PHI, THETA), vocabulary="abcd")), TypeError, "one word for each column"),
-        (
-            lambda: topic_table(describe((PHI, THETA), vocabulary=["a"])),
-            ValueError,
-            "has 1 words; there are 4 columns",
-        ),
+        (lambda: topic_table(describe((PHI, THETA), vocabulary=["a"])), ValueError, "has 1 words; there are 4 columns"),
         (lambda: topic_table((PHI, THETA), rank_by="lift"), ValueError, "rank_by must be one of"),
         (
             lambda: topic_table((PHI, THETA), probability_weight=0.5),

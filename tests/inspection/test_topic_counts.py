@@ -394,11 +394,7 @@ def test_intervals_of_shares_are_shares(place, n_fits):
         (lambda: compare_topic_counts(GibbsLDA, X, [2]), TypeError, "give a topic model"),
         (lambda: compare_topic_counts("lda", X, [2]), TypeError, "give a topic model"),
         (lambda: compare_topic_counts(LDA, -X, [2]), ValueError, "Negative values"),
-        (
-            lambda: compare_topic_counts(LDA, ["a b"] * 9, [2]),
-            ValueError,
-            "X holds texts",
-        ),
+        (lambda: compare_topic_counts(LDA, ["a b"] * 9, [2]), ValueError, "X holds texts"),
     ],
 )
 def test_refusals(call, error, message):

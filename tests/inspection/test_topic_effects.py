@@ -647,12 +647,7 @@ MISSING = np.where(np.arange(D) == 7, np.nan, X_NUMBER)
         (np.zeros((D, 0)), {}, ValueError, "no column"),
         (np.zeros((D, 2, 2)), {}, ValueError, "3 dimensions"),
         (MISSING, {}, ValueError, "covariate 'x0' is missing in document 7"),
-        (
-            np.where(np.arange(D) == 7, None, GROUPS),
-            {},
-            ValueError,
-            "covariate 'x0' is missing in document 7",
-        ),
+        (np.where(np.arange(D) == 7, None, GROUPS), {}, ValueError, "covariate 'x0' is missing in document 7"),
         (X_NUMBER * 1j, {}, TypeError, "complex"),
         (X_NUMBER * 1e200, {}, ValueError, "'x0' has values too large or too small"),
         (X_NUMBER * 1e-300, {}, ValueError, "'x0' has values too large or too small"),
@@ -836,10 +831,7 @@ def test_bad_displays(options, message):
 
 
 def test_texts_that_may_be_numbers_get_a_warning():
-    with (
-        pytest.warns(UserWarning, match="one document alone"),
-        pytest.warns(UserWarning, match="give them as numbers"),
-    ):
+    with pytest.warns(UserWarning, match="one document alone"), pytest.warns(UserWarning, match="give them as numbers"):
         topic_effects(LDA, COUNTS, [f"{d // 1.7}" for d in range(D)], n_draws=2)
 
 

@@ -179,16 +179,8 @@ def test_bad_input(corpus, labels):
         (labels[:5], ValueError, "5 values; there are 90 documents"),
         ("arts", TypeError, "one label for each document"),
         ([[1]] * 90, TypeError, "not hashable"),
-        (
-            [None] * 90,
-            ValueError,
-            "collections is missing in documents 0, 1, .* Each document needs one",
-        ),
-        (
-            [np.nan] * 90,
-            ValueError,
-            "collections is missing in documents 0, 1, .* Each document needs one",
-        ),
+        ([None] * 90, ValueError, "collections is missing in documents 0, 1, .* Each document needs one"),
+        ([np.nan] * 90, ValueError, "collections is missing in documents 0, 1, .* Each document needs one"),
     ]:
         with pytest.raises(error, match=match):
             make().fit(X, collections=wrong)
@@ -265,11 +257,7 @@ def test_gibbs_em_finds_the_priors():
 
 
 def test_a_prior_that_is_given_stays_fixed(corpus, labels):
-    options = {
-        "learn_priors": True,
-        "max_iter": 30,
-        "n_chains": 2,
-    }
+    options = {"learn_priors": True, "max_iter": 30, "n_chains": 2}
     both = make(topic_word_prior=None, **options).fit(corpus.data, collections=labels)
     assert both.doc_concentration_ != 1.0
     assert both.topic_word_prior_ != 1 / 3

@@ -8,10 +8,7 @@ from workers import client_of
 
 from sklda import CompoundLDA, EmpiricalBayesLDA, GibbsLDA, LabeledLDA, TopicCountLDA
 from sklda._sampling.choice import SAMPLERS
-from sklda.metrics import (
-    compare_topic_models,
-    held_out_log_likelihood,
-)
+from sklda.metrics import compare_topic_models, held_out_log_likelihood
 from sklda.papers.held_out import held_out_curve, leave_one_out_score, particle_filter, predictive_perplexity, ratio_ais
 from sklda.papers.topic_count import log_evidence, log_evidence_by_sweeps
 

@@ -97,13 +97,7 @@ def test_shared_methods(name):
 @pytest.mark.parametrize("cls", [LatentDirichletAllocation, GibbsLDA])
 def test_swapping_the_class_name_works(cls, counts):
     lda = cls(
-        n_components=4,
-        doc_topic_prior=0.2,
-        topic_word_prior=0.3,
-        max_iter=5,
-        n_jobs=1,
-        verbose=0,
-        random_state=0,
+        n_components=4, doc_topic_prior=0.2, topic_word_prior=0.3, max_iter=5, n_jobs=1, verbose=0, random_state=0
     )
     theta = lda.fit_transform(counts)
     assert theta.shape == (150, 4)

@@ -391,10 +391,7 @@ def test_cuts_change_no_bit(problem, monkeypatch, same):
     state = GibbsChain.initialise_randomly(corpus, priors, np.random.SeedSequence(0))
 
     def results():
-        return [
-            *estimate_counts(corpus, priors, state.topics),
-            merge_gains.merge_gains(corpus, state.topics, priors),
-        ]
+        return [*estimate_counts(corpus, priors, state.topics), merge_gains.merge_gains(corpus, state.topics, priors)]
 
     whole = results()
     monkeypatch.setattr(point_estimates, "_BLOCK_WEIGHTS", 200)

@@ -9,15 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from sklda import (
-    HDPLDA,
-    CollapsedVariationalLDA,
-    CompoundLDA,
-    CovariateLDA,
-    EmpiricalBayesLDA,
-    GibbsLDA,
-    TopicCountLDA,
-)
+from sklda import HDPLDA, CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda._sampling.choice import SAMPLERS
 
 
@@ -96,35 +88,16 @@ EB = EmpiricalBayesLDA(2, max_iter=8, n_chains=1, random_state=0)
 COUNT = TopicCountLDA(min_components=1, max_components=2, max_iter=40, random_state=0)
 COMPOUND = CompoundLDA(3, max_iter=6, random_state=0)
 WAYS = {
-    "GibbsLDA": (
-        GibbsLDA(3, max_iter=3, random_state=0),
-        [{"n_chains": 2}, {"warm_start": True}],
-    ),
-    "EmpiricalBayesLDA": (
-        EB,
-        [
-            {"error_ratio": 0.0},
-            {"n_chains": 2},
-        ],
-    ),
-    "TopicCountLDA": (
-        COUNT,
-        [
-            {"topic_word_prior": 0.2},
-            {"draw_every": 1, "warm_start": True},
-        ],
-    ),
+    "GibbsLDA": (GibbsLDA(3, max_iter=3, random_state=0), [{"n_chains": 2}, {"warm_start": True}]),
+    "EmpiricalBayesLDA": (EB, [{"error_ratio": 0.0}, {"n_chains": 2}]),
+    "TopicCountLDA": (COUNT, [{"topic_word_prior": 0.2}, {"draw_every": 1, "warm_start": True}]),
     "CollapsedVariationalLDA": (
         CollapsedVariationalLDA(3, max_iter=3, random_state=0),
         [{"learning_method": "online"}, {"evaluate_every": 1}, {"learn_priors": False}],
     ),
     "CompoundLDA": (
         COMPOUND,
-        [
-            {"draw_every": 1, "warm_start": True},
-            {"learn_priors": True},
-            {"collection_topic_prior": (1.0, 1.0)},
-        ],
+        [{"draw_every": 1, "warm_start": True}, {"learn_priors": True}, {"collection_topic_prior": (1.0, 1.0)}],
     ),
     "CovariateLDA": (
         CovariateLDA(3, max_iter=6, random_state=0),
@@ -212,11 +185,7 @@ def tokens(counts):
         ("X", lambda X: X[::-1], "continues the previous fit, but this X is different"),
         ("X", lambda X: X[:-1], "continues the previous fit, but this X is different"),
         ("X", lambda X: X[:, :-1], "continues the previous fit, but this X is different"),
-        (
-            "n_components",
-            5,
-            "continues a fit with n_components=4, but n_components is now 5. Fit with warm_start",
-        ),
+        ("n_components", 5, "continues a fit with n_components=4, but n_components is now 5. Fit with warm_start"),
         ("n_chains", 3, "continues a fit with n_chains=2, but n_chains is now 3. Fit with warm_start=False"),
         ("n_chains", 1, "continues a fit with n_chains=2, but n_chains is now 1"),
     ],

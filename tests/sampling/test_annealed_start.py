@@ -49,9 +49,7 @@ class Sweeps(Progress):
 def factors(found, priors):
     """The factors of alpha and eta in every sweep."""
     eta = priors.topic_word()
-    return np.array(
-        [(np.median(each.doc / priors.doc), np.median(each.topic_word() / eta)) for each in found],
-    )
+    return np.array([(np.median(each.doc / priors.doc), np.median(each.topic_word() / eta)) for each in found])
 
 
 def kind_of(sampler, corpus, priors):

@@ -334,10 +334,7 @@ def test_counts_follow_the_topics(small_blocks, kind, counts):
 @pytest.mark.parametrize("n_components", [1, 16, 17])
 def test_corpora_of_hardly_anything(kind, docs, n_components):
     chain = make_chain(
-        make_corpus(docs, 2),
-        Priors.make(0.001, 0.001, n_components, 2),
-        np.zeros(sum(map(len, docs))),
-        kind=kind,
+        make_corpus(docs, 2), Priors.make(0.001, 0.001, n_components, 2), np.zeros(sum(map(len, docs))), kind=kind
     )
     for _ in range(20):
         chain.sweep()

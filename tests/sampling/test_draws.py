@@ -20,13 +20,7 @@ from sklda._core.progress import Progress
 from sklda._models.consensus.fits import share_std
 from sklda._sampling.chain import KeptDraws
 from sklda._sampling.collapsed import GibbsChain
-from sklda._sampling.draws import (
-    TopicGroups,
-    doc_topic_std,
-    posterior_means,
-    variance_around_mean,
-    variance_of_draws,
-)
+from sklda._sampling.draws import TopicGroups, doc_topic_std, posterior_means, variance_around_mean, variance_of_draws
 from sklda._sampling.run_chains import Run, Schedule, burn_in_of
 from sklda._sampling.steps import Draw
 from sklda.datasets import make_lda_corpus

@@ -26,13 +26,7 @@ DOCS, V, K = [[0, 0, 1], [2, 1], [0, 3]], 4, 3
 M = np.array([[0.7, 0.2, 0.1, 0.0], [0.1, 0.1, 0.3, 0.5]])
 ALPHA, ETA = 0.4, 0.3
 WEIGHTS = {"fixed": [np.inf, np.inf], "held": [3.0, 40.0], "one fixed": [2.0, np.inf]}
-CHAINS = [
-    GibbsChain,
-    WordMajorChain,
-    PartitionedChain,
-    PartiallyCollapsedChain,
-    GroupedChain,
-]
+CHAINS = [GibbsChain, WordMajorChain, PartitionedChain, PartiallyCollapsedChain, GroupedChain]
 
 
 def known_topics(weights, learnt=False):

@@ -291,11 +291,7 @@ def test_goes_on_draw_for_draw_and_in_blocks(counts):
 
 @pytest.mark.parametrize(
     "sampler, n_components, options",
-    [
-        ("sparse", 300, {}),
-        ("dense", 20, {}),
-        ("sparse", 300, {"topic_word_prior": np.full((300, 60), 0.1)}),
-    ],
+    [("sparse", 300, {}), ("dense", 20, {}), ("sparse", 300, {"topic_word_prior": np.full((300, 60), 0.1)})],
 )
 def test_the_sampler_is_chosen(counts, sampler, n_components, options):
     lda = GibbsLDA(n_components, max_iter=2, random_state=0, **options).fit(counts)

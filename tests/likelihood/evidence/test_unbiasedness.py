@@ -30,10 +30,7 @@ FLAT = "three words, 1, 1"
 OWN_PRIORS = {
     "alpha per topic": (np.array([0.3, 0.9, 0.3]), 0.4),
     "eta per word": (0.4, np.array([0.1, 0.5, 0.9, 0.2])),
-    "eta per topic and word": (
-        0.4,
-        np.array([[0.1, 0.5, 0.9, 0.2], [0.7, 0.2, 0.3, 1.1], [0.1, 0.5, 0.9, 0.2]]),
-    ),
+    "eta per topic and word": (0.4, np.array([[0.1, 0.5, 0.9, 0.2], [0.7, 0.2, 0.3, 1.1], [0.1, 0.5, 0.9, 0.2]])),
     "all different": (np.array([0.2, 0.5, 0.9]), np.array([0.1, 0.5, 0.9, 0.2])),
     "alpha per document": (np.array([[0.2, 0.9, 0.2], [1.5, 0.3, 1.5], [0.4, 0.4, 0.4]]), 0.3),
 }

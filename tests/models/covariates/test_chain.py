@@ -13,11 +13,7 @@ from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
 from sklda._models.covariates import coefficients
 from sklda._models.covariates import coefficients as step_module
-from sklda._models.covariates.coefficients import (
-    INTERCEPT_SCALE,
-    Coefficients,
-    CovariateModel,
-)
+from sklda._models.covariates.coefficients import INTERCEPT_SCALE, Coefficients, CovariateModel
 from sklda._models.covariates.prior import distinct_rows
 from sklda._sampling.annealed_start import Annealing
 from sklda._sampling.chain import ChainState

@@ -31,12 +31,7 @@ def test_the_bound_is_the_evidence_where_nothing_is_hidden():
     """With one topic q is the posterior, and the bound is log p(w); each constant counts."""
     corpus, labels = corpus_of(CASES[0][0], 3)
     fit = VariationalAscent(
-        corpus,
-        Priors.make(1.0, 0.3, 1, 3),
-        np.random.SeedSequence(0),
-        CompoundModel(labels, 2),
-        0.7,
-        1.9,
+        corpus, Priors.make(1.0, 0.3, 1, 3), np.random.SeedSequence(0), CompoundModel(labels, 2), 0.7, 1.9
     )
     fit.sweep()
     np.testing.assert_allclose(fit.log_joint(), Enumeration(DOCS_0, 3, 1, 1.9, 0.3).log_joint[0], rtol=1e-10)

@@ -85,11 +85,7 @@ def test_extreme_priors(fitted, scale):
         ({"n_components": 3}, ValueError, "n_components is for a triple"),
         ({"estimator": GibbsLDA()}, NotFittedError, "This GibbsLDA instance is not fitted yet"),
         ({"estimator": object()}, TypeError, "object has no topic_assignments_"),
-        (
-            {"estimator": ([0, 1], 0.1)},
-            ValueError,
-            r"a tuple of 2; .* a triple \(topic_assignments, doc",
-        ),
+        ({"estimator": ([0, 1], 0.1)}, ValueError, r"a tuple of 2; .* a triple \(topic_assignments, doc"),
         ({"estimator": ([0, 1], 0.1, 0.1)}, ValueError, r"topic_assignments has shape \(2,\); X has"),
     ],
 )
