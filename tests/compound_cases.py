@@ -11,6 +11,7 @@ from sklda._models.compound.mixtures import Mixtures
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.prior_learning import Learner
 from sklda._sampling.some_topics import SomeTopicsChain
+from sklda.datasets import make_compound_lda_corpus
 
 # Two collections of documents; rational arithmetic over set partitions and Stirling polynomials:
 # (collections, V, K), then for (alpha, gamma, eta): P(first and last token share a topic | w), E(sum_k pi_1k^2 | w),
@@ -53,6 +54,13 @@ CASES = [
     for collections, V, K, rows in EXACT
     for setting, values in zip(SETTINGS, rows, strict=True)
 ]
+
+
+# 90 documents of three collections, each of which has a topic of its own.
+TOLD_APART = make_compound_lda_corpus(
+    [40, 30, 20], 40, 3, doc_length=50, doc_concentration=3, topic_word_prior=0.05, random_state=0,
+    collection_topic=[[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.05, 0.05, 0.9]],
+)  # fmt: skip
 
 
 def corpus_of(collections, n_features):

@@ -36,14 +36,6 @@ def test_documents_have_their_dates(date, text):
 
 
 @pytest.mark.parametrize(
-    "date, error", [("17.5.1998", ValueError), (1998.5, ValueError), (True, TypeError), ("1998-02-30", ValueError)]
-)
-def test_what_is_no_date(date, error):
-    with pytest.raises(error, match=r"dates\[1\]"):
-        shares([1998, date])
-
-
-@pytest.mark.parametrize(
     "dates, length, labels",
     [
         ([f"2020-02-{1 + d % 29:02}" for d in range(600)], "day", ["2020-02-01", "2020-02-02"]),

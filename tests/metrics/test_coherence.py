@@ -202,21 +202,6 @@ def test_bad_input_to_coherence(change, error, message):
         topic_coherence(**arguments)
 
 
-@pytest.mark.parametrize(
-    "topic_word, n_words, error, message",
-    [
-        (np.ones((2, 5)), 0, ValueError, "n_words must lie between 1 and the 5 features, got 0"),
-        (np.ones((2, 5)), 25, ValueError, "n_words must lie between 1 and the 5 features, got 25"),
-        (np.ones((2, 5)), "2", TypeError, "n_words must be an integer, got '2'"),
-        (-np.ones((2, 5)), 2, ValueError, "Negative values in data passed to topic_word"),
-        (np.ones(5), 2, ValueError, "Expected 2D array"),
-    ],
-)
-def test_bad_input_to_diversity(topic_word, n_words, error, message):
-    with pytest.raises(error, match=message):
-        topic_diversity(topic_word, n_words=n_words)
-
-
 def test_words_of_every_document_and_documents_without_words():
     """That a document has a word that all have says nothing of others: 0, as for one such word."""
     everywhere = X.copy()

@@ -2,12 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.pipeline import make_pipeline
 
-from sklda import GibbsLDA
-from sklda.metrics import topic_exclusivity
+from sklda.metrics import topic_diversity, topic_exclusivity
 
 
 def test_its_formula():
@@ -27,25 +23,22 @@ def test_its_bounds():
     assert topic_exclusivity(np.full((4, 5), 0.2), n_words=5) == pytest.approx(0.25)
     # A word that no topic has belongs to none.
     assert topic_exclusivity([[1.0, 0.0]], n_words=2, per_topic=True).tolist() == [0.5]
-
-
-def test_models():
-    texts = ["apple banana apple", "banana cherry apple", "car engine wheel"]
-    pipeline = make_pipeline(CountVectorizer(), GibbsLDA(2, max_iter=20, random_state=0)).fit(texts)
-    assert topic_exclusivity(pipeline, n_words=3) == topic_exclusivity(pipeline[-1].components_, n_words=3)
+    with pytest.raises(ValueError, match=r"topic_word\[0\] holds only zeros"):
+        topic_exclusivity([[0.0, 0.0]], n_words=1)
 
 
 @pytest.mark.parametrize(
     ("topics", "n_words", "error", "message"),
     [
+        ([[0.5, 0.5]], 0, ValueError, "n_words must lie between 1 and the 2 features, got 0"),
         ([[0.5, 0.5]], 3, ValueError, "n_words must lie between 1 and the 2 features, got 3"),
         ([[0.5, 0.5]], True, TypeError, "n_words must be an integer"),
         ([[-1.0, 2.0]], 1, ValueError, "Negative values"),
-        ([[0.0, 0.0]], 1, ValueError, r"topic_word\[0\] holds only zeros"),
         ([[np.nan, 1.0]], 1, ValueError, "NaN"),
-        (GibbsLDA(), 1, NotFittedError, "not fitted"),
+        ([0.5, 0.5], 1, ValueError, "Expected 2D array"),
     ],
 )
-def test_refusals(topics, n_words, error, message):
+@pytest.mark.parametrize("score", [topic_exclusivity, topic_diversity])
+def test_refusals(score, topics, n_words, error, message):
     with pytest.raises(error, match=message):
-        topic_exclusivity(topics, n_words=n_words)
+        score(topics, n_words=n_words)

@@ -54,6 +54,7 @@ SCORES = {
     ),
     "topic_coherence": lambda X, model, as_input: metrics.topic_coherence(model, as_input(X)),
     "topic_diversity": lambda X, model, as_input: metrics.topic_diversity(model, n_words=5),
+    "topic_exclusivity": lambda X, model, as_input: metrics.topic_exclusivity(model, n_words=5),
     "word_association": lambda X, model, as_input: metrics.word_association(model, cue=[0, 1]),
     "held_out_curve": lambda X, model, as_input: held_out_curve([model, model], as_input(X), **FEW).score,
     "leave_one_out_score": lambda X, model, as_input: (
@@ -93,7 +94,7 @@ def test_arrays(X, lda, score):
         np.testing.assert_array_equal(SCORES[score](X, lda.components_.tolist(), lambda X: X), expected)
 
 
-WITHOUT_X = ("topic_diversity", "word_association")
+WITHOUT_X = ("topic_diversity", "topic_exclusivity", "word_association")
 READERS = {name: score for name, score in SCORES.items() if name not in WITHOUT_X} | {
     "coherence scorer": lambda X, model, as_input: metrics.make_coherence_scorer()(model, as_input(X)),
     "predictive_perplexity": lambda X, model, as_input: predictive_perplexity(model, as_input(X), X, random_state=0),
@@ -203,7 +204,9 @@ def test_models_that_are_not_fitted(X, score, wrap):
         SCORES[score](X, wrap(GibbsLDA(3)), to_texts)
 
 
-@pytest.mark.parametrize("score", ["held_out_log_likelihood", "predictive_perplexity", "compare_topic_models"])
+@pytest.mark.parametrize(
+    "score", ["held_out_log_likelihood", "predictive_perplexity", "compare_topic_models", "scorer"]
+)
 def test_what_is_no_model(X, lda, score):
     for model, error, match in [
         (lda.topic_word_, TypeError, r"ndarray has no components_: .* a pair \(topic_word, doc_topic_prior\)"),

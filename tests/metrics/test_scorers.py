@@ -9,7 +9,6 @@ from joblib import parallel_config
 from sklearn import config_context
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 
@@ -51,19 +50,10 @@ def test_any_model_with_components_and_prior(corpus):
     assert neg_ais_perplexity_scorer(theirs, corpus[60:]) == neg_ais_perplexity_scorer(plain, corpus[60:])
 
 
-def test_pipelines_and_searches_on_raw_text(corpus, texts):
-    bare = neg_ais_perplexity_scorer(lda().fit(corpus[:60]), corpus[60:])
-    vocabulary = [f"w{v:02d}" for v in range(40)]
-    pipeline = make_pipeline(CountVectorizer(vocabulary=vocabulary), lda()).fit(texts[:60])
-    assert neg_ais_perplexity_scorer(pipeline, texts[60:]) == bare
-    search = GridSearchCV(
-        make_pipeline(CountVectorizer(vocabulary=vocabulary), lda()),
-        {"gibbslda__n_components": [1, 3]},
-        scoring=neg_ais_perplexity_scorer,
-        cv=3,
-    ).fit(texts)
-    assert search.best_params_ == {"gibbslda__n_components": 3}
-    assert neg_ais_perplexity_scorer(search, texts) == neg_ais_perplexity_scorer(search.best_estimator_, texts)
+def test_searches(corpus, texts):
+    pipeline = make_pipeline(CountVectorizer(vocabulary=[f"w{v:02d}" for v in range(40)]), lda())
+    search = GridSearchCV(pipeline, {"gibbslda__n_components": [1, 3]}, scoring=neg_ais_perplexity_scorer, cv=3)
+    assert search.fit(texts).best_params_ == {"gibbslda__n_components": 3}
     search = RandomizedSearchCV(
         lda(), {"doc_topic_prior": [0.1, 50.0]}, n_iter=2, scoring=neg_ais_perplexity_scorer, cv=2, random_state=0
     ).fit(corpus)
@@ -125,12 +115,8 @@ def test_jobs_batches_and_pickles(corpus):
     assert "method='guided_ais'" in repr(scorer)
 
 
-def test_bad_input(corpus):
+def test_bad_input():
     with pytest.raises(ValueError, match="metric must be"):
         make_held_out_scorer(metric="bits")
     with pytest.raises(ValueError, match="needs n_runs=2"):
         make_held_out_scorer(return_std=True, n_runs=1)
-    with pytest.raises(TypeError, match="LogisticRegression has no components_"):
-        neg_ais_perplexity_scorer(LogisticRegression(), corpus)
-    with pytest.raises(TypeError, match="has no doc_topic_prior_"):
-        neg_ais_perplexity_scorer(SimpleNamespace(components_=np.ones((2, 40))), corpus)

@@ -34,9 +34,10 @@ from sklda.papers.held_out import (
     leave_one_out_score,
     left_to_right,
     particle_filter,
+    predictive_perplexity,
     ratio_ais,
 )
-from sklda.papers.topic_count import log_evidence, pmmh
+from sklda.papers.topic_count import log_evidence, log_evidence_by_sweeps, pmmh
 
 # joblib maps arrays with more bytes than this into memory, read-only.
 SMALLEST = {"max_nbytes": 1}
@@ -157,10 +158,19 @@ PATHS = {
         )
     ),
     "held_out_curve": scored(lambda lda, X: held_out_curve([lda, lda], X, n_temperatures=2, random_state=0)),
+    "held_out_log_likelihood": scored(
+        lambda lda, X: metrics.held_out_log_likelihood(
+            (lda.topic_word_, 0.5), X, n_runs=2, return_std=True, n_temperatures=5, random_state=0
+        )
+    ),
+    "predictive_perplexity": scored(lambda lda, X: predictive_perplexity(lda, X, X, n_sweeps=5, random_state=0)),
     "leave_one_out_score": lambda X: leave_one_out_score(
         GibbsLDA(3, max_iter=3, **GIVEN).fit(X[:6]), X[:6], n_draws=10, n_temperatures=3, random_state=0
     ),
     "log_evidence": lambda X: log_evidence(X, 3, n_temperatures=5, n_chains=2, random_state=0),
+    "log_evidence_by_sweeps": lambda X: log_evidence_by_sweeps(
+        X, 3, n_inner=3, n_runs=2, init="random", random_state=0
+    ),
 }
 
 

@@ -2,24 +2,20 @@
 
 import numpy as np
 import pytest
+from compound_cases import TOLD_APART
 
-from sklda.datasets import make_compound_lda_corpus
 from sklda.papers.compound import langevin, variational_em
 
 KINDS = [langevin, variational_em]
-MIXTURES = [[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.05, 0.05, 0.9]]
 FEW = {"topic_word_prior": 0.1, "max_iter": 60, "random_state": 0}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def corpus():
-    return make_compound_lda_corpus(
-        [40, 30, 20], 40, 3, doc_length=50, doc_concentration=3, topic_word_prior=0.05, collection_topic=MIXTURES,
-        random_state=0,
-    )  # fmt: skip
+    return TOLD_APART
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def labels(corpus):
     return np.array(["arts", "laws", "news"])[corpus.collections]
 
