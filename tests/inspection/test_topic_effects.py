@@ -158,6 +158,7 @@ def test_a_number_that_a_formula_makes_a_category_has_points(formula):
     assert all(len(intervals(ax)) == 3 for ax in shown.axes_)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_a_number_beside_a_category_of_a_formula_has_a_curve():
     data = {"dose": DOSE, "x": X_NUMBER}
     for name, formula in (("x", "x + C(dose)"), ("dose", "x + dose")):
@@ -165,6 +166,7 @@ def test_a_number_beside_a_category_of_a_formula_has_a_curve():
         assert len(shown.values) == 41
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize(
     "transformer", [OneHotEncoder(drop="first"), OneHotEncoder(drop="first", handle_unknown="ignore")]
 )
@@ -257,6 +259,7 @@ def test_names_of_covariates_do_not_matter():
     assert lda.covariate_names_.tolist() == ["0", "1", "2"]
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize("difference", [(1, 1.5), (2, 0)])
 def test_a_spline_beyond_the_documents_says_what_to_write(difference):
     frame = {"year": X_NUMBER}
@@ -308,6 +311,7 @@ def test_displays_of_all_kinds_of_frames(library):
     TopicEffectsDisplay.from_estimator(LDA, COUNTS, frame, transformer=spline, n_draws=2)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_levels_that_are_tuples():
     """NumPy and pandas would take them as several values."""
     levels = np.empty(D, dtype=object)
@@ -695,6 +699,7 @@ SOURCES = np.arange(D) // 10
 RATING = np.where(SOURCES % 2, "b", "a")
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_errors_of_clusters_are_those_of_so_many_sources():
     """Without an effect of the rating, but with the number that differs between the sources."""
     one, many = (
@@ -771,7 +776,7 @@ def test_a_topic_of_one_chain_has_its_draws_even_if_there_are_few():
     assert np.isfinite(column(table, "estimate")).all()
 
 
-def test_curves_of_groups_their_differences_and_given_values():
+def test_curves_of_groups_their_differences_and_given_values(request):
     data = {"n": X_NUMBER, "g": np.where(GROUPS == "a", "a", "b"), "x": np.arange(D) % 7}
     given = {"covariates": data, "formula": "g * n + x", "n_draws": 2, "random_state": 0}
     groups = TopicEffectsDisplay.from_estimator(LDA, COUNTS, covariate="n", by="g", topics=[0, 1], **given)
@@ -790,6 +795,7 @@ def test_curves_of_groups_their_differences_and_given_values():
     for name in ("estimate", "low", "high"):
         assert_allclose(getattr(one, name)[0], column(table, name)[place :: len(column(table, "term")) // 2])
     assert one.difference == "g: b − a" and len(one.axes_) == 1
+    request.getfixturevalue("without_pictures")
     # At other values of x the curves are higher by its effect.
     low, high = (
         TopicEffectsDisplay.from_estimator(LDA, COUNTS, covariate="n", topics=[0], at={"x": x}, **given) for x in (0, 3)
@@ -799,6 +805,7 @@ def test_curves_of_groups_their_differences_and_given_values():
     assert len(largest.topics) == 2 and largest.estimate.shape == (41, 4)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_curves_end_where_their_group_has_no_documents():
     data = {"n": X_NUMBER, "g": np.where(X_NUMBER > 0, "high", "low"), "h": GROUPS}
     show, given = TopicEffectsDisplay.from_estimator, {"covariate": "n", "topics": [0], "n_draws": 2}
@@ -875,6 +882,7 @@ def test_equal_documents_have_draws_of_their_own():
     assert_allclose(errors[0], errors[1], rtol=0.15)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_true_and_false_are_two_groups():
     logical = {"n": X_NUMBER, "treated": GROUPS == "a"}
     found = TopicEffectsDisplay.from_estimator(

@@ -16,7 +16,7 @@ from sklda._core.priors import Priors
 from sklda._models.empirical_bayes.settings import run_lengths
 from sklda.datasets import make_lda_corpus
 
-SHORT = {"max_iter": 8, "n_chains": 2}
+SHORT = {"max_iter": 4, "n_chains": 1}
 TRUTH = {"doc_topic_prior": 0.3, "topic_word_prior": 0.5}
 
 

@@ -28,9 +28,9 @@ ESTIMATORS = [
     CompoundLDA(max_iter=5),
     HDPLDA(max_components=10, max_iter=5, n_chains=1),
     CovariateLDA(max_iter=5),
-    ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2),
-    TopicCountLDA(min_components=1, max_components=2, max_iter=6),
-    LabeledLDA(max_iter=10, n_draws=2, fold_in_iter=5),
+    ConsensusTopics(GibbsLDA(2, max_iter=5), n_fits=2, n_splits=0),
+    TopicCountLDA(min_components=1, max_components=2, max_iter=6, n_chains=1),
+    LabeledLDA(n_chains=1, max_iter=10, n_draws=2, fold_in_iter=5),
 ]
 # Other parameters of estimators that are above.
 MORE = [

@@ -226,11 +226,11 @@ def by_log_joint(corpus, labels, priors, own, splits, stop, seeded):
 @pytest.mark.mutation("sklda._sampling.merge_and_split._candidates", by_log_joint)
 def test_topics_that_share_half_of_their_words_are_found():
     """All of them in seven of eight corpora, and in 28 of 32 others; in three and seven by the log joint alone."""
-    found = []
+    n_missed = 0
     for seed in range(8):
         X, topic_word = nested_corpus(seed)
-        found.append(worst_cosine(GibbsLDA(9, random_state=0).fit(X).topic_word_, topic_word) > 0.9)
-    assert sum(found) >= 7
+        n_missed += worst_cosine(GibbsLDA(9, random_state=0).fit(X).topic_word_, topic_word) <= 0.9
+        assert n_missed <= 1
 
 
 def test_models_with_other_alphas_find_all_topics():
