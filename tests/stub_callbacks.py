@@ -22,3 +22,14 @@ class Stop(DoNothing):
 
     def on_fit_task_end(self, estimator, context, **kwargs):
         return True
+
+
+class EndAfter(DoNothing):
+    """A callback that ends a chain with its n-th sweep, counted over all chains."""
+
+    def __init__(self, n_sweeps):
+        self.n_left = n_sweeps
+
+    def on_fit_task_end(self, estimator, context):
+        self.n_left -= context.task_name == "sweep"
+        return context.task_name == "sweep" and self.n_left == 0

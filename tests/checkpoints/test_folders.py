@@ -17,6 +17,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
+from stub_callbacks import EndAfter
 from workers import run_program
 
 from sklda import CollapsedVariationalLDA, CompoundLDA, ConsensusTopics, GibbsLDA
@@ -32,7 +33,7 @@ def folder(tmp_path):
     return tmp_path / "deep" / "fit"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def whole(corpus):
     return gibbs()().fit(corpus)
 
@@ -364,26 +365,10 @@ def test_a_callback_that_ends_a_chain(saves, folder, corpus, same_fit):
     """The callback is not there when the fit continues, but the chain has ended."""
     pytest.importorskip("sklearn.callback")
     make = gibbs(n_chains=2)
-    ended = make().set_callbacks(End(9)).fit(corpus)
-    begun = make().set_callbacks(Checkpoint(folder, every=0), End(9))
+    ended = make().set_callbacks(EndAfter(9)).fit(corpus)
+    begun = make().set_callbacks(Checkpoint(folder, every=0), EndAfter(9))
     saves.interrupt(20, lambda: begun.fit(corpus))
     assert same_fit(GibbsLDA.resume(folder, corpus).set_callbacks(), ended.set_callbacks())
-
-
-class End:
-    """Ends the first chain after a number of tasks."""
-
-    def __init__(self, after):
-        self.left = after
-
-    def setup(self, estimator, context):
-        pass
-
-    teardown = on_fit_task_begin = setup
-
-    def on_fit_task_end(self, estimator, context):
-        self.left -= context.task_name == "sweep"
-        return self.left == 0
 
 
 def test_parts_of_a_chain(saves, folder, corpus, monkeypatch, whole, same_fit):
@@ -555,5 +540,5 @@ def test_older_versions_of_scikit_learn(monkeypatch):
     estimator = module.CallbackSupportMixin().set_callbacks(Checkpoint("folder"))
     assert estimator._skl_callbacks[0].path == "folder"
     assert not vars(estimator.set_callbacks())
-    with pytest.raises(TypeError, match=r"End.* is not a Checkpoint.*scikit-learn 1\.9"):
-        estimator.set_callbacks(End(1))
+    with pytest.raises(TypeError, match=r"EndAfter.* is not a Checkpoint.*scikit-learn 1\.9"):
+        estimator.set_callbacks(EndAfter(1))

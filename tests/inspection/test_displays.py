@@ -216,10 +216,6 @@ def test_characters_that_no_font_has_give_one_warning_with_advice():
     "call, error, message",
     [
         (lambda a: TopicWordsDisplay.from_estimator(a, n_words=0), ValueError, "n_words must be at least 1"),
-        *(
-            (lambda a, display=display: display.from_estimator(a, n_words=-1), ValueError, "n_words must be at least 1")
-            for display in (TopicWordsDisplay,)
-        ),
         (lambda a: TopicWordsDisplay.from_estimator(a, topics=[0.5]), ValueError, "topics must be numbers"),
     ],
 )

@@ -31,11 +31,12 @@ NUMBER = RNG.standard_normal(D)
 Y = CORPUS.doc_topic @ B + 0.5 * NUMBER + 0.5 * RNG.standard_normal(D)
 LDA = GibbsLDA(K, max_iter=300, random_state=0).fit(X)
 COLUMNS = ["estimate", "standard_error", "low", "high", "t", "p_value", "df", "topic_error", "from_draws"]
+KNOWN = CORPUS.topic_word, np.array([0.8, 0.4, 0.3])
 ALARM = 1e-5
 
 
-def named(lda):
-    return describe(lda, vocabulary=[f"w{v}" for v in range(V)])
+def named(model, n_words=V):
+    return describe(model, vocabulary=[f"w{v}" for v in range(n_words)])
 
 
 def effects(lda=None, documents=X, y=Y, covariates=None, **options):
@@ -162,11 +163,9 @@ def test_one_topic_too_few_gets_a_warning():
     corpus = make_lda_corpus(500, 60, 3, doc_length=30, doc_topic_prior=0.3, topic_word_prior=0.2, random_state=0)
     y = corpus.doc_topic @ [0, 3, -3] + np.random.default_rng(0).standard_normal(500)
     enough, few = (GibbsLDA(n, max_iter=200, random_state=0).fit(corpus.data) for n in (3, 2))
-    model = describe(enough, vocabulary=[f"w{v}" for v in range(60)])
-    outcome_effects(model, corpus.data, y, random_state=0)
-    model = describe(few, vocabulary=[f"w{v}" for v in range(60)])
+    outcome_effects(named(enough, 60), corpus.data, y, random_state=0)
     with pytest.warns(UserWarning, match="different effects .*one topic"):
-        outcome_effects(model, corpus.data, y, random_state=0)
+        outcome_effects(named(few, 60), corpus.data, y, random_state=0)
 
 
 # The topics of so short a fit are mixtures.
@@ -192,14 +191,7 @@ def test_documents_that_are_not_those_of_the_fit_have_draws_of_their_own():
     table = effects(documents=documents, y=y, topics=[place(LDA, 1)], base=place(LDA, 0))
     assert abs(table["estimate"][0] - 2) < 4 * table["standard_error"][0] < 2
     assert table["topic_error"][0] > 0
-    known = outcome_effects(
-        describe((CORPUS.topic_word, np.array([0.8, 0.4, 0.3])), vocabulary=[f"w{v}" for v in range(V)]),
-        documents,
-        y,
-        topics=[1],
-        base=0,
-        random_state=0,
-    )
+    known = effects(KNOWN, documents, y, topics=[1], base=0)
     assert abs(known["estimate"][0] - 2) < 4 * known["standard_error"][0]
     assert known["topic_error"][0] == 0
 
@@ -218,9 +210,8 @@ def of_other_documents(seed):
     lda = GibbsLDA(3, max_iter=200, random_state=seed).fit(first)
     own = [int((np.sqrt(each) @ np.sqrt(lda.topic_word_).T).argmax()) for each in phi]
     y = theta @ [0, 2.0, -1.0]
-    model = describe(lda, vocabulary=[f"w{v}" for v in range(100)])
     options = {"topics": own[1:], "base": own[0], "random_state": seed}
-    found = outcome_effects(model, documents(theta), y, **options)["estimate"][:2].to_numpy()
+    found = outcome_effects(named(lda, 100), documents(theta), y, **options)["estimate"][:2].to_numpy()
     return found @ [2, -1] / 5
 
 
@@ -266,15 +257,24 @@ def test_as_many_of_equal_documents_take_part_again_as_there_are_new_ones():
     assert_allclose(both.to_counts().toarray(), np.vstack([X[20:40], X[:1], X[:1], X[:20]]))
 
 
+# Two topics of three words, and alpha.
+TWO_TOPICS = np.array([[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]]), np.array([0.7, 0.5])
+
+
+def of_two_topics(rng, n_documents, length):
+    """Shares and counts of documents."""
+    theta = rng.dirichlet(TWO_TOPICS[1], n_documents)
+    return theta, np.array([rng.multinomial(length, p) for p in theta @ TWO_TOPICS[0]])
+
+
 @pytest.mark.parametrize("has_rows", [False, True])
 def test_equal_documents_have_one_mean_without_a_common_error(has_rows):
     """Twenty-one different documents: the same error of each in all its copies would be in the estimate."""
     rng = np.random.default_rng(0)
-    phi, alpha = np.array([[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]]), np.array([0.7, 0.5])
-    theta = rng.dirichlet(alpha, 4000)
-    documents = np.array([rng.multinomial(5, p) for p in theta @ phi])
+    theta, documents = of_two_topics(rng, 4000, 5)
+    phi, alpha = TWO_TOPICS
     prior = np.tile(alpha, (4000, 1)) if has_rows else alpha
-    model = describe((phi, prior), vocabulary=["a", "b", "c"])
+    model = named((phi, prior), 3)
     one, other = (
         outcome_effects(model, documents, theta[:, 1], topics=[1], random_state=seed).iloc[0] for seed in (0, 1)
     )
@@ -290,8 +290,7 @@ def simulated(seed, means):
     documents = np.array([rng.multinomial(6, p / p.sum()) for p in theta @ phi])
     y = 3 * theta[:, 1] + 0.5 * rng.standard_normal(150)
     if means:
-        model = describe((phi, alpha), vocabulary=[f"w{v}" for v in range(V)])
-        table = outcome_effects(model, documents, y, topics=[1], base=[0, 2], random_state=seed)
+        table = outcome_effects(named((phi, alpha)), documents, y, topics=[1], base=[0, 2], random_state=seed)
         return table["estimate"][0], table["low"][0], table["high"][0], table["from_draws"][0]
     # Shares of words by their most probable topics, as if they were the shares of topics.
     shares = documents @ (phi / phi.sum(axis=0)).T / 6
@@ -323,8 +322,7 @@ def test_logistic_effects_without_spread_are_those_of_the_maximum():
     theta = rng.dirichlet([1, 1, 1], 800)
     documents = np.round(1e3 * theta).astype(int)
     y = rng.random(800) < expit(theta @ [0, 2, -2] - 0.3)
-    phi = np.eye(3)
-    model = describe((phi, np.ones(3)), vocabulary=["a", "b", "c"])
+    model = named((np.eye(3), np.ones(3)), 3)
     table = outcome_effects(model, documents, y, family="logistic", base=0, random_state=0)
     columns, b = np.column_stack([np.ones(800), theta[:, 1:]]), np.zeros(3)
     for _ in range(30):
@@ -338,12 +336,9 @@ def test_logistic_effects_without_spread_are_those_of_the_maximum():
 def test_logistic_effects_know_what_short_documents_hide():
     """Twice the effect of a naive regression on means would be wrong by more than these bounds."""
     rng = np.random.default_rng(0)
-    phi, alpha = np.array([[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]]), np.array([0.7, 0.5])
-    theta = rng.dirichlet(alpha, 6000)
-    documents = np.array([rng.multinomial(5, p) for p in theta @ phi])
+    theta, documents = of_two_topics(rng, 6000, 5)
     y = rng.random(6000) < expit(6 * theta[:, 1] - 2)
-    model = describe((phi, alpha), vocabulary=["a", "b", "c"])
-    table = outcome_effects(model, documents, y, family="logistic", topics=[1], random_state=0)
+    table = outcome_effects(named(TWO_TOPICS, 3), documents, y, family="logistic", topics=[1], random_state=0)
     assert abs(table["estimate"][0] - 6) < 0.08 * 6 + 4 * table["standard_error"][0]
     assert table["low"][0] > 5
     assert table["from_draws"][0] < 0.6 * 6
@@ -352,11 +347,9 @@ def test_logistic_effects_know_what_short_documents_hide():
 def test_logistic_effects_are_at_the_maximum_of_the_exact_likelihood():
     """Documents of three words and two topics, in which theta given the words is a sum over a grid."""
     rng = np.random.default_rng(1)
-    phi, alpha = np.array([[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]]), np.array([0.7, 0.5])
-    theta = rng.dirichlet(alpha, 3000)
-    documents = np.array([rng.multinomial(3, p) for p in theta @ phi])
+    theta, documents = of_two_topics(rng, 3000, 3)
     y = rng.random(3000) < expit(5 * theta[:, 1] - 2)
-    grid = (np.arange(2000) + 0.5) / 2000
+    (phi, alpha), grid = TWO_TOPICS, (np.arange(2000) + 0.5) / 2000
     shares = np.column_stack([1 - grid, grid])
     posterior = np.exp(documents @ np.log(shares @ phi).T) * np.prod(shares ** (alpha - 1), axis=1)
     posterior /= posterior.sum(axis=1, keepdims=True)
@@ -365,8 +358,7 @@ def test_logistic_effects_are_at_the_maximum_of_the_exact_likelihood():
         return -np.log(np.where(y, *(posterior @ expit(side * (b[0] + b[1] * grid)) for side in (1, -1)))).sum()
 
     exact = minimize(loss, [-2.0, 5.0]).x[1]
-    model = describe((phi, alpha), vocabulary=["a", "b", "c"])
-    table = outcome_effects(model, documents, y, family="logistic", topics=[1], random_state=0)
+    table = outcome_effects(named(TWO_TOPICS, 3), documents, y, family="logistic", topics=[1], random_state=0)
     assert abs(table["estimate"][0] / exact - 1) < 0.05
 
 
@@ -448,8 +440,7 @@ def test_a_prior_that_is_not_that_of_the_documents_gets_a_warning():
     y = 3 * theta[:, 1] + 0.5 * rng.standard_normal(1500)
 
     def estimate(alpha):
-        model = describe((phi, alpha), vocabulary=[f"w{v}" for v in range(V)])
-        return outcome_effects(model, documents, y, topics=[1], random_state=0)["estimate"][0]
+        return effects((phi, alpha), documents, y, topics=[1])["estimate"][0]
 
     assert abs(estimate(alpha) - 3) < 0.4
     with pytest.warns(UserWarning, match=r"too much.* 1\.[1-9]"):
@@ -497,7 +488,7 @@ def test_shares_that_do_not_vary_as_their_prior_says_get_a_warning():
     def found(theta, **options):
         documents = np.array([rng.multinomial(40, p / p.sum()) for p in theta @ phi])
         lda = GibbsLDA(5, max_iter=200, random_state=0, **options).fit(documents)
-        outcome_effects(describe(lda, vocabulary=[f"w{v}" for v in range(200)]), documents, y, random_state=0)
+        outcome_effects(named(lda, 200), documents, y, random_state=0)
 
     with pytest.warns(UserWarning, match="shares of topics vary more than their prior"):
         found(normal)
@@ -591,8 +582,7 @@ def test_a_large_constant_of_the_outcome_is_in_the_intercept():
 def test_a_draw_that_tells_the_outcomes_apart_does_not_end_the_call():
     chosen = np.random.default_rng(10).choice(D, 40, replace=False)
     y = CORPUS.doc_topic[chosen, 0] + 0.1 * np.random.default_rng(1).normal(size=40) > 0.4
-    pair = describe((CORPUS.topic_word, np.array([0.8, 0.4, 0.3])), vocabulary=[f"w{v}" for v in range(V)])
-    assert np.isfinite(outcome_effects(pair, X[chosen], y, family="logistic", random_state=0)["estimate"]).all()
+    assert np.isfinite(effects(KNOWN, X[chosen], y, family="logistic")["estimate"]).all()
 
 
 def test_bad_models():

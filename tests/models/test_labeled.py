@@ -304,10 +304,7 @@ BAD_PARAMETERS = [
         {"doc_topic_prior": [1, 1, 1]},
         r"doc_topic_prior has shape \(3,\); it must be a float, or an array of shape \(4,\)",
     ),
-    ({"doc_topic_prior": 1e-13}, "doc_topic_prior = 1e-13: a Dirichlet parameter must lie between"),
     ({"topic_word_prior": np.ones((3, 20))}, r"topic_word_prior has shape \(3, 20\)"),
-    ({"n_draws": 0}, "'n_draws' parameter of LabeledLDA must be"),
-    ({"burn_in": -1}, "'burn_in' parameter of LabeledLDA must be"),
     ({"n_label_topics": 0}, "'n_label_topics' parameter of LabeledLDA must be"),
 ]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from stub_callbacks import EndAfter
 
 from sklda import HDPLDA, CollapsedVariationalLDA, CompoundLDA, CovariateLDA, EmpiricalBayesLDA, GibbsLDA, TopicCountLDA
 from sklda._sampling.choice import SAMPLERS
@@ -218,24 +219,9 @@ def test_learnt_priors_stay(tokens, changed):
 
 def test_the_burn_in_ends_before_the_last_sweep_of_the_shortest_chain(counts):
     pytest.importorskip("sklearn.callback")
-    lda = make(n_chains=2, warm_start=True).set_callbacks(EndFirstChain()).fit(counts)
+    lda = make(n_chains=2, warm_start=True).set_callbacks(EndAfter(2)).fit(counts)
     lda.set_callbacks()
     assert [len(trace[~np.isnan(trace)]) for trace in lda.log_joint_trace_] == [2, 5]
     with pytest.raises(ValueError, match="burn_in=5 leaves none of 5 sweeps"):
         lda.set_params(max_iter=3, burn_in=5).fit(counts)
     lda.set_params(burn_in=4).fit(counts)
-
-
-class EndFirstChain:
-    """Ends the first chain after two sweeps."""
-
-    n_left = 2
-
-    def setup(self, estimator, context):
-        pass
-
-    teardown = on_fit_task_begin = setup
-
-    def on_fit_task_end(self, estimator, context):
-        self.n_left -= context.task_name == "sweep"
-        return context.task_name == "sweep" and self.n_left == 0
