@@ -42,12 +42,20 @@ LDA = GibbsLDA(2, max_iter=200, n_chains=3, random_state=0, doc_topic_prior=0.5,
 TOPIC = int(LDA.topic_word_[:, 0].argmax())
 
 
+def effects(covariates, **options):
+    return topic_effects(LDA, COUNTS, covariates, **{"random_state": 0} | options)
+
+
+def display(covariates, **options):
+    return TopicEffectsDisplay.from_estimator(LDA, COUNTS, covariates, **{"random_state": 0} | options)
+
+
 def column(table, name):
     return table[name].tolist()
 
 
 def test_the_effect_of_a_number_is_attenuated_and_all_chains_have_it():
-    table = topic_effects(LDA, COUNTS, X_NUMBER, topics=[TOPIC], random_state=0)
+    table = effects(X_NUMBER, topics=[TOPIC])
     intercept, slope = column(table, "estimate")
     low, high = column(table, "low"), column(table, "high")
     error = column(table, "standard_error")[1]
@@ -63,41 +71,41 @@ def test_the_effect_of_a_number_is_attenuated_and_all_chains_have_it():
 def test_a_category_with_one_level_is_left_out_with_a_warning():
     frame = pandas.DataFrame({"x": X_NUMBER, "country": "Chile"})
     with pytest.warns(UserWarning, match="covariate 'country' is 'Chile'"):
-        table = topic_effects(LDA, COUNTS, frame, random_state=0)
+        table = effects(frame)
     assert table["term"].unique().tolist() == ["intercept", "x"]
-    alone = topic_effects(LDA, COUNTS, frame[["x"]], random_state=0)
+    alone = effects(frame[["x"]])
     assert table["estimate"].tolist() == alone["estimate"].tolist()
 
 
 def test_categories_are_compared_with_their_base():
-    table = topic_effects(LDA, COUNTS, GROUPS, random_state=0)
+    table = effects(GROUPS)
     assert column(table, "term")[:3] == ["intercept", "x0[b]", "x0[c]"]
     assert column(table, "base")[:3] == ["", "a", "a"]
     one_hot = np.column_stack([GROUPS == "b", GROUPS == "c"])
-    assert_allclose(column(topic_effects(LDA, COUNTS, one_hot, random_state=0), "estimate"), column(table, "estimate"))
-    assert column(table, "estimate") == column(topic_effects(LDA, COUNTS, GROUPS.tolist(), random_state=0), "estimate")
+    assert_allclose(column(effects(one_hot), "estimate"), column(table, "estimate"))
+    assert column(table, "estimate") == column(effects(GROUPS.tolist()), "estimate")
 
 
 def test_data_frames_dicts_and_sparse_matrices_are_the_same():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"number": X_NUMBER, "group": pandas.Categorical(GROUPS, categories=["c", "b", "a"])})
-    table = topic_effects(LDA, COUNTS, frame, random_state=0)
+    table = effects(frame)
     assert table["term"][:4].tolist() == ["intercept", "number", "group[b]", "group[a]"]
     assert table["base"][:4].tolist() == ["", "", "c", "c"]
     as_dict = {"number": X_NUMBER, "group": frame["group"]}
-    assert topic_effects(LDA, COUNTS, as_dict, random_state=0)["estimate"].equals(table["estimate"])
+    assert effects(as_dict)["estimate"].equals(table["estimate"])
     wide = np.column_stack([X_NUMBER, GROUPS == "b", GROUPS == "a"]).astype(float)
-    sparse = topic_effects(LDA, COUNTS, sp.csr_matrix(wide), random_state=0)
+    sparse = effects(sp.csr_matrix(wide))
     assert_allclose(sparse["estimate"], table["estimate"])
-    named = topic_effects(LDA, COUNTS, frame["number"], random_state=0)
+    named = effects(frame["number"])
     assert named["term"].tolist() == ["intercept", "number"] * 2
 
 
 def test_columns_of_splines_and_a_transformer_are_the_same():
     spline = SplineTransformer(n_knots=3, include_bias=False)
     columns = spline.fit_transform(X_NUMBER[:, None])
-    by_hand = topic_effects(LDA, COUNTS, columns, random_state=0)
-    table = topic_effects(LDA, COUNTS, X_NUMBER, transformer=spline, random_state=0)
+    by_hand = effects(columns)
+    table = effects(X_NUMBER, transformer=spline)
     assert_allclose(column(table, "estimate"), column(by_hand, "estimate"))
     assert column(table, "term")[:2] == ["intercept", "x0_sp_0"]
 
@@ -105,13 +113,13 @@ def test_columns_of_splines_and_a_transformer_are_the_same():
 def test_a_formula():
     pandas = pytest.importorskip("pandas")
     data = pandas.DataFrame({"number": X_NUMBER, "group": GROUPS})
-    from_dict = topic_effects(LDA, COUNTS, dict(data), formula="number", random_state=0)
-    table = topic_effects(LDA, COUNTS, data, formula="number", random_state=0)
-    plain = topic_effects(LDA, COUNTS, X_NUMBER, random_state=0)
+    from_dict = effects(dict(data), formula="number")
+    table = effects(data, formula="number")
+    plain = effects(X_NUMBER)
     assert_allclose(column(table, "estimate"), column(plain, "estimate"))
     assert column(table, "term")[:2] == ["intercept", "number"]
     assert column(from_dict, "estimate") == column(table, "estimate")
-    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, data, formula="number", random_state=0)
+    shown = display(data, formula="number")
     assert shown.axes_[0].get_xlabel() == "number"
 
 
@@ -119,28 +127,27 @@ def test_a_formula():
 def test_formulas_do_not_overflow_types_of_whole_numbers(dtype, step):
     number = np.arange(D) * step
     tables = [
-        topic_effects(LDA, COUNTS, {"x": x}, formula="I(9 - x) + I(x**2)", n_draws=3, random_state=0)
-        for x in (number.astype(dtype), number.astype(float))
+        effects({"x": x}, formula="I(9 - x) + I(x**2)", n_draws=3) for x in (number.astype(dtype), number.astype(float))
     ]
     assert column(tables[0], "term") == ["intercept", "I(9 - x)", "I(x ** 2)"] * 2
     assert_allclose(*(column(each, "estimate") for each in tables))
     # A category shows them as they are.
     years = {"year": (np.arange(D) % 2 + 100).astype(dtype)}
-    assert column(topic_effects(LDA, COUNTS, years, formula="C(year)", n_draws=3), "term")[1] == "C(year)[101]"
+    assert column(effects(years, formula="C(year)", n_draws=3), "term")[1] == "C(year)[101]"
 
 
 def test_terms_and_bases_of_a_formula_are_those_of_columns():
     data = {"group": GROUPS, "number": X_NUMBER}
-    plain = topic_effects(LDA, COUNTS, data, random_state=0)
-    table = topic_effects(LDA, COUNTS, data, formula="group + number", random_state=0)
+    plain = effects(data)
+    table = effects(data, formula="group + number")
     for name in ("term", "base"):
         assert column(table, name) == column(plain, name)
     assert_allclose(column(table, "estimate"), column(plain, "estimate"))
-    product = topic_effects(LDA, COUNTS, data, formula="C(group, contr.treatment(base='c')) * number", n_draws=2)
+    product = effects(data, formula="C(group, contr.treatment(base='c')) * number", n_draws=2)
     assert column(product, "base")[:6] == ["", "c", "c", "", "c", "c"]
     assert column(product, "term")[4] == "C(group, contr.treatment(base='c'))[a]:number"
     # The level that these leave out has an effect as well: minus the sum of the others.
-    sums = topic_effects(LDA, COUNTS, data, formula="C(group, contr.sum)", n_draws=2)
+    sums = effects(data, formula="C(group, contr.sum)", n_draws=2)
     assert set(column(sums, "base")) == {""}
 
 
@@ -152,7 +159,7 @@ def test_a_number_that_a_formula_makes_a_category_has_points(formula):
     """Between the categories all columns would be zero, as at the base."""
     data = {"dose": DOSE, "x": X_NUMBER, "a dose": DOSE}
     name = "a dose" if "`" in formula else "dose"
-    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, data, covariate=name, formula=formula, random_state=0)
+    shown = display(data, covariate=name, formula=formula)
     assert shown.values.tolist() == [0, 1, 2]
     # Points with intervals, and no curve.
     assert all(len(intervals(ax)) == 3 for ax in shown.axes_)
@@ -162,7 +169,7 @@ def test_a_number_that_a_formula_makes_a_category_has_points(formula):
 def test_a_number_beside_a_category_of_a_formula_has_a_curve():
     data = {"dose": DOSE, "x": X_NUMBER}
     for name, formula in (("x", "x + C(dose)"), ("dose", "x + dose")):
-        shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, data, covariate=name, formula=formula, n_draws=2)
+        shown = display(data, covariate=name, formula=formula, n_draws=2)
         assert len(shown.values) == 41
 
 
@@ -171,9 +178,9 @@ def test_a_number_beside_a_category_of_a_formula_has_a_curve():
     "transformer", [OneHotEncoder(drop="first"), OneHotEncoder(drop="first", handle_unknown="ignore")]
 )
 def test_a_number_that_a_transformer_makes_a_category_has_points(transformer):
-    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, DOSE, transformer=transformer, random_state=0)
+    shown = display(DOSE, transformer=transformer)
     assert shown.values.tolist() == [0, 1, 2]
-    by_hand = TopicEffectsDisplay.from_estimator(LDA, COUNTS, DOSE.astype(str), random_state=0)
+    by_hand = display(DOSE.astype(str))
     assert_allclose(shown.estimate, by_hand.estimate)
 
 
@@ -219,7 +226,7 @@ def test_bad_formulas(formula, message):
     others = dict.fromkeys(("a b", "intercept", "Intercept", "class"), np.arange(D))
     frame = {"y": X_NUMBER, "g": GROUPS, "gap": np.where(np.arange(D) == 3, np.nan, X_NUMBER), **others}
     with pytest.raises(ValueError, match=message) as found, np.errstate(all="ignore"):
-        topic_effects(LDA, COUNTS, frame, formula=formula, n_draws=2)
+        effects(frame, formula=formula, n_draws=2)
     assert type(found.value) is ValueError and "\x1b" not in str(found.value)
 
 
@@ -232,8 +239,8 @@ def test_dates_in_a_formula_are_refused(formula):
     )
     frame["span"] = pandas.to_timedelta(np.arange(D), unit="D")
     with pytest.raises(TypeError, match=r"has values of type .*: give a real number"):
-        topic_effects(LDA, COUNTS, frame, formula=formula, n_draws=2)
-    assert "day.dt.month" in list(topic_effects(LDA, COUNTS, frame, formula="{day.dt.month}", n_draws=2)["term"])
+        effects(frame, formula=formula, n_draws=2)
+    assert "day.dt.month" in list(effects(frame, formula="{day.dt.month}", n_draws=2)["term"])
 
 
 @pytest.mark.parametrize(
@@ -249,11 +256,9 @@ def test_products_and_functions_that_a_formula_keeps(formula):
 def test_names_of_covariates_do_not_matter():
     """Numbers as names of columns, which formulas take for constants."""
     values = rng.standard_normal((D, 3))
-    right = column(
-        topic_effects(LDA, COUNTS, pandas.DataFrame(values, columns=list("pqr")), random_state=0), "estimate"
-    )
+    right = column(effects(pandas.DataFrame(values, columns=list("pqr"))), "estimate")
     for frame in (pandas.DataFrame(values), pandas.DataFrame(values, columns=list("012"))):
-        table = topic_effects(LDA, COUNTS, frame, random_state=0)
+        table = effects(frame)
         assert column(table, "estimate") == right and column(table, "term")[:4] == ["intercept", "0", "1", "2"]
     lda = CovariateLDA(2, max_iter=5, random_state=0).fit(COUNTS, covariates=pandas.DataFrame(values))
     assert lda.covariate_names_.tolist() == ["0", "1", "2"]
@@ -264,31 +269,27 @@ def test_names_of_covariates_do_not_matter():
 def test_a_spline_beyond_the_documents_says_what_to_write(difference):
     frame = {"year": X_NUMBER}
     with pytest.raises(ValueError, match=r"'year' .* is \S+, and .* -1 to 1.*extrapolation='extend'"):
-        TopicEffectsDisplay.from_estimator(
-            LDA, COUNTS, frame, formula="bs(year, df=4)", difference=difference, n_draws=2
-        )
+        display(frame, formula="bs(year, df=4)", difference=difference, n_draws=2)
     formula = "bs(year, df=4, extrapolation='extend')"
-    TopicEffectsDisplay.from_estimator(LDA, COUNTS, frame, formula=formula, difference=difference, n_draws=2)
+    display(frame, formula=formula, difference=difference, n_draws=2)
 
 
 @pytest.mark.usefixtures("without_pictures")
 def test_columns_that_are_not_used_may_hold_anything():
     frame = pandas.DataFrame({"words": [["a", "b"]] * D, "y": X_NUMBER, "g": GROUPS})
     for covariates in (frame, {name: frame[name].tolist() for name in frame}):
-        table = topic_effects(LDA, COUNTS, covariates, formula="bs(y, df=3) + g", n_draws=2)
+        table = effects(covariates, formula="bs(y, df=3) + g", n_draws=2)
         assert len(table) == 2 * 6
-        shown = TopicEffectsDisplay.from_estimator(
-            LDA, COUNTS, covariates, formula="bs(y, df=3) + g", by="g", n_draws=2
-        )
+        shown = display(covariates, formula="bs(y, df=3) + g", by="g", n_draws=2)
         assert shown.name == "y"
     some = COUNTS.copy()
     some[0] = 0
     with pytest.warns(UserWarning, match="1 of 80 documents have no words"):
         topic_effects(LDA, some, {name: frame[name].tolist() for name in frame}, formula="y", n_draws=2)
     with pytest.raises(ValueError, match="there is nothing to show"):
-        TopicEffectsDisplay.from_estimator(LDA, COUNTS, frame, formula="1", n_draws=2)
+        display(frame, formula="1", n_draws=2)
     with pytest.raises(ValueError, match="two columns with the name 'y'"):
-        topic_effects(LDA, COUNTS, frame.set_axis(["words", "y", "y"], axis=1), formula="y", n_draws=2)
+        effects(frame.set_axis(["words", "y", "y"], axis=1), formula="y", n_draws=2)
 
 
 @pytest.mark.usefixtures("without_pictures")
@@ -299,16 +300,16 @@ def test_displays_of_all_kinds_of_frames(library):
     frame = library.DataFrame(data)
     rows = [list(row) for row in zip(*(each.tolist() for each in data.values()), strict=True)]
     for name, place in (("n", "x0"), ("g", "x1")):
-        of_dict = TopicEffectsDisplay.from_estimator(LDA, COUNTS, data, covariate=name, n_draws=2, random_state=0)
+        of_dict = display(data, covariate=name, n_draws=2)
         options = [{"covariates": frame, "covariate": name}, {"covariates": rows, "covariate": place}]
         for each in options:
-            shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, **each, n_draws=2, random_state=0)
+            shown = display(**each, n_draws=2)
             assert list(shown.values) == list(of_dict.values)
             assert_allclose(shown.estimate, of_dict.estimate)
     for column in (library.Series("n", X_NUMBER) if library.__name__ == "polars" else frame["n"], frame["g"]):
-        assert TopicEffectsDisplay.from_estimator(LDA, COUNTS, column, n_draws=2).name == column.name
+        assert display(column, n_draws=2).name == column.name
     spline = make_column_transformer((SplineTransformer(n_knots=3, include_bias=False), ["n"]))
-    TopicEffectsDisplay.from_estimator(LDA, COUNTS, frame, transformer=spline, n_draws=2)
+    display(frame, transformer=spline, n_draws=2)
 
 
 @pytest.mark.usefixtures("without_pictures")
@@ -317,14 +318,14 @@ def test_levels_that_are_tuples():
     levels = np.empty(D, dtype=object)
     levels[:] = [("a", 1) if d % 2 else ("b", 2) for d in range(D)]
     for covariates in (levels, {"g": levels}):
-        assert TopicEffectsDisplay.from_estimator(LDA, COUNTS, covariates, n_draws=2).values == [("a", 1), ("b", 2)]
+        assert display(covariates, n_draws=2).values == [("a", 1), ("b", 2)]
 
 
 def test_many_collinear_categories_are_named():
     """The first of the second copy."""
     labels = [f"c{d % 30:02d}" for d in range(D)]
     with pytest.raises(ValueError, match=r"the term 'b\[c01\]' is a combination"):
-        topic_effects(LDA, COUNTS, {"a": labels, "b": labels}, n_draws=2)
+        effects({"a": labels, "b": labels}, n_draws=2)
 
 
 @pytest.mark.parametrize(
@@ -417,30 +418,24 @@ def test_effects_of_words_that_do_not_tell_topics_apart_are_attenuated_more():
 
 
 def test_displays_show_points_and_curves():
-    points = TopicEffectsDisplay.from_estimator(LDA, COUNTS, GROUPS, random_state=0)
+    points = display(GROUPS)
     assert points.values == ["a", "b", "c"] and points.estimate.shape == (3, 2)
     means = [LDA.doc_topic_[level == GROUPS].mean(axis=0) for level in points.values]
     order = [int(name.split(":")[0]) for name in points.topics]
     assert_allclose(points.estimate, np.array(means)[:, order], atol=0.02)
-    table = topic_effects(LDA, COUNTS, np.column_stack([X_NUMBER, GROUPS == "a"]), random_state=0)
-    curve = TopicEffectsDisplay.from_estimator(
-        LDA, COUNTS, np.column_stack([X_NUMBER, GROUPS == "a"]), topics=[0], random_state=0
-    )
+    table = effects(np.column_stack([X_NUMBER, GROUPS == "a"]))
+    curve = display(np.column_stack([X_NUMBER, GROUPS == "a"]), topics=[0])
     assert_allclose(np.ptp(curve.estimate[:, 0]), 2 * abs(column(table, "estimate")[1]))
     assert (curve.low < curve.estimate).all() and (curve.attenuation > 0.9).all()
     figure, ax = plt.subplots()
     assert curve.plot(ax).figure_ is figure
-    named = TopicEffectsDisplay.from_estimator(
-        LDA, COUNTS, {"n": np.arange(D), "g": GROUPS}, covariate="g", random_state=0
-    )
+    named = display({"n": np.arange(D), "g": GROUPS}, covariate="g")
     assert named.axes_[-1].get_xlabel() == "mean topic proportion by g"
-    whole = TopicEffectsDisplay.from_estimator(
-        LDA, COUNTS, np.arange(D), transformer=SplineTransformer(n_knots=3, include_bias=False)
-    )
+    whole = display(np.arange(D), transformer=SplineTransformer(n_knots=3, include_bias=False))
     assert whole.values[1] % 1
     series = pytest.importorskip("pandas").Series(np.arange(D), name="n")
     spline = SplineTransformer(n_knots=3, include_bias=False)
-    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, series, transformer=spline)
+    shown = display(series, transformer=spline)
     assert shown.axes_[0].get_xlabel() == "n"
 
 
@@ -475,7 +470,7 @@ def shares(low, estimate, high, values=("a", "b", "c"), **options):
 
 
 def test_a_category_has_a_labelled_row_for_each_level():
-    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, GROUPS, random_state=0)
+    shown = display(GROUPS)
     for k, ax in enumerate(shown.axes_):
         assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b", "c"]
         lines = intervals(ax)
@@ -490,7 +485,7 @@ def test_a_category_has_a_labelled_row_for_each_level():
     ("treatment", "values"), [(GROUPS == "a", (False, True)), ((GROUPS == "a").astype(int), (0, 1))]
 )
 def test_a_treatment_is_no_line(treatment, values):
-    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, {"treatment": treatment}, random_state=0)
+    shown = display({"treatment": treatment})
     labels = [label.get_text() for label in shown.axes_[0].get_yticklabels()]
     assert labels == [f"treatment = {value}" for value in values]
     assert not any(len(line.get_xdata()) == 41 for line in shown.axes_[0].lines)
@@ -506,7 +501,7 @@ def test_an_unknown_error_is_an_open_point_without_a_line():
     # A group of one cluster is such a group.
     clusters = np.where(GROUPS == "c", "all", np.arange(D).astype(str))
     with pytest.warns(UserWarning, match="depend on one cluster alone"):
-        shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, GROUPS, clusters=clusters, random_state=0)
+        shown = display(GROUPS, clusters=clusters)
     assert_allclose(marks(shown.axes_[0], "o", shown.axes_[0].get_facecolor()), [[shown.estimate[2, 0], 2]])
     curve = shares([0.1, np.nan, np.nan], [0.2, 0.5, 0.3], [0.3, np.nan, np.nan], np.array([1.0, 2, 3]))
     dashed = [line for line in curve.axes_[0].lines if line.get_linestyle() == "--"]
@@ -544,7 +539,7 @@ def test_a_few_far_documents_do_not_set_the_range_of_a_curve():
 
 
 def test_a_rug_has_the_documents():
-    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, np.round(X_NUMBER, 1), random_state=0)
+    shown = display(np.round(X_NUMBER, 1))
     ax = shown.axes_[0]
     (rug,) = rugs(ax)
     lines = np.array(rug.get_segments())
@@ -557,9 +552,7 @@ def test_a_rug_has_the_documents():
 
 
 def test_differences_of_a_category_have_a_row_for_each_topic():
-    shown = TopicEffectsDisplay.from_estimator(
-        LDA, COUNTS, {"g": GROUPS}, covariate="g", difference=("b", "a"), random_state=0
-    )
+    shown = display({"g": GROUPS}, covariate="g", difference=("b", "a"))
     (ax,) = shown.axes_
     assert [label.get_text() for label in ax.get_yticklabels()] == shown.topics
     assert ax.get_xlabel().endswith("g: b − a") and "percentage points" in ax.get_xlabel()
@@ -577,7 +570,7 @@ def test_short_documents_have_a_note():
 
 
 def test_the_same_seed_gives_the_same_table():
-    a, b, c = (column(topic_effects(LDA, COUNTS, X_NUMBER, random_state=s), "estimate") for s in (0, 0, 1))
+    a, b, c = (column(effects(X_NUMBER, random_state=s), "estimate") for s in (0, 0, 1))
     assert a == b and a != c
 
 
@@ -629,7 +622,7 @@ def test_the_attenuation_is_that_of_the_weighted_documents():
 )
 def test_bad_weights(weights, error, message):
     with pytest.raises(error, match=message):
-        topic_effects(LDA, COUNTS, X_NUMBER, weights=weights)
+        effects(X_NUMBER, weights=weights)
 
 
 def test_the_sum_of_several_topics_is_a_merged_topic():
@@ -672,7 +665,7 @@ MISSING = np.where(np.arange(D) == 7, np.nan, X_NUMBER)
 )
 def test_bad_arguments(covariates, options, error, message):
     with pytest.raises(error, match=message):
-        topic_effects(LDA, COUNTS, covariates, **options)
+        effects(covariates, **options)
 
 
 def test_bad_models():
@@ -681,7 +674,7 @@ def test_bad_models():
     with pytest.raises(TypeError, match="exchanged"):
         topic_effects(COUNTS, LDA, X_NUMBER)
     with pytest.raises(ValueError, match="covariate must be one of 'x0'"):
-        TopicEffectsDisplay.from_estimator(LDA, COUNTS, X_NUMBER, covariate="year")
+        display(X_NUMBER, covariate="year")
 
 
 def test_a_model_without_a_prior_has_the_slopes_of_its_proportions():
@@ -702,17 +695,15 @@ RATING = np.where(SOURCES % 2, "b", "a")
 @pytest.mark.usefixtures("without_pictures")
 def test_errors_of_clusters_are_those_of_so_many_sources():
     """Without an effect of the rating, but with the number that differs between the sources."""
-    one, many = (
-        topic_effects(LDA, COUNTS, RATING, clusters=each, random_state=0) for each in (SOURCES.astype(str), None)
-    )
+    one, many = (effects(RATING, clusters=each) for each in (SOURCES.astype(str), None))
     assert column(one, "estimate") == column(many, "estimate")
     assert column(one, "standard_error")[1] > 2 * column(many, "standard_error")[1]
     assert_allclose(column(one, "df")[1], 6)
     assert_allclose(np.divide(column(one, "estimate"), column(one, "standard_error")), column(one, "t"))
     p_value, low, high = (np.array(column(many, name)) for name in ("p_value", "low", "high"))
     assert ((p_value < 0.05) == (np.sign(low) == np.sign(high))).all()
-    shown = TopicEffectsDisplay.from_estimator(LDA, COUNTS, RATING, clusters=SOURCES, random_state=0)
-    narrow = TopicEffectsDisplay.from_estimator(LDA, COUNTS, RATING, random_state=0)
+    shown = display(RATING, clusters=SOURCES)
+    narrow = display(RATING)
     assert (shown.high - shown.low > 2 * (narrow.high - narrow.low)).all()
 
 
@@ -728,24 +719,24 @@ def test_errors_of_clusters_are_those_of_so_many_sources():
 )
 def test_bad_clusters(clusters, error, message):
     with pytest.raises(error, match=message):
-        topic_effects(LDA, COUNTS, RATING, clusters=clusters)
+        effects(RATING, clusters=clusters)
 
 
 @pytest.mark.parametrize("source", [SOURCES, SOURCES.astype(str)])
 def test_a_covariate_of_the_sources_gets_a_warning(source):
     data = {"rating": RATING, "source": source, "number": X_NUMBER}
     with pytest.warns(UserWarning, match=r"'rating' is the same .* 'source'.*clusters=covariates\['source'\]"):
-        topic_effects(LDA, COUNTS, data, formula="rating + number", n_draws=2)
-    topic_effects(LDA, COUNTS, data, formula="rating + number", clusters=source, n_draws=2)
+        effects(data, formula="rating + number", n_draws=2)
+    effects(data, formula="rating + number", clusters=source, n_draws=2)
     # It is not used, or the other column is a number of the document or another name of the covariate.
-    topic_effects(LDA, COUNTS, data, formula="number", n_draws=2)
+    effects(data, formula="number", n_draws=2)
     data = {"rating": RATING, "code": RATING == "a", "x": X_NUMBER, "id": np.arange(D), "s": SOURCES + 0.5}
-    topic_effects(LDA, COUNTS, data, formula="rating", n_draws=2)
+    effects(data, formula="rating", n_draws=2)
 
 
 def test_a_category_of_one_document_gets_a_warning():
     with pytest.warns(UserWarning, match="1 of 3 effects .*one document"):
-        table = topic_effects(LDA, COUNTS, ["a", "b"] * (D // 2 - 1) + ["a", "c"], n_draws=2)
+        table = effects(["a", "b"] * (D // 2 - 1) + ["a", "c"], n_draws=2)
     assert np.isfinite(column(table, "p_value")).all()
 
 
@@ -779,29 +770,23 @@ def test_a_topic_of_one_chain_has_its_draws_even_if_there_are_few():
 def test_curves_of_groups_their_differences_and_given_values(request):
     data = {"n": X_NUMBER, "g": np.where(GROUPS == "a", "a", "b"), "x": np.arange(D) % 7}
     given = {"covariates": data, "formula": "g * n + x", "n_draws": 2, "random_state": 0}
-    groups = TopicEffectsDisplay.from_estimator(LDA, COUNTS, covariate="n", by="g", topics=[0, 1], **given)
+    groups = display(covariate="n", by="g", topics=[0, 1], **given)
     assert groups.estimate.shape == (41, 4)
     assert groups.groups == ["g = a", "g = b"] and entries(groups)[:2] == groups.groups
-    both = TopicEffectsDisplay.from_estimator(
-        LDA, COUNTS, covariate="n", by="g", difference=("b", "a"), topics=[0, 1], **given
-    )
+    both = display(covariate="n", by="g", difference=("b", "a"), topics=[0, 1], **given)
     assert_allclose(both.estimate, groups.estimate[:, 1::2] - groups.estimate[:, ::2])
     assert "g: b − a" in both.axes_[0].get_ylabel() and both.topics == groups.topics
-    table = topic_effects(LDA, COUNTS, data, formula="g * n + x", n_draws=2, random_state=0)
-    one = TopicEffectsDisplay.from_estimator(
-        LDA, COUNTS, covariate="g", difference=("b", "a"), at={"n": 0}, topics=[0, 1], **given
-    )
+    table = effects(data, formula="g * n + x", n_draws=2)
+    one = display(covariate="g", difference=("b", "a"), at={"n": 0}, topics=[0, 1], **given)
     place = column(table, "term").index("g[b]")
     for name in ("estimate", "low", "high"):
         assert_allclose(getattr(one, name)[0], column(table, name)[place :: len(column(table, "term")) // 2])
     assert one.difference == "g: b − a" and len(one.axes_) == 1
     request.getfixturevalue("without_pictures")
     # At other values of x the curves are higher by its effect.
-    low, high = (
-        TopicEffectsDisplay.from_estimator(LDA, COUNTS, covariate="n", topics=[0], at={"x": x}, **given) for x in (0, 3)
-    )
+    low, high = (display(covariate="n", topics=[0], at={"x": x}, **given) for x in (0, 3))
     assert_allclose(high.estimate - low.estimate, 3 * column(table, "estimate")[column(table, "term").index("x")])
-    largest = TopicEffectsDisplay.from_estimator(LDA, COUNTS, covariate="n", by="g", **given)
+    largest = display(covariate="n", by="g", **given)
     assert len(largest.topics) == 2 and largest.estimate.shape == (41, 4)
 
 
@@ -834,12 +819,12 @@ def test_curves_end_where_their_group_has_no_documents():
 )
 def test_bad_displays(options, message):
     with pytest.raises(ValueError, match=message):
-        TopicEffectsDisplay.from_estimator(LDA, COUNTS, {"n": X_NUMBER, "g": GROUPS}, n_draws=2, **options)
+        display({"n": X_NUMBER, "g": GROUPS}, n_draws=2, **options)
 
 
 def test_texts_that_may_be_numbers_get_a_warning():
     with pytest.warns(UserWarning, match="one document alone"), pytest.warns(UserWarning, match="give them as numbers"):
-        topic_effects(LDA, COUNTS, [f"{d // 1.7}" for d in range(D)], n_draws=2)
+        effects([f"{d // 1.7}" for d in range(D)], n_draws=2)
 
 
 @pytest.mark.parametrize("clusters", [None, np.arange(D) // 8], ids=["documents", "clusters"])
@@ -858,7 +843,7 @@ def test_no_variation_has_no_p_value(clusters):
 
 def test_the_covariate_of_the_axis_is_not_given():
     with pytest.raises(ValueError, match=r"at .*axis, 'x0'"):
-        TopicEffectsDisplay.from_estimator(LDA, COUNTS, X_NUMBER, at={"x0": 0.5}, n_draws=2)
+        display(X_NUMBER, at={"x0": 0.5}, n_draws=2)
 
 
 def test_equal_documents_have_draws_of_their_own():
@@ -885,13 +870,11 @@ def test_equal_documents_have_draws_of_their_own():
 @pytest.mark.usefixtures("without_pictures")
 def test_true_and_false_are_two_groups():
     logical = {"n": X_NUMBER, "treated": GROUPS == "a"}
-    found = TopicEffectsDisplay.from_estimator(
-        LDA, COUNTS, logical, by="treated", topics=[0], n_draws=2, random_state=0
-    )
+    found = display(logical, by="treated", topics=[0], n_draws=2)
     assert list(found.groups) == ["treated = False", "treated = True"]
     # A curve ends where its group has no documents.
     numbers = {**logical, "treated": np.where(GROUPS == "a", "yes", "no")}
-    same = TopicEffectsDisplay.from_estimator(LDA, COUNTS, numbers, by="treated", topics=[0], n_draws=2, random_state=0)
+    same = display(numbers, by="treated", topics=[0], n_draws=2)
     np.testing.assert_allclose(found.estimate, same.estimate)
     with pytest.raises(ValueError, match="'treated' are True and False"):
-        TopicEffectsDisplay.from_estimator(LDA, COUNTS, logical, covariate="treated", difference=("yes", "no"))
+        display(logical, covariate="treated", difference=("yes", "no"))
