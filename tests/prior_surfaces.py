@@ -5,6 +5,8 @@ Values of log m(h) / m(1, 1) are exact to all digits shown.
 
 import numpy as np
 
+from sklda._core.count_histograms import CountHistograms
+
 REGION = ((0.05, 10.0), (0.05, 10.0))
 # By corpus (documents, V, K): log m(eta, alpha) - log m(1, 1), with a row for each alpha and a column for each eta.
 _SURFACES = [
@@ -49,3 +51,9 @@ def largest_z(table, *curves):
     # Where hardly a draw reaches, no error is claimed; that may happen at few points.
     assert np.isfinite(std).mean() > 0.6
     return np.abs((value - exact[away]).sum(axis=0) / np.sqrt((std**2).sum(axis=0))).max()
+
+
+def without_lengths(histograms, alpha, order=0, right=CountHistograms.doc_part):
+    """A wrong `CountHistograms.doc_part`, without the part of the lengths of documents."""
+    of_lengths = histograms.lengths.sum_of_log_rising(np.asarray(alpha) * histograms.totals.shape[1], order)
+    return right(histograms, alpha, order) + of_lengths

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from held_out_cases import ALPHA_A, ALPHA_B, DOCS, A, B, counts, different_documents, exact
 
-from sklda.datasets import make_lda_corpus
 from sklda.metrics import compare_topic_models
 
 
@@ -26,13 +25,3 @@ def test_models_of_different_size_and_zeros():
     assert np.isnan(both.log_ratio[2])
     with pytest.raises(ValueError, match="needs n_runs=2"):
         compare_topic_models((A, 0.5), (B, 0.5), X, n_runs=1)
-
-
-def test_jobs_change_nothing():
-    data = make_lda_corpus(150, 30, 3, doc_length=(0, 30), random_state=0)
-    near = (data.topic_word + 0.01) / (1 + 0.01 * 30)
-    models = (data.topic_word, 0.1), (near, 0.2)
-    two = [
-        compare_topic_models(*models, data.data, n_temperatures=10, random_state=0, n_jobs=n_jobs) for n_jobs in (1, 2)
-    ]
-    np.testing.assert_array_equal(two[0].log_ratio, two[1].log_ratio)

@@ -39,9 +39,6 @@ class Sweeps(Progress):
 
         monkeypatch.setattr(kind, "sweep", seen)
 
-    def before(self, index):
-        pass
-
     def after(self, index, chain):
         self.between.append(chain.priors)
 

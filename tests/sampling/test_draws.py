@@ -154,9 +154,6 @@ class EndAt(Progress):
     def __init__(self, n_sweeps):
         self.n_sweeps = n_sweeps
 
-    def before(self, index):
-        pass
-
     def after(self, index, chain):
         return chain.n_sweeps == self.n_sweeps
 

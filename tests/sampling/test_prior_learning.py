@@ -147,9 +147,6 @@ class Collector(Progress):
     def __init__(self):
         self.topics, self.priors = [], []
 
-    def before(self, index):
-        pass
-
     def after(self, index, chain):
         self.topics.append(chain.topics.copy())
         self.priors.append(chain.priors)

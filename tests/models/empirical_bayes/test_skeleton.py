@@ -429,9 +429,6 @@ class EndsAll(Progress):
     def __init__(self, n_sweeps):
         self.n_sweeps, self.made = n_sweeps, {}
 
-    def before(self, index):
-        pass
-
     def after(self, index, chain):
         self.made[index] = self.made.get(index, 0) + 1
         return self.made[index] >= self.n_sweeps

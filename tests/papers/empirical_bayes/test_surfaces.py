@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 from enumeration import make_chain, make_corpus
-from prior_surfaces import REGION, SURFACES, largest_z
+from prior_surfaces import REGION, SURFACES, largest_z, without_lengths
 from scipy.special import logsumexp
 
 from sklda._core.count_histograms import CountHistograms
@@ -95,13 +95,6 @@ def test_the_component_estimator():
 
 
 def test_a_wrong_ratio_is_found(monkeypatch):
-    right = CountHistograms.doc_part
-
-    def without_lengths(self, alpha, order=0):
-        return right(self, alpha, order) + self.lengths.sum_of_log_rising(
-            np.asarray(alpha) * self.totals.shape[1], order
-        )
-
     *model, table = SURFACES[1]
     monkeypatch.setattr(CountHistograms, "doc_part", without_lengths)
     assert largest_z(table, run(*model).curve) > ALARM

@@ -42,11 +42,3 @@ def test_models_without_a_path():
         ratio_ais((A, 0.5), (B, 0.5), X, path="straight")
     with pytest.raises(ValueError, match="n_runs must be at least 2, got 1"):
         ratio_ais((A, 0.5), (B, 0.5), X, n_runs=1)
-
-
-def test_jobs_change_nothing():
-    data = make_lda_corpus(150, 30, 3, doc_length=(0, 30), random_state=0)
-    near = (data.topic_word + 0.01) / (1 + 0.01 * 30)
-    models = (data.topic_word, 0.1), (near, 0.2)
-    two = [ratio_ais(*models, data.data, n_temperatures=10, random_state=0, n_jobs=n_jobs) for n_jobs in (1, 2)]
-    np.testing.assert_array_equal(two[0].log_ratio, two[1].log_ratio)

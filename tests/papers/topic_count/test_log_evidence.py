@@ -1,10 +1,10 @@
-"""Estimates of the evidence from several chains: the public function."""
+"""Estimates of the evidence from several chains: the public function, and what it and the one by sweeps refuse."""
 
 import numpy as np
 import pytest
 from enumeration import EXACT, make_corpus
 
-from sklda.papers.topic_count import log_evidence
+from sklda.papers.topic_count import log_evidence, log_evidence_by_sweeps
 
 
 @pytest.mark.parametrize("method", ["guided_ais", "ais"])
@@ -22,6 +22,7 @@ def test_the_public_function_finds_exact_values(method):
 @pytest.mark.parametrize(
     "options, error, message",
     [
+        ({"X": np.zeros((2, 3))}, ValueError, "no token at all"),
         ({"n_chains": 0}, ValueError, "n_chains must be at least 1, got 0"),
         ({"n_runs": 1.5}, TypeError, "n_runs must be an int, got 1.5"),
         ({"method": "bridge"}, ValueError, "method must be one of .*, got 'bridge'"),
@@ -29,11 +30,12 @@ def test_the_public_function_finds_exact_values(method):
         ({"init": "prune", "doc_topic_prior": [0.1, 0.2]}, ValueError, "init='prune' merges topics"),
     ],
 )
-def test_bad_options(options, error, message):
+@pytest.mark.parametrize("estimate", [log_evidence, log_evidence_by_sweeps])
+def test_bad_options(estimate, options, error, message):
     with pytest.raises(error, match=message):
-        log_evidence(np.array([[1, 2], [0, 1]]), 2, **options)
+        estimate(**{"X": np.array([[1, 2], [0, 1]]), "n_components": 2} | options)
 
 
-def test_a_corpus_without_tokens():
-    with pytest.raises(ValueError, match="no token at all"):
-        log_evidence(np.zeros((2, 3)), 2)
+def test_too_few_inner_sweeps():
+    with pytest.raises(ValueError, match="n_inner must be at least 2, got 1"):
+        log_evidence_by_sweeps(np.array([[1, 2], [0, 1]]), 2, n_inner=1)

@@ -40,24 +40,5 @@ def test_comparators_of_other_priors_are_wrong(method):
     assert abs(found.mean() - logsumexp(exact.log_joint)) > 0.1
 
 
-@pytest.mark.parametrize(
-    "options, error, message",
-    [
-        ({"n_chains": 0}, ValueError, "n_chains must be at least 1, got 0"),
-        ({"n_inner": 1}, ValueError, "n_inner must be at least 2, got 1"),
-        ({"method": "guided_ais"}, ValueError, "method must be one of .*, got 'guided_ais'"),
-        ({"init": "prune", "doc_topic_prior": [0.1, 0.2]}, ValueError, "init='prune' merges topics"),
-    ],
-)
-def test_bad_options(options, error, message):
-    with pytest.raises(error, match=message):
-        log_evidence_by_sweeps(np.array([[1, 2], [0, 1]]), 2, **options)
-
-
-def test_a_corpus_without_tokens():
-    with pytest.raises(ValueError, match="no token at all"):
-        log_evidence_by_sweeps(np.zeros((2, 3)), 2)
-
-
 def test_one_chain_has_no_error():
     assert log_evidence_by_sweeps(np.array([[1, 2], [0, 1]]), 2, n_chains=1, random_state=0)[1] == np.inf
