@@ -161,7 +161,7 @@ def test_topics_without_words_of_their_own_are_left_out():
     """Eight topics for five: those that are left over all look like their prior."""
     options = {"doc_length": 80, "doc_topic_prior": 0.05, "topic_word_prior": 0.05}
     X = make_lda_corpus(200, 1000, 5, **options, random_state=0).data
-    model = ConsensusTopics(GibbsLDA(8, max_iter=100), n_fits=3, random_state=0).fit(X)
+    model = ConsensusTopics(GibbsLDA(8, max_iter=100), n_fits=3, n_splits=0, random_state=0).fit(X)
     assert model.n_components_ == 5
     for f, each in enumerate(model.estimators_):
         members = {int(k) for pairs in model.members_ for g, k in pairs if g == f}
@@ -243,7 +243,7 @@ def test_names_of_a_data_frame_and_of_a_pipeline(corpus):
 
 
 def test_searches_count_topics_that_are_found_again(corpus):
-    model = ConsensusTopics(GibbsLDA(max_iter=30), n_fits=3, random_state=0)
+    model = ConsensusTopics(GibbsLDA(max_iter=30), n_fits=3, n_splits=0, random_state=0)
     search = GridSearchCV(model, {"estimator__n_components": [1, 4]}, cv=2).fit(corpus.data)
     assert search.best_params_ == {"estimator__n_components": 4}
     assert search.cv_results_["mean_test_score"][0] == pytest.approx(1)
@@ -291,7 +291,7 @@ def test_the_rest_of_a_document_stays_unassigned():
 )
 def test_other_topic_models(corpus, estimator):
     X = corpus.data.astype(float)
-    model = ConsensusTopics(estimator, n_fits=3, random_state=0).fit(X)
+    model = ConsensusTopics(estimator, n_fits=3, n_splits=0, random_state=0).fit(X)
     assert model.n_components_ >= 3
     theta = model.transform(X)
     assert theta.shape == (200, model.n_components_) and (theta >= 0).all() and theta.sum(axis=1).max() < 1 + 1e-9
@@ -509,7 +509,7 @@ def test_samples_of_documents_have_their_own_corpora(corpus):
 def test_documents_with_a_category_that_a_sample_lacks_have_the_mean_level(corpus):
     levels = np.array(["a", "b"] * 100, dtype=object)
     levels[7] = "rare"
-    model = ConsensusTopics(CovariateLDA(4, max_iter=60), n_fits=4, resample=0.5, random_state=0)
+    model = ConsensusTopics(CovariateLDA(4, max_iter=60), n_fits=4, resample=0.5, n_splits=0, random_state=0)
     with pytest.warns(UserWarning, match="1 of 200 documents, .*document 7 .*a level"):
         model.fit(corpus.data, covariates=levels)
     assert {len(each.covariate_names_) for each in model.estimators_} == {2, 3}
