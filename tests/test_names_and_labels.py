@@ -55,7 +55,6 @@ with warnings.catch_warnings():
     HDP = HDPLDA(max_components=K, n_chains=1, max_iter=6, random_state=0).fit(X, collections=SOURCES)
 COVARIATE = CovariateLDA(K, max_iter=6, random_state=0).fit(X, covariates=SOURCES)
 LABELED = LabeledLDA(max_iter=6, random_state=0).fit(X, SOURCES)
-CONSENSUS = ConsensusTopics(GibbsLDA(K, max_iter=6), n_fits=2, min_prevalence=0.5, random_state=0)
 
 # What each argument can hold: labels and names of documents, of topics and of words.
 GOOD = {
