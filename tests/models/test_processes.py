@@ -69,9 +69,9 @@ def priors(function, **options):
 
 
 def found(result):
-    """What a paper's function finds: its model has a seed of its own, and its methods are other objects."""
+    """What a paper's function finds; its methods are other objects."""
     values = {name: value for name, value in result.items() if name != "model" and not callable(value)}
-    return values, result.model.components_
+    return values, result.model.components_, result.model.transform(np.ones((1, result.model.n_features_in_)))
 
 
 def labelled(**parameters):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.gibbs_em import MStep
 from sklda._core.priors import LARGEST, SMALLEST, Priors
@@ -158,4 +159,5 @@ def topics_at(X: Any, pool: Any, log_h: Any) -> dict[str, Any]:
     alpha = float(alpha[0]) if (alpha == alpha[0]).all() else alpha.copy()
     K = len(best.priors.doc[0])
     priors = {"doc_topic_prior": alpha, "topic_word_prior": eta}
-    return {**priors, "model": GibbsLDA.from_assignments(X, best.topics, n_components=K, **priors)}
+    options = {"n_components": K, "random_state": random.key(pool.seed) % 2**32, **priors}
+    return {**priors, "model": GibbsLDA.from_assignments(X, best.topics, **options)}

@@ -140,7 +140,8 @@ def pmmh(
     priors = {T: _priors_at(T, doc_topic_prior, topic_word_prior, corpus) for T in counts}
     settings = ForwardSettings(evidence, n_temperatures, n_runs, n_inner)
     check_memory_of_chains(corpus, max(counts), evidence)
-    chain = PMMH(corpus, log_prior, priors, settings, random.child(random.seed_sequence(random_state), 0), n_jobs)
+    seed = random.seed_sequence(random_state)
+    chain = PMMH(corpus, log_prior, priors, settings, random.child(seed, 0), n_jobs)
     trace = chain.propose(n_proposals)
     if trace.longest_stay > max(_LONG_STAY, int(_LONG_STAY_SHARE * n_proposals)):
         warn(
@@ -152,7 +153,12 @@ def pmmh(
     value, std = np.array([trace.log_evidence_at(T) for T in counts]).T
     posterior, posterior_std = trace.shares(counts)
     mode = counts[int(np.argmax(posterior))]
-    at_mode = {"doc_topic_prior": float(priors[mode].doc[0, 0]), "topic_word_prior": priors[mode].word}
+    at_mode = {
+        "n_components": mode,
+        "doc_topic_prior": float(priors[mode].doc[0, 0]),
+        "topic_word_prior": priors[mode].word,
+        "random_state": random.key(random.child(seed, 1)) % 2**32,
+    }
     return Bunch(
         topic_counts=np.array(counts),
         trace=trace.counts,
@@ -163,7 +169,7 @@ def pmmh(
         log_evidence_std=std,
         acceptance_rate=float(trace.accepted.mean()),
         longest_stay=trace.longest_stay,
-        model=GibbsLDA.from_assignments(X, chain.ends[mode].topics.astype(np.int32), n_components=mode, **at_mode),
+        model=GibbsLDA.from_assignments(X, chain.ends[mode].topics.astype(np.int32), **at_mode),
     )
 
 
