@@ -74,7 +74,7 @@ class ChainLDA(BaseLDA):
         """Chains before their first sweep, with their steps."""
 
     @abstractmethod
-    def _warn(self, doc_prior: PriorOfDocuments, n_tokens: int) -> None:
+    def _warn(self, n_tokens: int) -> None:
         """Warn of results that are probably wrong."""
 
     def _fit(self, X: Any, y: Any = None, *, needed: Any = None, **values: Any) -> Self:
@@ -122,7 +122,7 @@ class ChainLDA(BaseLDA):
             chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
             run.progress.end(chains)
             self._set_results(chains)
-            self._warn(doc_prior, corpus.n_tokens)
+            self._warn(corpus.n_tokens)
             set_seeds(self, topic_prior.seeds, columns)
             return run.finish()
 
@@ -175,7 +175,7 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
         kind = doc_prior.chains or chain_class(self.sampler, corpus, priors, doc_prior.shares_alpha)
         seeds = run.chain_seeds(self.n_chains)
         steps = [doc_prior.steps(random.child(seed, 1), c) for c, seed in enumerate(seeds)]
-        # With one stream, as chains without steps of their own have had it, `DaskGibbsLDA` has the same draws.
+        # Chains without steps have the whole seed, as that of `DaskGibbsLDA`, whose draws are the same.
         starts = [random.child(seed, 0) if own else seed for seed, own in zip(seeds, steps, strict=True)]
         if isinstance(start, str) and start == "search":
             chains = searched_chains(corpus, priors, starts, self.n_jobs, kind, run)
@@ -200,11 +200,11 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
         self._set_chain_results(results)
         vars(self).update(topic_prior.facts() | doc_prior.facts() | chosen | doc_prior.attributes(results))
 
-    def _warn(self, doc_prior, n_tokens):
+    def _warn(self, n_tokens):
         results = self._results_
         results.warn_of_disagreement()
         warn_of_short_fit(self, n_tokens, results.signs_of_short_fit(self._learns_alpha))
-        doc_prior.warn(results, vars(self))
+        self._prior_of_documents_.warn(results, vars(self))
 
     @cached_property
     def known_weight_log_std_(self) -> np.ndarray:

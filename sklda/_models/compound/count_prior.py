@@ -18,26 +18,26 @@ class CountPrior:
     """log p(T), up to a constant, from the smallest number of topics up to a largest one, or without an upper end.
 
     `topic_count_prior` is an array with a value of each number of topics, up to a factor, or a distribution of
-    scipy.stats; None: uniform. Without `max_components`, the range is `open`, and its end depends on the number of
+    scipy.stats; None: uniform. Without `max_components`, the end of the range depends on the number of
     tokens. `last` is the end of the range. A ValueError if the range or the prior is not possible.
     """
 
     def __init__(self, topic_count_prior: Any, min_components: int, max_components: int | None, n_tokens: int) -> None:
         self._given = topic_count_prior
         self._low = min_components
-        self.open = max_components is None
+        is_open = max_components is None
         possible = min(max(n_tokens // _TOKENS_EACH, _SMALLEST_RANGE), LARGEST)
         self.last = max(min_components, possible) if max_components is None else max_components
         if min_components > self.last:
             raise ValueError(f"min_components={min_components} is larger than max_components={self.last}.")
-        check_number_of_topics(self.last, "min_components" if self.open else "max_components")
+        check_number_of_topics(self.last, "min_components" if is_open else "max_components")
         if topic_count_prior is not None and not hasattr(topic_count_prior, "pmf"):
             if isinstance(topic_count_prior, (Mapping, Set)):
                 raise TypeError(
                     "topic_count_prior must be an array with a value of each number of topics from min_components to "
                     f"max_components, in this order, or a distribution of scipy.stats; got {topic_count_prior!r}."
                 )
-            if self.open:
+            if is_open:
                 raise ValueError("topic_count_prior as an array needs max_components, to which its last value belongs.")
             self._given = np.asarray(topic_count_prior, dtype=np.float64)
             n_counts = self.last - self._low + 1

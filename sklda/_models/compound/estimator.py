@@ -11,7 +11,6 @@ from sklda._input.types import Counts, Model, Seed, TopicWords
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.base import CollectionsLDA
 from sklda._models.compound.collections import encode
-from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.prior import CollectionMixtures
 from sklda._models.fit_run import all_or_nothing
@@ -203,8 +202,6 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
         "collection_topic_prior": [Interval(Real, 0, None, closed="neither"), tuple],
         "doc_concentration": [None, Interval(Real, 0, None, closed="neither")],
     }
-    # The step that draws the mixtures after every sweep.
-    _mixtures = Mixtures
 
     def __init__(
         self,
@@ -302,4 +299,4 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
             default=default,
             learn_eta=topic_prior.learns_eta,
         )
-        return CollectionMixtures(labels, model, self.n_components, self._mixtures), topic_prior
+        return CollectionMixtures(labels, model, self.n_components), topic_prior

@@ -5,6 +5,7 @@ shares pi are drawn given all of these, and a sweep draws z given pi.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from sklda._core import random
 from sklda._core.corpus import tally
 from sklda._core.count_histograms import Histograms
 from sklda._core.gibbs_em import BOUNDS
+from sklda._core.priors import Priors
 from sklda._core.rising import log_gamma_ratio
 from sklda._core.slice_sampling import slice_on_log
 from sklda._models.compound.count_modes import Sample, are_worse, mode_of
@@ -53,6 +55,17 @@ RECORDED = (
 )
 # Topics with fewer tokens are few for a reader.
 FEW_TOKENS = 50
+
+
+class _State(NamedTuple):
+    """A chain and what its step has drawn in a mode."""
+
+    topics: np.ndarray
+    priors: Priors
+    log_pi: np.ndarray
+    log_base: np.ndarray
+    g: float
+    gamma: float
 
 
 class FiniteMixtures(TopicsInUse):
@@ -200,8 +213,9 @@ class FiniteMixtures(TopicsInUse):
         if done == last or are_worse(self.modes):
             self._is_pruned = True
             if self._best is not None:
-                chain.topics, chain.priors, self.log_pi, self.log_base, self.g, self.gamma = self._best
-                self._best = None
+                best, self._best = self._best, None
+                chain.topics, chain.priors = best.topics, best.priors
+                self.log_pi, self.log_base, self.g, self.gamma = best.log_pi, best.log_base, best.g, best.gamma
                 chain.recount()
             return
         wanted = max(round(self._n_first ** (1 - done / (last - 1))), int(self.prior.counts[0]))
@@ -216,7 +230,7 @@ class FiniteMixtures(TopicsInUse):
         mode = self.mode(chain, random.child(self.seed, chain.n_sweeps, 2), stop)
         if mode is not None:
             if mode.log_evidence > max((each.log_evidence for each in self.modes), default=-np.inf):
-                self._best = chain.topics.copy(), chain.priors, self.log_pi, self.log_base, self.g, self.gamma
+                self._best = _State(chain.topics.copy(), chain.priors, self.log_pi, self.log_base, self.g, self.gamma)
             self.modes.append(mode)
 
     def _keep_sample(self, chain, tables, posterior):
@@ -283,12 +297,10 @@ class FiniteMixtures(TopicsInUse):
 
     def gains_of_shares(self, first, second, n_used, base_tables):
         g, M, log_shares = self.g, int(base_tables.sum()), self.log_base
-        log_sum, together = (
-            np.logaddexp(log_shares[first], log_shares[second]),
-            base_tables[first] + base_tables[second],
-        )
+        log_sum = np.logaddexp(log_shares[first], log_shares[second])
+        together = base_tables[first] + base_tables[second]
         gains = log_gamma_ratio(g, together)
         for k in (first, second):
             gains += base_tables[k] * (log_shares[k] - log_sum) - log_gamma_ratio(g, base_tables[k])
-        before, after = (np.logaddexp.reduce(self.prior.log_terms(n, M, g)) for n in (n_used, n_used - 1))
+        before, after = (self.prior.log_v(n, M, g, self.gamma) for n in (n_used, n_used - 1))
         return gains + after - before

@@ -58,11 +58,6 @@ class TailCounts:
 # --- Augmented Gibbs sampling of the mixtures given z (George, Xia & Michailidis 2019, section 3.1.1) -----------------
 
 
-def draw_mixtures(rng, alpha, tables):
-    """log pi given the auxiliary counts of every collection, (n_collections, n_components)."""
-    return random.log_dirichlet(rng, alpha + tables)
-
-
 # --- The step of compound LDA: one topic mixture pi_j for each collection, and alpha ----------------------------------
 
 
@@ -167,7 +162,7 @@ class Mixtures(Step):
 
     def move(self, chain, rng):
         """Draw the mixtures given z."""
-        self.log_pi = draw_mixtures(rng, self.alpha, self.draw_tables(chain))
+        self.log_pi = random.log_dirichlet(rng, self.alpha + self.draw_tables(chain))
 
     def draw_tables(self, chain):
         """Auxiliary counts of the present draw, int64 (n_collections, n_components)."""

@@ -56,7 +56,7 @@ class NumberOfTopics(PriorOfDocuments):
         """The posterior of T, and the number of topics that chains show from now on."""
         steps, counts = [chain.step(FiniteMixtures) for chain in chains], self.finite.counts
         drawn = [
-            np.array(step.records)[-max(chain.n_sweeps - chain.n_burn_in, 1) :, 0].astype(int)
+            step.traces()["topic_count"][-max(chain.n_sweeps - chain.n_burn_in, 1) :].astype(int)
             for step, chain in zip(steps, chains, strict=True)
         ]
         posterior = _posterior_of(chains, steps)

@@ -32,14 +32,14 @@ class CollectionMixtures(PriorOfDocuments):
     labels : ndarray of shape (n_collections,)
     model : CompoundModel
     n_components : int
-    kind : type
-        The step that draws the mixtures.
     """
 
     alpha_moves = True
+    # The step that draws the mixtures.
+    kind: type = Mixtures
 
-    def __init__(self, labels, model, n_components, kind=Mixtures):
-        self.labels, self.model, self.n_components, self.kind = labels, model, n_components, kind
+    def __init__(self, labels, model, n_components):
+        self.labels, self.model, self.n_components = labels, model, n_components
         self.alpha = max(model.gamma / n_components, SMALLEST)
         self.n_rows = len(labels)
         self.m_step = GammaMStep() if model.learn_gamma else None

@@ -36,8 +36,6 @@ class ClusterChain:
 
     sampler = "partially_collapsed"
     keeps_parameters, saves_parts = False, True
-    # There are none, because z is on the workers.
-    moves = ()
 
     def __init__(self, corpus, priors, seed, seed_words=None):
         self.corpus, self.priors = corpus, priors

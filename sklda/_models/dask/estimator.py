@@ -234,7 +234,7 @@ class DaskGibbsLDA(ChainLDA):
     def _new_chains(self, corpus, priors, doc_prior, topic_prior, start, run):
         return [ClusterChain(corpus, priors, run.chain_seeds(1)[0], topic_prior.seeds)]
 
-    def _warn(self, doc_prior, n_tokens):
+    def _warn(self, n_tokens):
         # There is one chain, whose draws are on the workers.
         warn_of_short_fit(self, n_tokens)
 

@@ -149,7 +149,10 @@ class LangevinMixtures(Mixtures):
 class _LangevinLDA(CompoundLDA):
     """The fit of `sklda.CompoundLDA` with `LangevinMixtures`."""
 
-    _mixtures = LangevinMixtures
+    def _priors(self, corpus, values, columns):
+        doc_prior, topic_prior = super()._priors(corpus, values, columns)
+        doc_prior.kind = LangevinMixtures
+        return doc_prior, topic_prior
 
     def _set_results(self, chains):
         self.acceptance_rate_: float = chains[best_chain(chains)].step(LangevinMixtures).acceptance_rate()

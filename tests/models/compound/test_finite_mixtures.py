@@ -6,7 +6,7 @@ Alarms are set at 1e-5 for each test, after the number of statistics compared.
 import numpy as np
 import pytest
 from enumeration import CASES, EXACT, make_corpus
-from scipy.special import softmax
+from scipy.special import gammaln, softmax
 from scipy.stats import chi2_contingency, ks_2samp
 from scipy.stats import t as t_distribution
 
@@ -129,3 +129,24 @@ def quantities(chain, step):
 @pytest.mark.mutation("sklda._models.compound.finite_prior._log_normal", lambda x, prior: 0.0)
 def test_draws_of_the_model_are_kept(monkeypatch):
     assert kept_p(monkeypatch) > ALARM
+
+
+@pytest.mark.mutation("sklda._models.compound.finite_prior.FinitePrior.gamma_terms", lambda self, n_tables, gamma: 0.0)
+def test_gains_of_merges_know_that_gamma_depends_on_the_number_of_topics():
+    """Two topics of equal shares with 6 and 9 tables become one, where gamma is .5 T."""
+    counts, g, lengths, numbers = np.arange(1, 5), 2.0, np.array([5, 8]), np.array([3, 2])
+    prior = FinitePrior(counts, np.zeros(4), (lengths, numbers), 3, g=g, gammas=0.5 * counts)
+    documents = NumberOfTopics(5, CountPrior(None, 1, 4, 31), prior)
+    (step,) = documents.steps(random.seed_sequence(0), 0)
+    step.log_base = np.log([0.5, 0.5])
+    gain = step.gains_of_shares(np.array([0]), np.array([1]), 2, np.array([6, 9]))
+
+    def log_v(n):
+        T = counts[counts >= n]
+        terms = gammaln(T + 1) - gammaln(T - n + 1) + gammaln(g * T) - gammaln(g * T + 15) + 15 * np.log(0.5 * T)
+        for length, number in zip(lengths, numbers, strict=True):
+            terms += number * (gammaln(0.5 * T) - gammaln(0.5 * T + length))
+        return np.logaddexp.reduce(terms)
+
+    of_tables = gammaln(g + 15) + gammaln(g) - gammaln(g + 6) - gammaln(g + 9) - 15 * np.log(2)
+    np.testing.assert_allclose(gain, log_v(1) - log_v(2) + of_tables)
