@@ -95,7 +95,8 @@ class FitRun(Run):
     def begin(self, *, n_chains=None, n_sweeps=None, n_annealed=0):
         """All is checked, and the work begins: it is shown and saved from here on.
 
-        The attributes of an earlier fit go, so that the fit can set its own.
+        The attributes of an earlier fit go, so that the fit can set its own. What a warm start and `transform` need of
+        this one is set.
 
         Parameters
         ----------

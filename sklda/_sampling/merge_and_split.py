@@ -225,7 +225,9 @@ def round_of_moves(corpus, priors, topics, own, seed, stop, seed_words=None):
         # The state before is swept as well: it is a draw at other priors.
         without, chain = (
             _swept(
-                *_part(corpus, inside, _equal_priors(np.exp(logs[list(move.topics)]), eta, len(move.topics))),
+                *_part_with_own_words(
+                    corpus, inside, _equal_priors(np.exp(logs[list(move.topics)]), eta, len(move.topics))
+                ),
                 _places(z, move.topics),
                 random.child(seed, 2, move.joined[0], i),
                 stop,
@@ -325,7 +327,7 @@ class _Merges:
     def _entropy_of(self, i, j):
         """The entropy of the topics of all tokens of two topics, given that they are in one of both."""
         inside = np.flatnonzero((self.topics == i) | (self.topics == j))
-        part, priors = _part(self.corpus, inside, self.priors.resized(2))
+        part, priors = _part_with_own_words(self.corpus, inside, self.priors.resized(2))
         return _entropy(part, (self.topics[inside] == j).astype(np.int32), priors)
 
     def merge(self, i, j):
@@ -347,7 +349,7 @@ def _splits(corpus, topics, own, priors, seed, stop, seed_words=None):
         inside = np.flatnonzero(topics == k)
         if len(inside) < _LEAST_TOKENS:
             continue
-        part, own_priors = _part(corpus, inside, priors)
+        part, own_priors = _part_with_own_words(corpus, inside, priors)
         halves = _halves(part, np.random.default_rng(random.child(seed, 0, k)))
         chain = _swept(part, own_priors, halves, random.child(seed, 1, k), stop, _SPLIT_SWEEPS)
         if chain.topic_totals.min() > 0:
@@ -412,13 +414,13 @@ def _candidates(corpus, labels, priors, own, splits, stop, seeded):
     Both changes are estimated by the log joint, or both with the entropy of z. The merges by the log joint, and the
     splits with the entropy, gain too much together, but find moves that both others miss: these are trials.
     """
-    merges = _Merges(corpus, labels.copy(), priors, False, stop, seeded)
+    merges = _Merges(corpus, labels.copy(), priors, with_entropy=False, stop=stop, seeded=seeded)
     of_joint = merges.gains.copy()
     # A topic that is one loses by a split. Without this bound, a large gain of a merge would split such topics.
     for move in _best_moves(own, merges, {k: split.gain for k, split in splits.items() if split.gain >= 0}):
         yield move, False
     with_entropy = {k: split.gain + split.entropy for k, split in splits.items()}
-    merges = _Merges(corpus, labels.copy(), priors, True, stop, seeded)
+    merges = _Merges(corpus, labels.copy(), priors, with_entropy=True, stop=stop, seeded=seeded)
     for move in _best_moves(own, merges, with_entropy):
         yield move, False
     for i, j, k in _trials(own, of_joint, with_entropy):
@@ -471,7 +473,7 @@ def part_of(corpus, inside):
     return Corpus(corpus.words[inside], np.append(starts, len(inside)), corpus.n_features)
 
 
-def _part(corpus, inside, priors):
+def _part_with_own_words(corpus, inside, priors):
     """Some tokens, ascending, as a corpus of the documents and words that they have, and the priors for it."""
     part = part_of(corpus, inside)
     words, places = np.unique(part.words, return_inverse=True)

@@ -54,12 +54,13 @@ class PriorOfTopics:
         n_tokens: int,
         seeds: SeedWords | None = None,
         known: KnownTopics | None = None,
-        **options: Any,
+        bounds: tuple[float, float] = BOUNDS,
+        learning: Mapping[str, Any] | None = None,
     ) -> Self:
-        """From the parameters of an estimator; `options` are `bounds` and `learning`."""
+        """From the parameters of an estimator."""
         if known is not None and not learns_from(n_tokens):
             known = replace(known, learnt=np.zeros_like(known.learnt))
-        return cls(default.or_given(given), default.learns(given), seeds, known, **options)
+        return cls(default.or_given(given), default.learns(given), seeds, known, bounds, learning or {})
 
     @property
     def pseudo_counts(self) -> csr_array | None:

@@ -152,8 +152,7 @@ def test_a_share_is_the_same_everywhere(name):
     np.testing.assert_allclose(base["standard_error"], errors, rtol=1e-6)
 
 
-# Differences are made of shares, which are the same for all models.
-@pytest.mark.parametrize("name", ["chains", "collections", "fits", "covariates of other documents", "scikit-learn"])
+@ALL
 def test_a_difference_is_the_same_everywhere(name):
     model, n = named(name), n_topics(name)
     frame = pandas.DataFrame({"level": NAMES})

@@ -111,7 +111,7 @@ class FiniteMixtures(TopicsInUse):
         self._best, self._n_first, self._is_pruned = None, None, False
 
     def begin(self, chain):
-        if self.eta is not None:
+        if self.prior.draws_eta:
             chain.priors = chain.priors.with_eta(self.eta)
         self._set_what_depends_on_count(chain)
         super().begin(chain)
@@ -166,9 +166,9 @@ class FiniteMixtures(TopicsInUse):
         prior, M = self.prior, int(tables.sum())
         if prior.gammas is None:
             self.gamma = slice_on_log(rng, self.gamma, prior.gamma_density(M), LEARNT_GAMMA)
-        terms = np.zeros(len(prior.counts)) + prior.gamma_terms(M, self.gamma)
+        terms = prior.gamma_terms(M, self.gamma)
         if prior.etas is not None:
-            terms += prior.eta_terms(*self._word_histograms(chain))
+            terms = terms + prior.eta_terms(*self._word_histograms(chain))
         if prior.g is None:
             self.g = slice_on_log(rng, self.g, prior.g_density(tables[tables > 0], terms), G_BOUNDS)
         log_p = prior.log_terms(np.count_nonzero(tables), M, self.g, terms)

@@ -91,9 +91,7 @@ class FinitePrior:
         return n_tables * np.log(self.gammas) - self._log_lengths
 
     def eta_terms(self, words, totals):
-        """log p(w | z, T) at each number of topics if eta depends on it, (n_counts,); otherwise 0."""
-        if self.etas is None:
-            return 0.0
+        """log p(w | z, T), (n_counts,), where eta depends on T."""
         of_totals = log_gamma_ratio(self.etas[:, None] * self.n_features, totals).sum(axis=1)
         return words.sum_of_log_rising(self.etas)[0] - of_totals
 

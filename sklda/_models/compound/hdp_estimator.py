@@ -21,7 +21,7 @@ from sklda._models.compound.prior import ProcessMixtures
 from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import POSITIVE, Interval
 from sklda._models.progress import with_callbacks
-from sklda._sampling.prior_learning import EVERY, SMALL_CORPUS_PRIOR, DefaultPrior, learns_from
+from sklda._sampling.prior_learning import EVERY, SMALL_CORPUS_PRIOR, DefaultPrior
 from sklda._sampling.prior_of_topics import PriorOfTopics
 
 _CONCENTRATION = [None, Interval(Real, 0, None, closed="neither"), tuple]
@@ -308,10 +308,10 @@ class HDPLDA(CollectionsLDA, LocalChainLDA):
             doc_concentration=self.doc_concentration,
         )
         # The number of topics in use is not K, so eta does not begin at 1 / K.
-        default = DefaultPrior(bool(self.learn_priors) and learns_from(corpus.n_tokens), SMALL_CORPUS_PRIOR)
+        default = DefaultPrior.of(self.learn_priors, corpus.n_tokens, self.max_components)
         topic_prior = PriorOfTopics.make(
             self.topic_word_prior,
-            default,
+            default._replace(value=SMALL_CORPUS_PRIOR),
             corpus.n_tokens,
             bounds=(SMALLEST_HDP_ETA, BOUNDS[1]),
             # Merges need an eta that fits from the beginning, and the last M-step uses draws after them.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -26,6 +25,7 @@ from sklda._models.progress import with_callbacks
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.draws import draw_parameters
+from sklda._sampling.prior_learning import DefaultPrior
 from sklda._sampling.prior_of_topics import PriorOfTopics
 
 
@@ -301,8 +301,9 @@ default=None
             draws_eta=eta is None,
         )
         # The step sets an eta that is unknown or depends on T.
-        first_eta = ETA_PRIOR[0] if eta is None or isinstance(eta, str) else copy.deepcopy(eta)
-        return NumberOfTopics(corpus.n_documents, prior, finite), PriorOfTopics(first_eta)
+        given = None if isinstance(eta, str) else eta
+        topic_prior = PriorOfTopics.make(given, DefaultPrior(is_learnt=False, value=ETA_PRIOR[0]), corpus.n_tokens)
+        return NumberOfTopics(corpus.n_documents, prior, finite), topic_prior
 
     def _gammas(self, counts):
         """gamma at each number of topics, or None if alpha is unknown."""
