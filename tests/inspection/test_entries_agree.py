@@ -1,6 +1,7 @@
 """A share and a difference have one number, whatever function or display is asked."""
 
 import json
+import pickle
 import re
 from functools import cache
 
@@ -54,6 +55,7 @@ MODELS = {
         CovariateLDA(3, max_iter=30, random_state=0).fit(X[::2], covariates={"x": YEARS[::2]}),
         OF_OTHERS[1],
     ),
+    "pickled": lambda: (pickle.loads(pickle.dumps(fitted("chains"))),),
     "merged": lambda: (merge_topics(gibbs(4).fit(X), [[0, 1]]),),
     "in a pipeline": lambda: (make_pipeline(FunctionTransformer(), gibbs()).fit(X),),
     "on a cluster": lambda: (
