@@ -353,7 +353,7 @@ def sweeps(options, V=2000):
             X, _ = draw_corpus(rng, design, coefficients, rng.dirichlet(np.full(V, 0.02), size=K), length)
             corpus, priors = Corpus.from_counts(X), Priors.make(0.1, 0.02, K, V)
             rows, index = CovariateColumns.of(columns, [str(j) for j in range(columns.shape[1])], groups).distinct
-            model = CovariateModel(rows, index, np.full(K, np.log(0.1)), groups=groups)
+            model = CovariateModel(rows, index, np.full(K, np.log(0.1)), sigma=None, groups=groups)
             seed = random.seed_sequence(0)
             chains = {
                 "LDA": chain_class("collapsed", corpus, priors).initialise_randomly(corpus, priors, seed),

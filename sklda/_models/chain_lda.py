@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._core import random
 from sklda._description.models import columns_of_words
 from sklda._input.document_values import DocumentValues
-from sklda._input.memory import check_memory_of_results, check_memory_of_topics
+from sklda._input.memory import check_memory_of_results
 from sklda._mode_search.searched_start import searched_chains
 from sklda._models.base import BaseLDA
 from sklda._models.capabilities import refuse_symmetric
@@ -91,8 +91,6 @@ class ChainLDA(BaseLDA):
             doc_prior, topic_prior = self._priors(corpus, values, columns)
             self._check_memory(corpus, doc_prior)
             priors = topic_prior.priors(doc_prior.alpha, doc_prior.n_components, corpus.n_features)
-            if self.verbose:
-                self._advise(corpus.n_tokens, doc_prior.n_components)
 
             if run.former is None:
                 annealing = annealing_of(self.init, topic_prior.seeds, self.max_iter, self.burn_in)
@@ -119,6 +117,8 @@ class ChainLDA(BaseLDA):
                 m_steps=tuple(each for each in (doc_prior.m_step, topic_prior.m_step) if each is not None),
                 learning=topic_prior.learning,
             )
+            if self.verbose:
+                self._advise(corpus.n_tokens, doc_prior.n_components)
             chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
             run.progress.end(chains)
             self._set_results(chains)
@@ -138,7 +138,7 @@ class ChainLDA(BaseLDA):
         """Chains at the last states of the previous fit. Learnt priors stay, and given ones may change."""
         doc_prior.check_continues(self._prior_of_documents_)
         topic_prior.check_continues(self._prior_of_topics_)
-        kind = doc_prior.chains or chain_class(self.sampler, corpus, priors, doc_prior.shares_alpha)
+        kind = self._class_of_chains(corpus, priors, doc_prior)
         chains, learns = [], doc_prior.changes or topic_prior.m_step is not None
         for before, state in zip(former.priors, former.states, strict=True):
             # What was learnt in the burn-in stays with it.
@@ -154,6 +154,9 @@ class ChainLDA(BaseLDA):
             chains.append(kind(corpus, now, state))
         return chains
 
+    def _class_of_chains(self, corpus, priors, doc_prior):
+        return doc_prior.chains or chain_class(self.sampler, corpus, priors, doc_prior.shares_alpha)
+
     def _advise(self, n_tokens, n_components):
         # With more topics, collapsed sweeps by words are as fast on one core as partitioned ones on two.
         large = n_tokens >= 2 * TOKENS_PER_WORKER and n_components <= 500
@@ -165,14 +168,13 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
     """Base class of the models whose chains are in the memory of one machine."""
 
     def _check_memory(self, corpus, doc_prior):
-        check_memory_of_topics(doc_prior.n_components)
         doc_prior.check_memory()
         # alpha has several rows, twice while it changes.
         n_rows = (self.n_chains + 1) * doc_prior.n_rows
         check_memory_of_results(corpus, doc_prior.n_components, self.n_chains, self.n_draws, n_rows)
 
     def _new_chains(self, corpus, priors, doc_prior, topic_prior, start, run):
-        kind = doc_prior.chains or chain_class(self.sampler, corpus, priors, doc_prior.shares_alpha)
+        kind = self._class_of_chains(corpus, priors, doc_prior)
         seeds = run.chain_seeds(self.n_chains)
         steps = [doc_prior.steps(random.child(seed, 1), c) for c, seed in enumerate(seeds)]
         # Chains without steps have the whole seed, as that of `DaskGibbsLDA`, whose draws are the same.
@@ -191,18 +193,22 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
 
     def _set_results(self, chains):
         doc_prior, topic_prior = self._prior_of_documents_, self._prior_of_topics_
-        best, chosen = doc_prior.choose(chains)
-        results = ChainResults(chains, best)
-        for chain, draws, record in zip(chains, results.draws, results.records, strict=True):
-            record |= doc_prior.record(chain, draws) | topic_prior.record(draws.priors)
+        shown = doc_prior.shown(chains)
+        records = [
+            doc_prior.chain_attributes(chain, draws, topics) | topic_prior.chain_attributes(draws.priors)
+            for chain, draws, topics in zip(chains, shown.draws, shown.topics, strict=True)
+        ]
+        results = ChainResults(chains, shown, records)
         chains.clear()  # They have arrays for sweeps.
         results.estimate(self.point_estimate, self.n_jobs)
         self._set_chain_results(results)
-        vars(self).update(topic_prior.facts() | doc_prior.facts() | chosen | doc_prior.attributes(results))
+        vars(self).update(topic_prior.facts() | doc_prior.facts() | shown.attributes | doc_prior.attributes(results))
 
     def _warn(self, n_tokens):
         results = self._results_
         results.warn_of_disagreement()
+        if self._learns_alpha:
+            results.warn_of_weak_alpha()
         warn_of_short_fit(self, n_tokens, results.signs_of_short_fit(self._learns_alpha))
         self._prior_of_documents_.warn(results, vars(self))
 

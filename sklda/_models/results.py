@@ -123,8 +123,9 @@ class ChainResults(RunResults):
     ----------
     chains : list of GibbsChain
         With a trace and at least one draw.
-    best : int
-        Index of the chain that is kept.
+    shown : Shown
+    records : list of dict
+        The fitted attributes that every chain has for itself.
 
     Attributes
     ----------
@@ -133,8 +134,10 @@ class ChainResults(RunResults):
     draws : list of KeptDraws
     priors : list of Priors
         Those of the draws of every chain.
-    records : list of dict
-        The fitted attributes that every chain has for itself.
+    shares : list of ndarray of shape (n_draws, n_components)
+        Shares of the tokens in the draws of small parameters of every chain; present ones if it has kept none.
+    share_sweeps : list of list of int
+        The sweeps of these draws.
     means : list of PosteriorMeans
         Of every chain. Those of the fitted estimator have no topics and proportions of the chain that is kept, because
         ``components_`` and ``doc_topic_`` have them.
@@ -146,28 +149,29 @@ class ChainResults(RunResults):
 
     continues = True
 
-    def __init__(self, chains, best):
-        self.records: list[dict[str, Any]] = [{} for _ in chains]
+    def __init__(self, chains, shown, records):
         self.corpus, self.sampler = chains[0].corpus, chains[0].sampler
-        self.states = [_compact(each) for each in chains]
-        self.draws = [each.kept_draws() for each in chains]
-        # The present ones if a chain has kept none.
-        self.parameters = [each.parameters or [each.parameter_draw()] for each in chains]
-        super().__init__(self.states, max(each.n_burn_in for each in self.states), best)
+        self.states, self.draws, self.records = [_compact(each) for each in chains], shown.draws, records
+        parameters = [each.parameters or [each.parameter_draw()] for each in chains]
+        self.share_sweeps = [[draw.sweep for draw in own] for own in parameters]
+        self.shares = [
+            topics(np.array([draw.values["topic_share"] for draw in own]))
+            for own, topics in zip(parameters, shown.topics, strict=True)
+        ]
+        super().__init__(self.states, max(each.n_burn_in for each in self.states), shown.best)
 
     @property
     def priors(self):
         return [each.priors for each in self.draws]
 
-    def signs_of_short_fit(self, learns_alpha):
-        """What says that the kept chain had too few sweeps, beside its log joint; a weak alpha gets a warning."""
-        signs = []
-        if any(step.n_moves for step in self.states[self.best].steps if not step.settled()):
-            signs.append(
-                "Merging some topics and splitting others still led to better topics at the end of the burn-in, so "
-                "some topics may be two in one, and others copies of each other."
-            )
-        missing, to_come = missing_information(self.corpus, self.draws[self.best]) if learns_alpha else (0, 0)
+    @cached_property
+    def _alpha(self):
+        """See `missing_information`, for the kept chain."""
+        return missing_information(self.corpus, self.draws[self.best])
+
+    def warn_of_weak_alpha(self):
+        """Warn if words say too little about a learnt alpha."""
+        missing, _ = self._alpha
         if missing > MUCH_MISSING:
             warn(
                 "The learnt alpha may be far from its most likely value: words have only "
@@ -176,7 +180,17 @@ class ChainResults(RunResults):
                 "EmpiricalBayesLDA, which states the errors of its priors.",
                 ConvergenceWarning,
             )
-        elif abs(to_come) > FAR:
+
+    def signs_of_short_fit(self, learns_alpha):
+        """What says that the kept chain had too few sweeps, beside its log joint."""
+        signs = []
+        if any(step.n_moves for step in self.states[self.best].steps if not step.settled()):
+            signs.append(
+                "Merging some topics and splitting others still led to better topics at the end of the burn-in, so "
+                "some topics may be two in one, and others copies of each other."
+            )
+        missing, to_come = self._alpha if learns_alpha else (0, 0)
+        if missing <= MUCH_MISSING and abs(to_come) > FAR:
             signs.append(
                 f"The learnt alpha is too {'small' if to_come > 0 else 'large'}: its sum should be about "
                 f"{np.exp(to_come):.2g} times as large."
@@ -219,14 +233,8 @@ class ChainResults(RunResults):
         return [own[name][(*before, order)] for own, order in zip(self.records, self.orders, strict=True)]
 
     def topic_shares(self):
-        """Shares of the tokens in the draws of `parameters`, a list of (n_draws, n_components)."""
-        found = []
-        for draws, state, order in zip(self.parameters, self.states, self.orders, strict=True):
-            shares = np.array([draw.values["topic_share"] for draw in draws])
-            for step in state.steps:
-                shares = step.shown_topics(shares)
-            found.append(shares[:, order])
-        return found
+        """`shares`, with the topics of all chains in the order of the kept chain."""
+        return [shares[:, order] for shares, order in zip(self.shares, self.orders, strict=True)]
 
     def without_means_of_kept_chain(self):
         """A copy without the topics and proportions of the kept chain, which the fitted estimator has."""
@@ -463,10 +471,3 @@ def _compact(chain):
 
 def normalised(components):
     return components / components.sum(axis=1, keepdims=True, dtype=np.float64)
-
-
-def eta_attribute(eta, priors=None):
-    """eta as a fitted attribute: a copy of an array that was given, or the number that chains with `priors` have."""
-    if np.ndim(eta):
-        return np.array(eta, dtype=np.float64)
-    return float(eta if priors is None else priors.word[0])

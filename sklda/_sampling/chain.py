@@ -190,10 +190,7 @@ class Chain:
 
     def kept_draws(self):
         """`KeptDraws`: the draws that were kept, or the present one if there are none."""
-        kept = KeptDraws(self.priors, self.draws or [self.draw()], tuple(self.steps))
-        for step in self.steps:
-            kept = step.shown(kept)
-        return kept
+        return KeptDraws(self.priors, self.draws or [self.draw()], tuple(self.steps))
 
     def step(self, kind):
         """The step of a class."""

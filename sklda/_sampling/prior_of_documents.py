@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sklda._core.gibbs_em import BOUNDS, MStep
 from sklda._core.parallel import Aligned
 from sklda._core.priors import Priors
+from sklda._sampling.chain import KeptDraws
 from sklda._sampling.prior_of_topics import learnt_now
 from sklda._sampling.run_chains import best_chain
 from sklda._sampling.steps import Step
+
+
+class Shown(NamedTuple):
+    """What results show of chains.
+
+    Attributes
+    ----------
+    best : int
+        Index of the chain that is kept.
+    draws : list of KeptDraws
+        Of each chain, with the topics that are shown.
+    topics : list of callable
+        For each chain: takes values of all topics on the last axis, and returns those of the topics that are shown.
+    attributes : dict
+        Fitted attributes on which this depends.
+    """
+
+    best: int
+    draws: list[KeptDraws]
+    topics: list[Callable[[np.ndarray], np.ndarray]]
+    attributes: Mapping[str, Any] = {}
+
+
+def all_shown(chains: list[Any]) -> Shown:
+    """All draws and topics."""
+    return Shown(best_chain(chains), [chain.kept_draws() for chain in chains], [lambda values: values] * len(chains))
 
 
 class PriorOfDocuments(Aligned):
@@ -68,16 +95,22 @@ class PriorOfDocuments(Aligned):
         """The fitted attributes that are known before the first sweep."""
         return {}
 
-    def choose(self, chains: list[Any]) -> tuple[int, dict[str, Any]]:
-        """Decide which chain is kept, and which topics the results show; its index, and the fitted attributes."""
-        return best_chain(chains), {}
+    def shown(self, chains: list[Any]) -> Shown:
+        """Which chain is kept, and which draws and topics the results show."""
+        return all_shown(chains)
 
-    def record(self, chain: Any, draws: Any) -> dict[str, Any]:
-        """The fitted attributes that a chain has for itself; `draws` are those that it kept, `KeptDraws`."""
+    def chain_attributes(self, chain: Any, draws: Any = None, topics: Any = None) -> dict[str, Any]:
+        """The fitted attributes that a chain has for itself; `draws` and `topics` are those of `Shown`.
+
+        They are None for a chain on a cluster.
+        """
         return {}
 
     def attributes(self, results: Any) -> dict[str, Any]:
-        """The fitted attributes that compare or join all chains, from `ChainResults` with means."""
+        """The fitted attributes that compare or join all chains, from `ChainResults` with means.
+
+        They take the place of those that the kept chain has for itself.
+        """
         return {}
 
     def warn(self, results: Any, fitted: Mapping[str, Any]) -> None:
@@ -108,8 +141,8 @@ class SharedAlpha(PriorOfDocuments):
         if self.m_step is not None and before.m_step is None:
             raise ValueError(learnt_now("doc_topic_prior"))
 
-    def record(self, chain, draws):
-        return {"doc_topic_prior_": alpha_attribute(draws.priors, self.per_topic)}
+    def chain_attributes(self, chain, draws=None, topics=None):
+        return {"doc_topic_prior_": alpha_attribute(chain.priors, self.per_topic)}
 
 
 def has_one_each(given: Any, learn_priors: bool | str) -> bool:

@@ -148,15 +148,22 @@ class PriorOfTopics:
         names = self.known.names
         return found if names is None else found | {"topic_names_": np.array(names, dtype=object)}
 
-    def record(self, priors: Priors) -> dict[str, Any]:
+    def chain_attributes(self, priors: Priors) -> dict[str, Any]:
         """The fitted attributes that a chain with these priors has for itself."""
         if len(priors.topic) and self.has_rows:
             # Rounding to single precision may have left the allowed range.
             eta = np.maximum(priors.topic_word(), SMALLEST, dtype=np.float64)
         else:
-            eta = np.array(self.eta, dtype=np.float64) if np.ndim(self.eta) else float(priors.word[0])
+            eta = eta_attribute(self.eta, priors)
         weights = {} if self.known is None else {"known_weight_": priors.weights.copy()}
         return {"topic_word_prior_": eta, **weights}
+
+
+def eta_attribute(given: Any, priors: Priors | None = None) -> Any:
+    """eta as a fitted attribute: a copy of an array that was given, or the number that chains with `priors` have."""
+    if np.ndim(given):
+        return np.array(given, dtype=np.float64)
+    return float(given if priors is None else priors.word[0])
 
 
 def learnt_now(name: str) -> str:

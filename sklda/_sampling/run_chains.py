@@ -143,7 +143,7 @@ NO_RUN = Run()
 
 def _make_sweeps(sweeps, number, progress, saver, stop):
     """Make the sweeps of a chain that are left, and return it."""
-    chain, steps = sweeps.chain, [*sweeps.first, *sweeps.chain.steps, *sweeps.last]
+    chain, steps = sweeps.chain, sweeps.steps
     while sweeps.n_left:
         progress.before(number)
         ends = advance(chain, steps, stop)
@@ -174,8 +174,13 @@ class _Sweeps:
         self.first, self.last = [], [Trace()] if progress.prints else []
         if schedule is not None:
             self.first, self.last = schedule.steps(chain, n_left)
-        for step in (*self.first, *chain.steps, *self.last):
+        for step in self.steps:
             step.begin(chain)
+
+    @property
+    def steps(self):
+        """All steps in the order of their work."""
+        return [*self.first, *self.chain.steps, *self.last]
 
     @classmethod
     def begin(cls, number, chain, n_sweeps, progress, schedule, saver):

@@ -59,19 +59,11 @@ class Step(Aligned):
         """Parameters that are small enough to keep many of their draws, with topics on the last axis; a dict."""
         return {}
 
-    def shown_topics(self, values):
-        """The topics that results show, on the last axis, of values of all topics."""
-        return values
-
     def alpha_of(self, added):
         """alpha of a stored draw from what steps have added to it: the rows and the row of each document.
 
         None: all draws have the alpha of the chain.
         """
-
-    def shown(self, draws):
-        """The `KeptDraws` of the chain as results show them."""
-        return draws
 
     def traces(self):
         """Quantities after every sweep that do not depend on the names of topics, a dict of sequences."""

@@ -270,7 +270,7 @@ def _posterior(model, traces):
     results = model._chains
     shares = results.topic_shares()
     n_draws = min(map(len, shares))
-    sweeps = np.array([[draw.sweep for draw in each[-n_draws:]] for each in results.parameters])
+    sweeps = np.array([each[-n_draws:] for each in results.share_sweeps])
     unknown = ~results.has_topics(model.topic_word_)
 
     def in_chains(chains):

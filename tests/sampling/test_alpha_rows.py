@@ -131,7 +131,7 @@ def test_a_sweep_does_not_need_memory_for_alpha_of_every_document(kind):
         from sklda._models.covariates.prior import distinct_rows
 
         rows, index = distinct_rows(np.eye(3)[groups][:, 1:])
-        model = CovariateModel(rows, index, np.zeros(n_topics), every=1)
+        model = CovariateModel(rows, index, np.zeros(n_topics), None, np.zeros(2, int))
         chain = GibbsChain.initialise_randomly(corpus, priors, random.seed_sequence(0))
         chain.steps = [Coefficients(model, random.seed_sequence(0))]
         chain.steps[0].begin(chain)

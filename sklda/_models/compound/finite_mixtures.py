@@ -4,13 +4,11 @@ Given the tables of the topics, T, g and gamma are drawn with the shares integra
 shares pi are drawn given all of these, and a sweep draws z given pi.
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from sklda._core import random
-from sklda._core.corpus import tally
 from sklda._core.count_histograms import Histograms
 from sklda._core.gibbs_em import BOUNDS
 from sklda._core.priors import Priors
@@ -19,10 +17,9 @@ from sklda._core.slice_sampling import slice_on_log
 from sklda._models.compound.count_modes import Sample, are_worse, mode_of
 from sklda._models.compound.finite_prior import ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR
 from sklda._models.compound.hdp import topic_counts
-from sklda._models.compound.hyperparameters import LEARNT_GAMMA, document_prior
+from sklda._models.compound.hyperparameters import LEARNT_GAMMA
 from sklda._models.compound.split_merge import remove_topics, split_or_merge
 from sklda._models.compound.topics_in_use import TopicsInUse
-from sklda._sampling.chain import compact_topics
 
 # eta keeps its first value for this number of sweeps, in which the topics are still alike.
 _ETA_WAITS = 10
@@ -73,7 +70,7 @@ class FiniteMixtures(TopicsInUse):
 
     Parameters
     ----------
-    model : CompoundModel
+    n_documents : int
     seed : numpy.random.SeedSequence
     n_components : int
         The most topics.
@@ -92,21 +89,18 @@ class FiniteMixtures(TopicsInUse):
         Those on the way from many topics to one, in a small corpus.
     samples : list of Sample
         Of the last sweeps.
-    shown_labels : ndarray of int or None
-        The topics that are shown in results, in their order. None: all.
     """
 
     # In the rest of the burn-in they are removed.
     merging_share = 0.6
 
-    def __init__(self, model, seed, n_components, prior, number):
-        super().__init__(model, seed, n_components, 1.0, GAMMA_PRIOR[0])
+    def __init__(self, n_documents, seed, n_components, prior, number):
+        super().__init__(np.zeros(n_documents, np.int64), 1, seed, n_components, GAMMA_PRIOR[0])
         self.prior, self.n_topics = prior, n_components
         self.least_gain = _LEAST_GAINS[number % len(_LEAST_GAINS)]
         self.g = G_PRIOR[0] if prior.g is None else prior.g
         self.eta = ETA_PRIOR[0] if prior.draws_eta else None
         self.posterior = np.zeros(len(prior.counts))
-        self.shown_labels, self.shown_draws = None, []
         self.modes, self.samples = [], []
         self._best, self._n_first, self._is_pruned = None, None, False
 
@@ -253,45 +247,6 @@ class FiniteMixtures(TopicsInUse):
 
     def draw(self):
         return super().draw() | {"n_topics": self.n_topics, "eta": self.eta}
-
-    def show(self, draws, n_topics):
-        """Have the chain show those of its `KeptDraws` that have a number of topics, or else the nearest one.
-
-        Of these, they are the draws that have the same topics with tokens as most of them. The topics are sorted by
-        size, and the last ones may be without tokens.
-        """
-        counts = np.array([draw.added["n_topics"] for draw in draws.draws])
-        chosen = np.flatnonzero(np.abs(counts - n_topics) == np.abs(counts - n_topics).min())
-        tokens = {i: tally(draws.topics[i], draws.priors.n_components) for i in chosen.tolist()}
-        kinds = {i: (each > 0).tobytes() for i, each in tokens.items()}
-        # Later draws come first.
-        most = max(reversed(kinds.values()), key=list(kinds.values()).count)
-        self.shown_draws = [i for i, kind in kinds.items() if kind == most]
-        sizes = sum(tokens[i] for i in self.shown_draws)
-        shares = draws.draws[self.shown_draws[-1]].added["mixtures"][0]
-        self.shown_labels = np.lexsort((-shares, -sizes))[: max(n_topics, np.count_nonzero(sizes))]
-
-    def shown(self, draws):
-        if self.shown_labels is None:
-            return draws
-        labels, K = self.shown_labels, len(self.shown_labels)
-        place = np.zeros(draws.priors.n_components, np.int32)
-        place[labels] = np.arange(K)
-        shown = [
-            draw._replace(
-                topics=compact_topics(place[draw.topics], K),
-                added=draw.added | {"mixtures": draw.added["mixtures"][:, labels]},
-            )
-            for draw in (draws.draws[i] for i in self.shown_draws)
-        ]
-        last = shown[-1].added
-        priors = replace(draws.priors.resized(K), doc=document_prior(last["gamma"], last["mixtures"]))
-        if last["eta"] is not None:
-            priors = priors.with_eta(float(np.mean([draw.added["eta"] for draw in shown])))
-        return replace(draws, priors=priors, draws=shown)
-
-    def shown_topics(self, values):
-        return values if self.shown_labels is None else values[..., self.shown_labels]
 
     # --- Merges in the burn-in ---
 

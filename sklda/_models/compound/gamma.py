@@ -7,8 +7,47 @@ import numpy as np
 
 from sklda._core.count_histograms import Histograms
 from sklda._core.newton import newton_on_log
+from sklda._kernels import _compound
 from sklda._models.compound.hyperparameters import LEARNT_GAMMA
-from sklda._models.compound.mixtures import Mixtures, TailCounts
+from sklda._models.compound.mixtures import Mixtures
+
+
+@dataclass(frozen=True, eq=False)
+class TailCounts:
+    """For each collection and topic: the number of documents with more than i tokens of the topic, i = 0, 1, ...
+
+    p(z | pi, gamma) depends on z through these counts only. For collection j and topic k, with a = gamma pi_jk, the sum
+    over documents of log Gamma(a + n_dk) - log Gamma(a) is the sum over i of ``documents * log(a + i)``.
+
+    Attributes
+    ----------
+    cells : ndarray of shape (n_entries,), int64
+        j * n_components + k, ascending.
+    steps : ndarray of shape (n_entries,), int64
+        i.
+    documents : ndarray of shape (n_entries,), int64
+    shape : tuple
+        (n_collections, n_components).
+    """
+
+    cells: np.ndarray
+    steps: np.ndarray
+    documents: np.ndarray
+    shape: tuple
+
+    @classmethod
+    def count(cls, corpus, topics, collections, shape, scratch_counts):
+        largest = np.zeros(shape, np.int64)
+        _compound.largest_counts(corpus.offsets, topics, collections, largest, scratch_counts)
+        starts = (np.cumsum(largest.ravel()) - largest.ravel()).reshape(shape)
+        documents = np.zeros(largest.sum(), np.int64)
+        _compound.tail_counts(corpus.offsets, topics, collections, starts, documents, scratch_counts)
+        cells = np.repeat(np.arange(largest.size), largest.ravel())
+        return cls(cells, np.arange(len(cells)) - starts.ravel()[cells], documents, shape)
+
+    def sums(self, terms):
+        """Sums of ``documents * terms`` over the entries of every cell; float64 of `shape`."""
+        return np.bincount(self.cells, self.documents * terms, minlength=np.prod(self.shape)).reshape(self.shape)
 
 
 class GammaMStep:
@@ -34,7 +73,7 @@ class GammaMStep:
     def statistics(self, chain):
         """`GammaStatistics` of the present draw."""
         mixtures = chain.step(Mixtures)
-        tails = mixtures.tails(chain)
+        tails = tails_of(chain, mixtures)
         lengths = Histograms.from_dense(chain.corpus.length_histogram)
         return GammaStatistics(tails, mixtures.pi.ravel()[tails.cells], lengths)
 
@@ -74,3 +113,9 @@ class GammaStatistics:
 
 def _log_topics(draws, gamma, order):
     return [draw.log_topics(gamma, order) for draw in draws]
+
+
+def tails_of(chain, mixtures):
+    """`TailCounts` of the present draw of a chain."""
+    scratch = np.empty(mixtures.log_pi.shape[1], np.int32)
+    return TailCounts.count(chain.corpus, chain.topics, mixtures.collections, mixtures.log_pi.shape, scratch)

@@ -8,8 +8,6 @@ and with one collection pi_1 = pi_0. A sweep draws z given the mixtures. Then th
 and of the collections, the concentrations given the tables, and the mixtures given both.
 """
 
-import dataclasses
-
 import numpy as np
 
 from sklda._core import random
@@ -20,9 +18,8 @@ from sklda._models.compound.concentrations import (
     draw_upper_tables,
 )
 from sklda._models.compound.hyperparameters import document_prior
+from sklda._models.compound.mixtures import MixtureMoments
 from sklda._models.compound.topics_in_use import TopicsInUse, of_shares, used
-from sklda._sampling.chain import compact_topics
-from sklda._sampling.draws import variance_of_draws
 
 # The share of tokens that the large topics hold together.
 LARGE_SHARE = 0.99
@@ -38,31 +35,31 @@ class HDPMixtures(TopicsInUse):
     model : CompoundModel
     concentrations : Concentrations
     seed : numpy.random.SeedSequence
-        See `Mixtures`.
+        See `MixtureStep`.
     n_components : int
         The number at which the process is truncated, K.
 
     Attributes
     ----------
+    alpha : float
+        a / K.
     b : float
+    moments : MixtureMoments
+    prior_trace : list of (float, float)
+        (gamma, eta) in every sweep, if one of them changes.
     records : list of tuple
         The quantities of `RECORDED` after every sweep.
-    n_shown : int or None
-        The number of topics of draws and moments that are given to others: the first ones, and the sum of all others as
-        the last one. None: all topics.
     """
 
     merging_share = 0.4
-    n_shown = None
 
     def __init__(self, model, concentrations, seed, n_components):
         given = concentrations
-        super().__init__(model, seed, n_components, given.topic.first / n_components, given.doc.first)
-        self.concentrations, self.b = given, given.collection.first
-
-    @property
-    def traces_priors(self):
-        return self.model.learn_eta or bool(self.concentrations.doc.prior)
+        super().__init__(model.collections, model.n_collections, seed, n_components, given.doc.first)
+        self.concentrations, self.alpha, self.b = given, given.topic.first / n_components, given.collection.first
+        self.traces_priors = model.learn_eta or bool(given.doc.prior)
+        self.moments = MixtureMoments(0, np.zeros_like(self.log_pi), np.zeros_like(self.log_pi))
+        self.prior_trace = []
 
     def after(self, chain, stop):
         """Change the numbers of topics, merge topics in some sweeps, and draw the mixtures and the concentrations."""
@@ -73,7 +70,13 @@ class HDPMixtures(TopicsInUse):
                 rng = np.random.default_rng(random.child(self.seed, chain.n_sweeps, 0))
                 base_tables = draw_upper_tables(rng, self._opened(tables), tables)
             self.merge(chain, tables, base_tables.sum(axis=0), stop)
-        super().after(chain, stop)
+        self.draw_mixtures(chain, np.random.default_rng(random.child(self.seed, chain.n_sweeps)))
+        self.records.append((*topic_counts(chain), self.alpha * len(self.log_base), self.b, self.gamma))
+        if self.traces_priors:
+            self.prior_trace.append((self.gamma, float(chain.priors.topic_word().mean())))
+        self.set_alpha(chain)
+        if chain.n_sweeps > chain.n_burn_in:
+            self.moments = self.moments.with_draw(self.pi)
 
     def traces(self):
         values = np.reshape(self.records, (-1, len(RECORDED)))
@@ -90,7 +93,8 @@ class HDPMixtures(TopicsInUse):
         # The prior of one topic more, a / K for each number that it can have.
         return gains - np.log(self.alpha * (K - n_used + 1))
 
-    def move(self, chain, rng):
+    def draw_mixtures(self, chain, rng):
+        """Draw the concentrations and the mixtures given z."""
         given, tables, lengths = self.concentrations, self.draw_tables(chain), chain.corpus.distinct_lengths
         K = len(self.log_base)
         if given.doc.prior:
@@ -109,44 +113,9 @@ class HDPMixtures(TopicsInUse):
             self.log_pi = random.log_dirichlet(rng, document_prior(self.b, np.exp(self.log_base)) + tables)
         else:
             self.log_pi = self.log_base[None].copy()
-        self.records.append((*topic_counts(chain), self.alpha * K, self.b, self.gamma))
-
-    def shown(self, draws):
-        mixtures, gamma = self.shown_topics(draws.added("mixtures")), draws.draws[-1].added["gamma"]
-        K = mixtures.shape[-1]
-        shown = [
-            draw._replace(topics=compact_topics(draw.topics, K), added=draw.added | {"mixtures": pi})
-            for draw, pi in zip(draws.draws, mixtures, strict=True)
-        ]
-        priors = dataclasses.replace(draws.priors.resized(K), doc=document_prior(gamma, mixtures[-1]))
-        return dataclasses.replace(draws, priors=priors, draws=shown)
-
-    def mean_and_std(self, kept):
-        mean, std = (self.shown_topics(values) for values in super().mean_and_std(kept))
-        if self.n_shown not in (None, self.log_pi.shape[1]):
-            # The variance of a sum is not the sum of variances.
-            std[:, -1] = np.sqrt(variance_of_draws([pi[:, -1] for pi in kept] or [[0.0]]))
-        return mean, std
-
-    def shown_topics(self, mixtures):
-        """The columns of the topics that are shown, the last one the sum of all others."""
-        n, K = self.n_shown, mixtures.shape[-1]
-        if n is None or n == K:
-            return mixtures
-        rest = mixtures[..., n - 1 :].sum(axis=-1, keepdims=True)
-        return np.concatenate([mixtures[..., : n - 1], rest], axis=-1)
 
 
 def topic_counts(chain):
     """The number of topics with tokens, and of the largest ones that hold `LARGE_SHARE` of all tokens."""
     held = np.cumsum(np.sort(chain.topic_totals)[::-1])
     return np.count_nonzero(used(chain)), int(np.searchsorted(held, LARGE_SHARE * held[-1])) + 1
-
-
-def show_in_common(chains):
-    """Give all chains the same number of shown topics: up to the last one of a draw, and one for the others, if any."""
-    for chain in chains:
-        chain.step(HDPMixtures).n_shown = None
-    last = max(int(z.max(initial=0)) for chain in chains for z in chain.kept_draws().topics)
-    for chain in chains:
-        chain.step(HDPMixtures).n_shown = min(last + 2, chain.priors.n_components)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda._core import random
+from sklda._core.corpus import tally
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.word_information import dependence_on_documents
 from sklda._input.warn import warn
@@ -13,9 +16,10 @@ from sklda._models.compound.count_modes import weights_of
 from sklda._models.compound.count_prior import CountPrior
 from sklda._models.compound.finite_mixtures import FEW_TOKENS, FiniteMixtures
 from sklda._models.compound.finite_prior import FinitePrior
-from sklda._models.compound.model import CompoundModel
+from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.results import TAILS
-from sklda._sampling.prior_of_documents import PriorOfDocuments
+from sklda._sampling.chain import KeptDraws, compact_topics
+from sklda._sampling.prior_of_documents import PriorOfDocuments, Shown
 from sklda._sampling.run_chains import best_chain
 from sklda._sampling.some_topics import SomeTopicsChain
 
@@ -45,15 +49,14 @@ class NumberOfTopics(PriorOfDocuments):
     chains = SomeTopicsChain
 
     def __init__(self, n_documents: int, range_of_counts: CountPrior, finite: FinitePrior) -> None:
-        self.model = CompoundModel(np.zeros(n_documents, np.int64), 1)
-        self.range_of_counts, self.finite = range_of_counts, finite
+        self.n_documents, self.range_of_counts, self.finite = n_documents, range_of_counts, finite
         self.n_components = int(finite.counts[-1])
 
     def steps(self, seed, number):
-        return [FiniteMixtures(self.model, seed, self.n_components, self.finite, number)]
+        return [FiniteMixtures(self.n_documents, seed, self.n_components, self.finite, number)]
 
-    def choose(self, chains):
-        """The posterior of T, and the number of topics that chains show from now on."""
+    def shown(self, chains):
+        """The posterior of T, and draws with the most likely number of topics."""
         steps, counts = [chain.step(FiniteMixtures) for chain in chains], self.finite.counts
         drawn = [
             step.traces()["topic_count"][-max(chain.n_sweeps - chain.n_burn_in, 1) :].astype(int)
@@ -65,24 +68,27 @@ class NumberOfTopics(PriorOfDocuments):
             posterior = np.bincount(np.searchsorted(counts, np.concatenate(drawn)), minlength=len(counts))
         posterior = posterior / posterior.sum()
         # The most likely number of topics of a stored draw, so that there are topics.
-        for step in steps:
-            step.shown_labels = None
         kept = [chain.kept_draws() for chain in chains]
         stored = {draw.added["n_topics"] for draws in kept for draw in draws.draws}
         chosen = max(stored, key=lambda T: posterior[np.searchsorted(counts, T)])
-        for step, draws in zip(steps, kept, strict=True):
-            step.show(draws, chosen)
+        alike = [_draws_alike(draws, chosen) for draws in kept]
+        labels = [_by_size(draws, chosen) for draws in alike]
         # The chain with the highest log joint of those that have a draw with so many topics.
-        own = [c for c, chain in enumerate(chains) if chain.kept_draws().draws[-1].added["n_topics"] == chosen]
-        return own[best_chain([chains[c] for c in own])], {
-            "topic_counts_": counts,
-            "topic_count_posterior_": posterior,
-            "topic_count_draws_": np.concatenate(drawn),
-            "topic_count_interval_": _interval(counts, posterior),
-            "n_components_": int(chosen),
-        }
+        own = [c for c, draws in enumerate(alike) if draws.draws[-1].added["n_topics"] == chosen]
+        return Shown(
+            best=own[best_chain([chains[c] for c in own])],
+            draws=[_draws_of(draws, each) for draws, each in zip(alike, labels, strict=True)],
+            topics=[lambda values, each=each: values[..., each] for each in labels],
+            attributes={
+                "topic_counts_": counts,
+                "topic_count_posterior_": posterior,
+                "topic_count_draws_": np.concatenate(drawn),
+                "topic_count_interval_": _interval(counts, posterior),
+                "n_components_": int(chosen),
+            },
+        )
 
-    def record(self, chain, draws):
+    def chain_attributes(self, chain, draws, topics):
         shares = draws.added("mixtures")[:, 0]
         return {
             "corpus_topic_": shares.mean(axis=0),
@@ -147,6 +153,40 @@ def _posterior_of(chains, steps):
         if last is not None and step.posterior.any():
             modes.append(last._replace(posterior=step.posterior / step.posterior.sum()))
     return sum(weight * mode.posterior for weight, mode in zip(weights_of(modes), modes, strict=True))
+
+
+def _draws_alike(draws: KeptDraws, n_topics: int) -> KeptDraws:
+    """Those draws that have a number of topics, or else the nearest one, and the same topics with tokens as most."""
+    counts = np.array([draw.added["n_topics"] for draw in draws.draws])
+    chosen = np.flatnonzero(np.abs(counts - n_topics) == np.abs(counts - n_topics).min())
+    kinds = {i: (tally(draws.topics[i], draws.priors.n_components) > 0).tobytes() for i in chosen.tolist()}
+    # Later draws come first.
+    most = max(reversed(kinds.values()), key=list(kinds.values()).count)
+    return replace(draws, draws=[draws.draws[i] for i, kind in kinds.items() if kind == most])
+
+
+def _by_size(draws: KeptDraws, n_topics: int) -> np.ndarray:
+    """The topics of these draws, the largest first; the last ones may be without tokens."""
+    sizes = sum(tally(z, draws.priors.n_components) for z in draws.topics)
+    return np.lexsort((-draws.draws[-1].added["mixtures"][0], -sizes))[: max(n_topics, np.count_nonzero(sizes))]
+
+
+def _draws_of(draws: KeptDraws, labels: np.ndarray) -> KeptDraws:
+    """The draws with only these topics, in this order, and their priors."""
+    K, place = len(labels), np.zeros(draws.priors.n_components, np.int32)
+    place[labels] = np.arange(K)
+    shown = [
+        draw._replace(
+            topics=compact_topics(place[draw.topics], K),
+            added=draw.added | {"mixtures": draw.added["mixtures"][:, labels]},
+        )
+        for draw in draws.draws
+    ]
+    last = shown[-1].added
+    priors = replace(draws.priors.resized(K), doc=document_prior(last["gamma"], last["mixtures"]))
+    if last["eta"] is not None:
+        priors = priors.with_eta(float(np.mean([draw.added["eta"] for draw in shown])))
+    return replace(draws, priors=priors, draws=shown)
 
 
 def is_burst(check: float) -> bool:

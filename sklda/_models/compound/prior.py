@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 
 from sklda._core.priors import SMALLEST
 from sklda._models.compound.concentrations import Concentrations
 from sklda._models.compound.gamma import GammaMStep
-from sklda._models.compound.hdp import HDPMixtures, show_in_common
+from sklda._models.compound.hdp import HDPMixtures
 from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
@@ -20,7 +23,10 @@ from sklda._models.compound.results import (
     warn_of_truncation,
     warn_of_unsettled_count,
 )
-from sklda._sampling.prior_of_documents import PriorOfDocuments
+from sklda._sampling.chain import KeptDraws, compact_topics
+from sklda._sampling.draws import variance_of_draws
+from sklda._sampling.prior_of_documents import PriorOfDocuments, Shown
+from sklda._sampling.run_chains import best_chain
 from sklda._sampling.some_topics import SomeTopicsChain
 
 
@@ -53,16 +59,21 @@ class CollectionMixtures(PriorOfDocuments):
     def facts(self):
         return {"collections_": self.labels, "_collection_of_": self.model.collections}
 
-    def record(self, chain, draws):
-        step = chain.step(Mixtures)
-        kept = step.kept_mixtures(chain)
-        mean, std = step.mean_and_std(kept)
-        record = {
-            "collection_topic_": mean,
-            "collection_topic_std_": std,
-            "collection_topic_draws_": kept,
-            "collection_topic_prior_": step.alpha_mean(),
+    def chain_attributes(self, chain, draws, topics):
+        return self._mixture_attributes(chain, topics) | {
+            "collection_topic_prior_": chain.step(Mixtures).alpha_mean(),
             "doc_concentration_": float(draws.added("gamma")[0]),
+        }
+
+    def _mixture_attributes(self, chain, topics):
+        """Mean, standard deviation and draws of the mixtures of a chain, and the path of its priors."""
+        step = chain.step(self.kind)
+        mean, std = step.moments.mean_and_std() if step.moments.n else (step.pi, np.zeros_like(step.log_pi))
+        draws = np.reshape([draw.values["mixtures"] for draw in chain.parameters], (-1, *mean.shape))
+        record = {
+            "collection_topic_": topics(mean),
+            "collection_topic_std_": topics(std),
+            "collection_topic_draws_": topics(draws),
         }
         if step.traces_priors:
             record["prior_trace_"] = np.reshape(step.prior_trace, (-1, 2))
@@ -90,6 +101,7 @@ class ProcessMixtures(CollectionMixtures):
 
     merges = True
     chains = SomeTopicsChain
+    kind = HDPMixtures
 
     def __init__(
         self,
@@ -107,14 +119,19 @@ class ProcessMixtures(CollectionMixtures):
     def steps(self, seed, number):
         return [HDPMixtures(self.model, self.concentrations, seed, self.n_components)]
 
-    def choose(self, chains):
-        show_in_common(chains)
-        return super().choose(chains)
+    def shown(self, chains):
+        """All chains have the same topics: up to the last one of a draw, and one for all others, if any."""
+        kept = [chain.kept_draws() for chain in chains]
+        last = max(int(z.max(initial=0)) for draws in kept for z in draws.topics)
+        topics = partial(_with_rest, n=min(last + 2, self.n_components))
+        return Shown(best_chain(chains), [_draws_of(draws, topics) for draws in kept], [topics] * len(chains))
 
-    def record(self, chain, draws):
-        record = super().record(chain, draws)
-        # alpha is a / n_components, and has no meaning of its own.
-        del record["collection_topic_prior_"]
+    def chain_attributes(self, chain, draws, topics):
+        record = self._mixture_attributes(chain, topics)
+        std, shares = record["collection_topic_std_"], record["collection_topic_draws_"]
+        if std.shape[1] < self.n_components:
+            # The variance of a sum is not the sum of variances.
+            std[:, -1] = np.sqrt(variance_of_draws(shares[..., -1])) if len(shares) else 0
         return record | {"doc_concentration_": float(draws.added("gamma").mean())}
 
     def attributes(self, results):
@@ -126,3 +143,22 @@ class ProcessMixtures(CollectionMixtures):
             warn_of_smallest_eta(results)
         warn_of_truncation(results, self.n_components)
         warn_of_unsettled_count(results)
+
+
+def _with_rest(values: np.ndarray, n: int) -> np.ndarray:
+    """The first topics on the last axis, and the sum of all others as topic n."""
+    if n == values.shape[-1]:
+        return values
+    return np.concatenate([values[..., : n - 1], values[..., n - 1 :].sum(axis=-1, keepdims=True)], axis=-1)
+
+
+def _draws_of(draws: KeptDraws, topics) -> KeptDraws:
+    """The draws with these topics, and their priors."""
+    mixtures, gamma = topics(draws.added("mixtures")), draws.draws[-1].added["gamma"]
+    K = mixtures.shape[-1]
+    shown = [
+        draw._replace(topics=compact_topics(draw.topics, K), added=draw.added | {"mixtures": pi})
+        for draw, pi in zip(draws.draws, mixtures, strict=True)
+    ]
+    priors = replace(draws.priors.resized(K), doc=document_prior(gamma, mixtures[-1]))
+    return replace(draws, priors=priors, draws=shown)

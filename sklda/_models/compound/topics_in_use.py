@@ -10,7 +10,7 @@ from sklda._core.parallel import NEVER_STOP
 from sklda._core.rising import log_gamma_ratio
 from sklda._kernels import LANES
 from sklda._models.compound.hyperparameters import document_prior
-from sklda._models.compound.mixtures import Mixtures
+from sklda._models.compound.mixtures import MixtureStep
 from sklda._sampling.chain import compact_topics
 
 # --- Merges of topics in the burn-in of a chain of the HDP ------------------------------------------------------------
@@ -90,7 +90,7 @@ class _Pass:
     def gains(self, tables, base_tables):
         """Changes of the log posterior if each pair is merged, (n_pairs,)."""
         chain, mixtures, first, second = self.chain, self.mixtures, self.first, self.second
-        labels = mixtures.model.collections
+        labels = mixtures.collections
         eta, total, pi, base = chain.priors.word, chain.priors.totals[0], mixtures.pi, np.exp(mixtures.log_base)
         gains = self._of_counts(self.words, lambda topic, word: eta[word], lambda pair, word: eta[word])
         gains -= self._of_pairs(lambda n: log_gamma_ratio(total, n), self.totals)
@@ -136,7 +136,7 @@ class _Pass:
             for own, other in ((0, 1), (1, 0)):
                 here = tokens[pair[own]]
                 v, d = corpus.words[here], documents[here]
-                alpha, size = self.alpha[:, pair][self.mixtures.model.collections[d]], self.totals[pair] + total
+                alpha, size = self.alpha[:, pair][self.mixtures.collections[d]], self.totals[pair] + total
                 stays = (m[own][v] - 1 + eta[v]) * (n[own][d] - 1 + alpha[:, own]) / (size[own] - 1)
                 moves = (m[other][v] + eta[v]) * (n[other][d] + alpha[:, other]) / size[other]
                 gains[i] -= np.log1p(moves / stays).sum()
@@ -176,7 +176,7 @@ _WHOLE = LANES
 _MERGE_EVERY, _PASSES = 10, 10
 
 
-class TopicsInUse(Mixtures):
+class TopicsInUse(MixtureStep):
     """Base class of the steps of models whose topics are exchangeable, and of which only some are in use.
 
     A sweep is one over the topics with the largest shares of the mixtures only, of which there are enough that the
@@ -202,15 +202,15 @@ class TopicsInUse(Mixtures):
     # The share of the burn-in in which topics are merged.
     merging_share: float
 
-    def __init__(self, model, seed, n_components, alpha, gamma):
-        super().__init__(model, seed, n_components, alpha, gamma)
+    def __init__(self, collections, n_collections, seed, n_components, gamma):
+        super().__init__(collections, n_collections, seed, n_components, gamma)
         self.log_base, self.records = np.full(n_components, -np.log(n_components)), []
         self.n_merging = 0
 
     @property
     def row_of(self):
-        """As of `Mixtures`; the documents of the only collection share alpha."""
-        return np.empty(0, np.int32) if self.model.n_collections == 1 else super().row_of
+        """As of `MixtureStep`; the documents of the only collection share alpha."""
+        return np.empty(0, np.int32) if len(self.log_pi) == 1 else super().row_of
 
     def begin(self, chain):
         if chain.n_sweeps == 0:

@@ -42,19 +42,16 @@ class CovariateModel(Aligned):
         Prior means of the intercepts.
     sigma : float or None
         That of all groups. None: each group has one, with a half-Cauchy prior of scale 1, and it is drawn.
-    groups : ndarray of shape (n_terms - 1,) or None
+    groups : ndarray of shape (n_terms - 1,)
         The group of each coefficient but the intercept: 0 for those of numbers, and one for the levels of each
-        category. None: all are numbers.
-    every : int
-        Sweeps between two draws of lambda. 0: chosen by the number of entries of alpha that differ.
+        category.
     """
 
     rows: np.ndarray
     index: np.ndarray
     centre: np.ndarray
-    sigma: float | None = None
-    groups: np.ndarray | None = None
-    every: int = 0
+    sigma: float | None
+    groups: np.ndarray
 
     @cached_property
     def row_of(self):
@@ -67,19 +64,14 @@ class CovariateModel(Aligned):
         return Terms(self.rows)
 
     @cached_property
-    def group_of(self):
-        """`groups`, (n_terms - 1,)."""
-        return np.zeros(self.rows.shape[1] - 1, int) if self.groups is None else self.groups
-
-    @cached_property
     def members(self):
         """The columns of each group; that of numbers is the first, and may have none."""
-        return [1 + np.flatnonzero(self.group_of == g) for g in range(1 + self.group_of.max(initial=0))]
+        return [1 + np.flatnonzero(self.groups == g) for g in range(1 + self.groups.max(initial=0))]
 
     @property
     def sweeps_between(self):
         """Sweeps between two draws of lambda."""
-        return self.every or min(1 + len(self.rows) * len(self.centre) // _ENTRIES, _MOST_SWEEPS)
+        return min(1 + len(self.rows) * len(self.centre) // _ENTRIES, _MOST_SWEEPS)
 
     @property
     def draws_between(self):
@@ -100,7 +92,7 @@ class CovariateModel(Aligned):
     def prior_precision(self, sigma):
         """Precisions of the coefficients of a topic, (n_terms,), by the sigma of each group."""
         of_groups = np.array([float(each) ** -2.0 for each in sigma])
-        return np.concatenate([[INTERCEPT_SCALE**-2.0], of_groups[self.group_of]])
+        return np.concatenate([[INTERCEPT_SCALE**-2.0], of_groups[self.groups]])
 
 
 def alpha_at(predictors):
@@ -184,7 +176,7 @@ class CollapsedLikelihood:
         This changes sums of alpha, but no mean proportion. The auxiliary counts change sums slowly if they are large.
         """
         coefficients, predictors = coefficients.copy(), self.model.terms.predictors(coefficients)
-        means, is_level = self.model.first_coefficients(), np.append(0, self.model.group_of) > 0
+        means, is_level = self.model.first_coefficients(), np.append(0, self.model.groups) > 0
         for term in terms:
             # A level needs its own documents only.
             rows = self.model.rows[:, term] != 0 if is_level[term] else np.ones(len(predictors), bool)
@@ -366,7 +358,7 @@ class Coefficients(Step):
         for move in chain.moves:
             self.coefficients = _after_move(move, self.coefficients)
         if chain.n_sweeps > chain.n_annealed and chain.n_sweeps % self.model.sweeps_between == 0:
-            self.move(chain, np.random.default_rng(random.child(self.seed, chain.n_sweeps)))
+            self.draw_coefficients(chain, np.random.default_rng(random.child(self.seed, chain.n_sweeps)))
             if chain.n_sweeps > chain.n_burn_in:
                 self.path.append((self.coefficients, self.sigma))
 
@@ -376,12 +368,7 @@ class Coefficients(Step):
     def alpha_of(self, added):
         return self.model.alpha(added["coefficients"]), self.model.row_of
 
-    def shown(self, draws):
-        # alpha is made from lambda when it is needed: it may have a row for each document.
-        alpha, no_rows = alpha_at(self.model.rows[:1] @ self.coefficients.T), self.model.row_of[:0]
-        return dataclasses.replace(draws, priors=dataclasses.replace(draws.priors, doc=alpha, row_of=no_rows))
-
-    def move(self, chain, rng):
+    def draw_coefficients(self, chain, rng):
         """Draw the auxiliary counts and lambda, in some draws the sum of alpha, and sigma, each given the others."""
         model = self.model
         tables, exposures = self.draw_counts(chain, rng)
@@ -422,7 +409,7 @@ class Coefficients(Step):
 
     def sigma_means(self):
         """Means of sigma over the draws after the burn-in, for each coefficient but the intercept."""
-        return np.mean([sigma for _, sigma in self.path] or [self.sigma], axis=0)[self.model.group_of]
+        return np.mean([sigma for _, sigma in self.path] or [self.sigma], axis=0)[self.model.groups]
 
     def _set_alpha(self, chain):
         alpha = self.model.alpha(self.coefficients)

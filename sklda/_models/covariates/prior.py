@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklda._input.warn import warn
 from sklda._models.covariates.coefficients import Coefficients, CovariateModel, alpha_at
 from sklda._models.results import normalised, total_variance
 from sklda._sampling.draws import variance_of_draws
-from sklda._sampling.prior_of_documents import PriorOfDocuments
+from sklda._sampling.prior_of_documents import PriorOfDocuments, all_shown
 
 # Bounds of sigma, in units of log alpha. The smaller one has no effect of a covariate, and the larger one no shrinkage.
 _SIGMA = (1e-6, 1e3)
@@ -80,7 +80,15 @@ class CovariateRegression(PriorOfDocuments):
             "covariate_std_": self.scaled.std,
         }
 
-    def record(self, chain, draws):
+    def shown(self, chains):
+        # alpha is made from lambda when it is needed: it may have a row for each document.
+        found = all_shown(chains)
+        return found._replace(draws=[replace(each, priors=self._with_one_row(each.priors)) for each in found.draws])
+
+    def _with_one_row(self, priors):
+        return replace(priors, doc=priors.doc[:1].copy(), row_of=self.model.row_of[:0])
+
+    def chain_attributes(self, chain, draws, topics):
         step, scaled = chain.step(Coefficients), self.scaled
         path = step.draws()
         # The intercept at the mean covariates, and in the units of the covariates.

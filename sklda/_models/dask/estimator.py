@@ -256,7 +256,9 @@ class DaskGibbsLDA(ChainLDA):
         self.topic_assignments_: Any = on_workers(chain.corpus, "topics", (), np.int32)
         self.topic_share_, self.topic_share_std_ = shares_with_std(shares, [shares])
         self.n_draws_: int = len(shares)
-        vars(self).update(self._prior_of_documents_.record(chain, chain) | self._prior_of_topics_.record(chain.priors))
+        vars(self).update(
+            self._prior_of_documents_.chain_attributes(chain) | self._prior_of_topics_.chain_attributes(chain.priors)
+        )
         set_traces(self, RunResults(chains, chain.n_burn_in, best=0))
 
     # They are on the workers, and end with the cluster.

@@ -22,7 +22,7 @@ from sklda._models.fit_run import FitRun, all_or_nothing
 from sklda._models.parameters import POSITIVE, Interval
 from sklda._models.progress import with_callbacks
 from sklda._models.results import ChainAttributes, ChainResults
-from sklda._sampling.run_chains import best_chain
+from sklda._sampling.prior_of_documents import all_shown
 
 
 class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
@@ -237,11 +237,15 @@ class EmpiricalBayesLDA(MarginalLikelihoodMixin, ChainAttributes, BaseLDA):
 
     def _set_results(self, chains):
         chains = [with_a_record(chain) for chain in chains]
-        results = ChainResults(chains, best_chain(chains))
-        for chain, priors, record in zip(chains, results.priors, results.records, strict=True):
-            record["doc_topic_prior_"] = float(priors.doc[0, 0])
-            record["topic_word_prior_"] = float(priors.word[0])
-            record["prior_trace_"] = np.reshape(trace_of(chain).path, (-1, 2))
+        records = [
+            {
+                "doc_topic_prior_": float(chain.priors.doc[0, 0]),
+                "topic_word_prior_": float(chain.priors.word[0]),
+                "prior_trace_": np.reshape(trace_of(chain).path, (-1, 2)),
+            }
+            for chain in chains
+        ]
+        results = ChainResults(chains, all_shown(chains), records)
         results.estimate(self.point_estimate, self.n_jobs)
         self._set_chain_results(results)
 

@@ -32,7 +32,8 @@ from sklda._models.labels.results import LabelMeans, LabelResults, LabelSums
 from sklda._models.labels.targets import read_targets
 from sklda._models.parameters import POSITIVE, HasMethods, Interval, StrOptions
 from sklda._models.progress import with_callbacks
-from sklda._models.results import RunResults, eta_attribute, set_traces, shares_with_std
+from sklda._models.results import RunResults, set_traces, shares_with_std
+from sklda._sampling.prior_of_topics import eta_attribute
 from sklda._sampling.run_chains import Schedule, best_chain, burn_in_of
 
 _LABEL_PRIORS = ("uniform", "frequency", "dependency")

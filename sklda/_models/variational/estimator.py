@@ -23,7 +23,6 @@ from sklda._models.base import BaseLDA
 from sklda._models.fit_run import FitRun, all_or_nothing, check_same_parameters, fold_in_seed_of
 from sklda._models.parameters import POSITIVE, Interval, StrOptions
 from sklda._models.progress import with_callbacks
-from sklda._models.results import eta_attribute
 from sklda._models.variational.batch import Batch
 from sklda._models.variational.fixed_topics import infer, perplexity
 from sklda._models.variational.passes import OnlinePasses, make_passes, proportions, topics
@@ -32,6 +31,7 @@ from sklda._models.variational.stream import Stream, initial_counts
 from sklda._sampling.draws import draw_dirichlets
 from sklda._sampling.prior_learning import DefaultPrior
 from sklda._sampling.prior_of_documents import alpha_attribute, has_one_each
+from sklda._sampling.prior_of_topics import eta_attribute
 
 
 class CollapsedVariationalLDA(BaseLDA):

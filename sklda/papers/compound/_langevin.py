@@ -14,6 +14,7 @@ from sklearn.utils import Bunch
 from sklda._core import random
 from sklda._input.types import Counts
 from sklda._models.compound.estimator import CompoundLDA
+from sklda._models.compound.gamma import tails_of
 from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.mixtures import Mixtures
 from sklda._sampling.run_chains import best_chain
@@ -132,9 +133,9 @@ class LangevinMixtures(Mixtures):
         self.log_step = first_log_step(model.n_collections, n_components)
         self.accepted = 0.0
 
-    def move(self, chain, rng):
+    def draw_mixtures(self, chain, rng):
         self.log_pi, accepted = move_mixtures(
-            rng, self.log_pi, self.log_step, self.tails(chain), self.alpha, self.gamma
+            rng, self.log_pi, self.log_step, tails_of(chain, self), self.alpha, self.gamma
         )
         if chain.n_sweeps <= chain.n_burn_in:
             self.log_step = adapted(self.log_step, accepted, chain.n_sweeps)
@@ -143,7 +144,7 @@ class LangevinMixtures(Mixtures):
 
     def acceptance_rate(self):
         """Share of steps accepted after the burn-in."""
-        return self.accepted / max(self.n_averaged, 1)
+        return self.accepted / max(self.moments.n, 1)
 
 
 class _LangevinLDA(CompoundLDA):

@@ -91,7 +91,7 @@ def all_tables(monkeypatch):
 
     def wrong(self, chain):
         counts = np.zeros(self.log_pi.shape, np.int64)
-        np.add.at(counts, (self.model.collections[chain.corpus.token_documents], chain.topics), 1)
+        np.add.at(counts, (self.collections[chain.corpus.token_documents], chain.topics), 1)
         return counts
 
     monkeypatch.setattr(Mixtures, "draw_tables", wrong)
@@ -174,7 +174,7 @@ def test_all_states_have_their_probabilities(method, setting, kind):
 @pytest.mark.mutation
 def test_a_symmetric_mixture_that_stays_is_plain_lda(monkeypatch):
     """J = 1 and pi = 1 / K: the posterior of LDA with alpha = gamma / K."""
-    monkeypatch.setattr(Mixtures, "move", lambda self, chain, rng: None)
+    monkeypatch.setattr(Mixtures, "draw_mixtures", lambda self, chain, rng: None)
     truth = Enumeration(DOCS, 4, 2, 0.6, 0.3)
     seen, wrong = np.zeros(len(truth.states)), Enumeration(DOCS, 4, 2, 1.2, 0.3).posterior
     for seed in range(700):

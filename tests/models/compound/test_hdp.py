@@ -162,7 +162,7 @@ def all_tokens(monkeypatch):
 
     def wrong(self, chain):
         counts = np.zeros(self.log_pi.shape, np.int64)
-        np.add.at(counts, (self.model.collections[chain.corpus.token_documents], chain.topics), 1)
+        np.add.at(counts, (self.collections[chain.corpus.token_documents], chain.topics), 1)
         return counts
 
     monkeypatch.setattr(HDPMixtures, "draw_tables", wrong)

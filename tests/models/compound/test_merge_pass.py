@@ -28,7 +28,7 @@ def make_chain(X, topics, labels, K=6):
     chain.topics[:] = topics
     chain.recount()
     (step,) = chain.steps
-    step.move(chain, np.random.default_rng(0))
+    step.draw_mixtures(chain, np.random.default_rng(0))
     step.begin(chain)
     return chain
 
@@ -54,7 +54,7 @@ def log_division(chain, i, j):
             own = others & (chain.topics == k)
             m = np.bincount(corpus.words[own], minlength=corpus.n_features) + eta
             n = np.count_nonzero(corpus.token_documents[own] == d)
-            p.append(m[w] / m.sum() * (n + step.gamma * step.pi[step.model.collections[d], k]))
+            p.append(m[w] / m.sum() * (n + step.gamma * step.pi[step.collections[d], k]))
         result += np.log(p[0 if chain.topics[t] == i else 1] / sum(p))
     return result
 
@@ -63,7 +63,7 @@ def gain(chain, tables, base_tables, i, j):
     """The change of the log posterior if i and j are merged, from its definition."""
     m, n = (counts[:, [i, j]].T for counts in (chain.word_topic_counts, chain.doc_topic_counts()))
     (step,) = chain.steps
-    pi, base, labels = step.pi[:, [i, j]], np.exp(step.log_base[[i, j]]), step.model.collections
+    pi, base, labels = step.pi[:, [i, j]], np.exp(step.log_base[[i, j]]), step.collections
     result = log_rising(ETA, m.sum(axis=0)) - log_rising(ETA, m)
     total = ETA * m.shape[1]
     result += log_rising(total, m.sum(axis=1)) - log_rising(total, np.array([m.sum()]))

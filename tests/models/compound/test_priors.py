@@ -53,7 +53,7 @@ def test_alpha_is_drawn_from_its_posterior():
 
 def log_p(chain, gamma):
     """log p(z | pi, gamma), document by document."""
-    a = gamma * chain.steps[0].pi[chain.steps[0].model.collections]
+    a = gamma * chain.steps[0].pi[chain.steps[0].collections]
     n = chain.doc_topic_counts()
     rising = (gammaln(a + n) - gammaln(a)).sum(axis=1)
     return (rising + gammaln(gamma) - gammaln(gamma + chain.corpus.lengths)).sum()

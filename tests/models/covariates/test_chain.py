@@ -25,9 +25,10 @@ from sklda._sampling.steps import advance
 ALARM = 1e-6
 
 
-def make_chain(corpus, columns, eta, K, centre, sigma, seed=0, topics=None, **settings):
+def make_chain(corpus, columns, eta, K, centre, sigma, seed=0, topics=None, groups=None):
     rows, index = distinct_rows(np.asarray(columns, dtype=float))
-    model = CovariateModel(rows, index, np.full(K, centre), sigma, **{"every": 1, **settings})
+    groups = np.zeros(rows.shape[1] - 1, int) if groups is None else groups
+    model = CovariateModel(rows, index, np.full(K, centre), sigma, groups)
     priors, seed = Priors.make(1.0, eta, K, corpus.n_features), np.random.SeedSequence(seed)
     if topics is None:
         chain = GibbsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
@@ -314,9 +315,10 @@ def test_the_coefficients_stay_in_the_annealed_sweeps():
     assert len(chain.steps[0].path) == 3 and len(chain.priors.doc) == 3
 
 
-def test_a_state_continues_the_same_chain():
+def test_a_state_continues_the_same_chain(monkeypatch):
+    monkeypatch.setattr(CovariateModel, "sweeps_between", 2)
     corpus = make_corpus([[0, 1], [1, 1, 0], [0]], 2)
-    whole, first = (make_chain(corpus, [[1.0], [0.0], [-1.0]], 0.5, 2, 0.3, None, every=2) for _ in range(2))
+    whole, first = (make_chain(corpus, [[1.0], [0.0], [-1.0]], 0.5, 2, 0.3, None) for _ in range(2))
     for _ in range(3):
         advance(first, first.steps)
     kind, arguments = first.__reduce__()

@@ -37,7 +37,7 @@ def make_chain(sigma=SIGMA, seed=0, groups=None):
     topics = np.concatenate([np.repeat([0, 1], row) for row in COUNTS]).astype(np.int32)
     corpus = Corpus(np.zeros(len(topics), np.int32), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), 1)
     rows = np.array([[1.0, 0.0], [1.0, 1.0]])
-    model = CovariateModel(rows, GROUPS, CENTRE, sigma, groups, every=1)
+    model = CovariateModel(rows, GROUPS, CENTRE, sigma, np.array([0]) if groups is None else groups)
     seed = np.random.SeedSequence(seed)
     stream, step = seed.generate_state(4, np.uint64), Coefficients(model, seed)
     chain = GibbsChain(corpus, Priors.make(1.0, 0.5, 2, 1), ChainState(topics, stream, steps=(step,)))
@@ -105,7 +105,7 @@ def smallest_p(n_draws=800, n_batches=40, groups=None):
     chain, drawn = make_chain(groups=groups), []
     rng = np.random.default_rng(1)
     for _ in range(n_draws):
-        chain.steps[0].move(chain, rng)
+        chain.steps[0].draw_coefficients(chain, rng)
         a, b = chain.steps[0].coefficients.T
         drawn.append([*a, *b, *a**2, *b**2, a[0] * a[1], a[0] * b[0]])
     batches = np.reshape(drawn, (n_batches, -1, len(drawn[0]))).mean(axis=1)

@@ -3,7 +3,7 @@
 import numpy as np
 from compound_cases import EXACT, corpus_of
 
-from sklda._models.compound.mixtures import TailCounts
+from sklda._models.compound.gamma import TailCounts
 from sklda.papers.compound._langevin import LangevinPoint
 
 
