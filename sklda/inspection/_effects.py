@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from pandas import DataFrame
 
 from sklda._core import random
@@ -24,6 +25,8 @@ ADVICE = (
     "Leave it out; the intercept is there already, so give cr(x, df=4, constraints='center'), "
     "SplineTransformer(include_bias=False) and OneHotEncoder(drop='first')."
 )
+# Rows of a design that are computed together.
+_AT_ONCE = 100_000
 
 
 @dataclass
@@ -79,12 +82,17 @@ class Effects:
     def view(self):
         return self.draws.view
 
-    def row(self, values):
-        """The means of the terms if all documents had these values of some covariates, (n_terms,)."""
+    def rows(self, given, name, values):
+        """The means of the terms if all documents had given values, and one of `values`, (n_values, n_terms)."""
         frame = self.frame
-        for name, value in values.items():
-            frame = with_value(frame, name, value)
-        return np.average(self.design.matrix(frame), axis=0, weights=self.weights)
+        for key, value in given.items():
+            frame = with_value(frame, key, value)
+        found, n_at_once = [], max(1, _AT_ONCE // len(frame))
+        for start in range(0, len(values), n_at_once):
+            frames = [with_value(frame, name, value) for value in values[start : start + n_at_once]]
+            matrix = self.design.matrix(pd.concat(frames)).reshape(len(frames), len(frame), -1)
+            found.append(np.average(matrix, axis=1, weights=self.weights))
+        return np.concatenate(found)
 
     def is_share(self):
         """Which coefficients are the mean proportions of documents: of those that have this term alone, (n_terms,)."""

@@ -231,7 +231,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             by, groups, values = name, list(difference), [_minus(difference)]
         # With a difference of the covariate itself, `by` takes its place.
         own = [{by: group} for group in groups] if groups else [{}]
-        rows = np.array([[effects.row({**at, name: value, **each}) for value in values] for each in own])
+        rows = np.array([effects.rows({**at, **each}, name, [each[name]] if by == name else values) for each in own])
         documents = [_of_documents(columns, name, {**at, **each}) for each in own]
         known = np.array([_in_range(values, each) for each in documents])
         if difference is not None:
