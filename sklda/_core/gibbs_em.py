@@ -19,7 +19,7 @@ from scipy.special import digamma, polygamma
 from sklda._core.count_histograms import CountHistograms, Histograms
 from sklda._core.newton import RankOneUpdate, newton, newton_by_derivatives
 from sklda._core.priors import Priors
-from sklda._core.rising import SumOfLogRising, log_gamma_ratio, log_rising
+from sklda._core.rising import SumOfLogRising, log_gamma_ratio, log_rising_and_derivatives
 
 # Default bounds of learnt priors. For counts below a thousand, smaller and larger values give almost the same
 # likelihood. At 1e-5 each document has almost surely one topic, and each topic one word. At 1e4 the Dirichlet
@@ -155,8 +155,8 @@ class MStep:
         words, totals = SumOfLogRising(counts.word.total()[None] / len(draws)), counts.totals.ravel()
 
         def part(eta):
-            of_totals = [log_rising(counts.n_features * eta, totals, order).sum() for order in range(3)]
-            return words(eta)[:, 0] - np.array(of_totals) / len(draws)
+            of_totals = log_rising_and_derivatives(counts.n_features * eta, totals).sum(axis=1)
+            return words(eta)[:, 0] - of_totals / len(draws)
 
         return part
 

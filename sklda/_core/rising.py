@@ -4,7 +4,7 @@ For large a the difference of the two log-gamma values loses its digits, so othe
 """
 
 import numpy as np
-from scipy.special import digamma, polygamma
+from scipy.special import digamma, zeta
 
 from sklda._kernels import _rising
 
@@ -72,16 +72,24 @@ def log_rising(a, n, order=0):
     small = a[:, 0] < _FIRST_OF_SERIES
     for rows, value in ((small, _rising_by_functions), (~small, _rising_by_series)):
         if rows.any():
-            result[rows] = value(a[rows], n, order)
+            result[rows] = value(a[rows], n, order)[-1]
     return result
 
 
-def _rising_by_functions(a, n, order):
+def log_rising_and_derivatives(a, n):
+    """`log_rising` of all orders at one `a`, (3, n_counts)."""
+    derivatives = _rising_by_functions if a < _FIRST_OF_SERIES else _rising_by_series
+    return np.array([log_gamma_ratio(a, n), *derivatives(a, n)])
+
+
+def _rising_by_functions(a, n, order=2):
+    """The derivatives up to an order."""
     first = a * (digamma(a + n) - digamma(a))
-    return first if order == 1 else first + a**2 * (polygamma(1, a + n) - polygamma(1, a))
+    # zeta(2, x) is the trigamma function, for which polygamma(1, x) computes the digamma function, too.
+    return [first] if order == 1 else [first, first + a**2 * (zeta(2, a + n) - zeta(2, a))]
 
 
-def _rising_by_series(a, n, order):
+def _rising_by_series(a, n, order=2):
     log_ratio = np.log1p(n / a)
 
     def difference(*terms):
@@ -90,8 +98,8 @@ def _rising_by_series(a, n, order):
 
     first = a * (log_ratio + difference((1, -1 / 2), (2, -1 / 12), (4, 1 / 120), (6, -1 / 252)))
     if order == 1:
-        return first
-    return first + a**2 * difference((1, 1), (2, 1 / 2), (3, 1 / 6), (5, -1 / 30), (7, 1 / 42))
+        return [first]
+    return [first, first + a**2 * difference((1, 1), (2, 1 / 2), (3, 1 / 6), (5, -1 / 30), (7, 1 / 42))]
 
 
 class SumOfLogRising:
@@ -153,8 +161,8 @@ def rising_of_each(a, n):
     small = a < _FIRST_OF_SERIES
     for own, by in ((small, _rising_by_functions), (~small, _rising_by_series)):
         x, count = a[own], n[own]
-        slope = by(x, count, 1)
-        result[1, own], result[2, own] = slope / x, (by(x, count, 2) - slope) / x**2
+        first, second = by(x, count)
+        result[1, own], result[2, own] = first / x, (second - first) / x**2
     return result
 
 
