@@ -145,7 +145,9 @@ class MStep:
         if bounds is None:
             return log_alpha
         if self.per_topic:
-            documents = reduce(add, (each.doc_by_topic for each in draws)) / len(draws)
+            # A division of one sparse array by one takes a sixth of the time of a maximum.
+            first, *others = (each.doc_by_topic for each in draws)
+            documents = reduce(add, others, first) / len(draws) if others else first
             return topic_alphas(documents, counts.lengths, log_alpha, bounds)
         documents = SumOfLogRising(counts.doc.total()[None] / len(draws))
         return np.array([newton_by_derivatives(_alpha_part(documents, counts), log_alpha[0], bounds)])
