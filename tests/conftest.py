@@ -90,6 +90,13 @@ def after_sweep(monkeypatch):
     return after_sweep
 
 
+@pytest.fixture
+def few_further_draws(monkeypatch):
+    """A chain with few draws makes few others, where results are compared that have the same ones."""
+    monkeypatch.setattr("sklda._models.results._FURTHER_DRAWS", 4)
+    monkeypatch.setattr("sklda._models.results._FURTHER_BETWEEN", 1)
+
+
 def without_cached(instance):
     """The attributes of an object. Which cached properties it has does not matter."""
     return {

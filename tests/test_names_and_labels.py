@@ -41,6 +41,7 @@ from sklda.inspection import TopicEffectsDisplay, TopicExplorer, outcome_effects
 from sklda.inspection._axes import Display, PanelsDisplay
 
 pytest.importorskip("matplotlib.pyplot")
+pytestmark = pytest.mark.usefixtures("few_further_draws")
 D, V, K = 24, 12, 3
 X = np.random.default_rng(0).poisson(1, (D, V)) + np.eye(D, V, dtype=int)
 # Not in the order of the alphabet, in which a vocabulary would be sorted.

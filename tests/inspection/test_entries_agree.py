@@ -18,6 +18,7 @@ from sklda.datasets import make_lda_corpus
 from sklda.inspection import (
     TopicEffectsDisplay,
     TopicExplorer,
+    _effects,
     describe,
     document_table,
     export_results,
@@ -26,6 +27,7 @@ from sklda.inspection import (
     topics_by_group,
     topics_over_time,
 )
+from sklda.inspection._theta import theta_draws
 
 pytestmark = pytest.mark.usefixtures("without_pictures")
 CORPUS = make_lda_corpus(60, 40, 3, doc_length=np.tile([20, 90], 30), doc_topic_prior=0.3, random_state=0)
@@ -85,6 +87,13 @@ def cluster_where_one_is_needed(request):
         request.getfixturevalue("on_a_cluster")
 
 
+@pytest.fixture
+def few_draws(request, monkeypatch):
+    """Ten draws of theta, whatever is asked for. The first model has as many as each entry has by default."""
+    if "one chain" not in request.node.name:
+        monkeypatch.setattr(_effects, "theta_draws", lambda found, used, seed, _: theta_draws(found, used, seed, 10))
+
+
 def named(name):
     model, *of_documents = entry(name)
     return describe(model, X, vocabulary=WORDS, **(of_documents[0] if of_documents else {}))
@@ -125,6 +134,7 @@ def test_topics_and_proportions_are_the_same_everywhere(name, tmp_path):
 
 
 @ALL
+@pytest.mark.usefixtures("few_draws")
 def test_a_share_is_the_same_everywhere(name):
     """The share of each topic in each year, with its interval, (3, n_topics, n_years)."""
     model, n = named(name), n_topics(name)
@@ -155,6 +165,7 @@ def test_a_share_is_the_same_everywhere(name):
 
 
 @ALL
+@pytest.mark.usefixtures("few_draws")
 def test_a_difference_is_the_same_everywhere(name):
     model, n = named(name), n_topics(name)
     frame = pandas.DataFrame({"level": NAMES})

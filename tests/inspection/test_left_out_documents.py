@@ -33,7 +33,7 @@ from sklda.inspection import (
 )
 
 plt = pytest.importorskip("matplotlib.pyplot")
-pytestmark = pytest.mark.usefixtures("without_pictures")
+pytestmark = pytest.mark.usefixtures("without_pictures", "few_further_draws")
 N, ADDED = 60, 100
 X = make_lda_corpus(N, 40, 3, doc_length=30, random_state=0).data.toarray()
 EMPTY = np.zeros((ADDED, 40), int)
