@@ -206,8 +206,7 @@ class Corpus(Aligned):
         else:
             marks = np.arange(0, self.n_tokens, max(int(n_tokens), 1))
             edges = np.searchsorted(self.offsets, marks, side="right") - 1
-        edges = np.unique(np.concatenate([[0], edges, [self.n_documents]]))
-        return list(itertools.pairwise(edges.tolist()))
+        return list(itertools.pairwise(sorted({0, *edges.tolist(), self.n_documents})))
 
 
 def check_largest(kind, n_tokens, first=0):
@@ -232,4 +231,4 @@ def tally(values, n_values):
 
 def small_parts(values):
     """The values of all tokens in parts, so that a computation needs little memory."""
-    return np.array_split(values, 1 + len(values) // 2**18)
+    return [values[first : first + 2**18] for first in range(0, max(len(values), 1), 2**18)]

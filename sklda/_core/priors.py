@@ -118,8 +118,8 @@ class Priors(Aligned):
 
     def __post_init__(self):
         # The kernels do not check the rows that they read.
-        last = int(self.row_of.max(initial=0))
-        if self.row_of.min(initial=0) < 0 or last >= len(self.doc) or (len(self.doc) > 1 and not len(self.row_of)):
+        last = int(self.row_of.max()) if len(self.row_of) else 0
+        if last >= len(self.doc) or (self.row_of.min() < 0 if len(self.row_of) else len(self.doc) > 1):
             raise ValueError(f"row_of goes to {last} in {len(self.row_of)} documents; alpha has {len(self.doc)} rows.")
 
     @classmethod

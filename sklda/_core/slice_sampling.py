@@ -25,8 +25,9 @@ def slice_on_log(rng, value, log_density, bounds):
     float
         The new value.
     """
-    low, high = np.log(bounds)
-    x = np.log(value)
+    # Floats of Python, which take a fraction of the time of those of NumPy.
+    low, high = np.log(bounds).tolist()
+    x = float(np.log(value))
     level = log_density(x) - rng.standard_exponential()
     left = x - rng.random() * _SLICE_WIDTH
     right = left + _SLICE_WIDTH

@@ -102,6 +102,10 @@ class GibbsChain(Chain):
 
     def sweep(self, stop=NEVER_STOP):
         """Draw every token once from its full conditional. ``stop()`` is called between blocks of documents."""
+        self._draw_tokens(self.priors, self.topic_totals, stop)
+
+    def _draw_tokens(self, priors, topic_totals, stop):
+        """A sweep at priors of the first topics, which have all tokens; `topic_totals` are theirs."""
         numbers, larger = self._histogram
         numbers[:], n_larger, self._n_larger = 0, 0, None
         for first, last in self._blocks:
@@ -110,14 +114,14 @@ class GibbsChain(Chain):
                 self.corpus.words,
                 self.corpus.offsets,
                 self._order[first:last],
-                self.priors.doc,
-                self.priors.row_of,
-                self.priors.word,
-                self.priors.topic,
-                self.priors.totals,
+                priors.doc,
+                priors.row_of,
+                priors.word,
+                priors.topic,
+                priors.totals,
                 self.topics,
                 *self.rows.arrays,
-                self.topic_totals,
+                topic_totals,
                 self.stream,
                 self._vectors,
                 *self._scratch,

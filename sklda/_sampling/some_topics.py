@@ -34,9 +34,14 @@ class SomeTopicsChain(GibbsChain):
     @property
     def rows(self):
         if self._rows is None:
-            width = padded(int(self.topics.max(initial=0)) + 1)
-            self._rows = CountRows.of(self.corpus, self.topics, width, np.zeros_like(self.topic_totals))
+            totals = np.zeros_like(self.topic_totals)
+            self._rows = CountRows.of(self.corpus, self.topics, padded(self._n_first), totals)
         return self._rows
+
+    @property
+    def _n_first(self):
+        """The number of topics up to the last one with tokens."""
+        return int(np.flatnonzero(self.topic_totals).max(initial=0)) + 1
 
     @property
     def word_topic_counts(self):
@@ -52,16 +57,24 @@ class SomeTopicsChain(GibbsChain):
         """Draw every token of the topics `swept` once. ``stop()`` is called between blocks of documents."""
         K, corpus = self.priors.n_components, self.corpus
         swept = np.arange(K, dtype=np.int32) if self.swept is None else self.swept
+        n, width = len(swept), padded(len(swept))
+        alpha, no_rows = np.ascontiguousarray(self.priors.doc[:, swept]), np.empty((0, width), np.float32)
+        priors = Priors(alpha, self.priors.word, no_rows, self.priors.totals[swept], self.priors.row_of)
+        if swept[-1] == n - 1 and self._n_first <= n and padded(self._n_first) == width:
+            # The first topics have all tokens: they change in place, and so do the counts.
+            self._draw_tokens(priors, self.topic_totals[:n], stop)
+            self._n_larger = None
+            if padded(self._n_first) != width:
+                self._rows = None
+            return
         column = np.full(K, -1, np.int32)
-        column[swept] = np.arange(len(swept))
+        column[swept] = np.arange(n)
         columns = column[self.topics]
         moves = columns >= 0
         some_stay = not moves.all()
         if some_stay:
             ends = np.concatenate([[0], np.cumsum(moves)])[corpus.offsets]
             corpus, columns = Corpus(corpus.words[moves], ends, corpus.n_features), columns[moves]
-        alpha, no_rows = np.ascontiguousarray(self.priors.doc[:, swept]), np.empty((0, padded(len(swept))), np.float32)
-        priors = Priors(alpha, self.priors.word, no_rows, self.priors.totals[swept], self.priors.row_of)
         chain = GibbsChain(corpus, priors, ChainState(columns, self.stream))
         chain.sweep(stop)
         self.stream = chain.stream

@@ -80,6 +80,8 @@ def _doubly_stochastic(log_weights):
 def _block(weights, rng):
     """log permanent of a block, and its relative standard error."""
     n = len(weights)
+    if n == 1:
+        return np.log(weights[0, 0]), 0.0
     if n <= _EXACT_ROWS:
         sums = np.zeros(2**n)
         sums[0] = 1
@@ -131,7 +133,7 @@ def label_changes(chain, target):
     The priors of the chain are those at the last strength of the guided path, and `target` those of the model. Topics
     that differ in these do not exchange labels.
     """
-    K, tilted = chain.priors.n_components, chain.priors
+    K, tilted, groups = chain.priors.n_components, chain.priors, exchangeable_groups(target)
     changes = np.zeros((K, K))
     for counts, prior in (
         (chain.doc_topic_counts(), tilted.doc_of()),
@@ -140,10 +142,10 @@ def label_changes(chain, target):
         rows, topics = np.nonzero(counts)
         counts = counts[rows, topics]
         for j in range(K):
-            given = prior[rows, j]
-            changes[:, j] += np.bincount(topics, log_gamma_ratio(given, counts), minlength=K)
+            own = np.flatnonzero(groups[topics] == groups[j])
+            terms = log_gamma_ratio(prior[rows[own], j], counts[own])
+            changes[:, j] += np.bincount(topics[own], terms, minlength=K)
     changes -= log_gamma_ratio(tilted.totals, chain.topic_totals[:, None])
-    groups = exchangeable_groups(target)
     changes[groups[:, None] != groups] = -np.inf
     return changes
 

@@ -70,9 +70,12 @@ class FinitePrior:
 
     def log_terms(self, n, n_tables, g, others=0.0):
         """log of the terms of V(n), (n_counts,), minus infinity below n; `others` are added."""
+        return self._log_choices(n) - log_gamma_ratio(g * self.counts, n_tables) + others
+
+    def _log_choices(self, n):
+        """log of p(T) T! / (T - n)!, (n_counts,), minus infinity below n."""
         log_factorials, left = self._log_factorials, self.counts - n
-        chosen = np.where(left < 0, -np.inf, log_factorials[self.counts] - log_factorials[left])
-        return self.log_p + chosen - log_gamma_ratio(g * self.counts, n_tables) + others
+        return self.log_p + np.where(left < 0, -np.inf, log_factorials[self.counts] - log_factorials[left])
 
     def log_v(self, n, n_tables, g, gamma):
         """log V(n), and the factors of gamma."""
@@ -137,8 +140,8 @@ class FinitePrior:
 
     def g_density(self, tables, terms):
         """That of g given the tables of the topics with tokens; `terms` are the other terms of T."""
-        n, M, once = len(tables), int(tables.sum()), np.ones(len(tables))
-        terms = self.log_terms(n, 0, 1.0, terms)
+        M, tables, once = int(tables.sum()), tables.astype(np.float64), np.ones(len(tables))
+        terms = self._log_choices(len(tables)) + terms
 
         def log_density(x):
             g = np.exp(x)
@@ -149,7 +152,7 @@ class FinitePrior:
 
     def gamma_density(self, n_tables):
         """That of gamma given the number of tables."""
-        lengths, numbers = self.lengths
+        lengths, numbers = (each.astype(np.float64) for each in self.lengths)
 
         def log_density(x):
             return _log_normal(x, GAMMA_PRIOR) + n_tables * x - sum_of_log_gamma_ratios(np.exp(x), lengths, numbers)
@@ -158,7 +161,7 @@ class FinitePrior:
 
     def eta_density(self, words, totals):
         """That of eta given histograms of the counts of words in topics, and the sizes of topics with tokens."""
-        once = np.ones(len(totals))
+        totals, once = totals.astype(np.float64), np.ones(len(totals))
 
         def log_density(x):
             eta = np.exp(x)

@@ -8,6 +8,7 @@ the last token to the first one.
 """
 
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -133,7 +134,8 @@ def _without(step, chain, k, rng, tables, seed):
     # Tables of the other documents do not change.
     far_tables = np.maximum(tables[used] - near_tables, 0)
     moved = part_of(corpus, np.flatnonzero(moving))
-    priors = Priors.make(doc_counts + alpha(1.0), words + chain.priors.word, n, corpus.n_features, len(chosen))
+    doc = doc_counts + alpha(1.0)
+    priors = replace(Priors.make(doc, words + chain.priors.word, n, corpus.n_features, len(chosen)), doc=doc)
     local = GibbsChain(moved, priors, ChainState(part_topics[inside], random.stream(random.child(seed, 1))))
 
     def of_ends(n_topics, n_tables):
@@ -142,14 +144,16 @@ def _without(step, chain, k, rng, tables, seed):
 
     now = far_tables + near_tables
     log_ratio = -of_ends(n, int(now.sum())) - step.least_gain
-    for before, f in pairwise(np.geomspace(1.0, _LAST_FACTOR, _REMOVAL_FACTORS)):
+    for before, f in pairwise(_factors(_REMOVAL_FACTORS)):
         log_ratio += now[own] * np.log(f / before)
         if log_ratio + of_ends(n - 1, int(now.sum())) < -10:
             return tables
-        local.priors = replace(local.priors, doc=doc_counts + alpha(f))
+        prior = alpha(f)
+        # In place, as in `_Pair`.
+        np.add(doc_counts, prior, out=doc)
         local.sweep()
         part_topics[inside] = local.topics
-        near_tables = draw_document_tables(part, part_topics, collections, alpha(f), stream)[0]
+        near_tables = draw_document_tables(part, part_topics, collections, prior, stream)[0]
         now = far_tables + near_tables
         shares = rng.dirichlet(g + now)
         if f < 0.1 and not now[own]:
@@ -161,6 +165,12 @@ def _without(step, chain, k, rng, tables, seed):
     found = np.zeros_like(tables)
     found[used] = now
     return found
+
+
+@cache
+def _factors(n):
+    """The factors of the tables of a topic that is driven out, (n,)."""
+    return np.geomspace(1.0, _LAST_FACTOR, n)
 
 
 def _affinity(words, k):
@@ -188,7 +198,7 @@ class _Pair:
         self.collections = np.zeros(part.n_documents, np.int64)
         self.tables = tables
         n = int(np.clip(_FACTORS_EACH * len(inside), _FEWEST_FACTORS, _MOST_FACTORS))
-        self.factors = np.geomspace(1.0, _LAST_FACTOR, n)
+        self.factors = _factors(n)
 
     @property
     def topics(self):

@@ -252,12 +252,13 @@ class TopicsInUse(MixtureStep):
         if chain.n_sweeps == max(chain.n_burn_in, 1):
             source = np.argsort(-chain.topic_totals, kind="stable")
         else:
-            n_used = np.count_nonzero(now)
-            wrong = now & (np.arange(K) >= n_used) if chain.n_sweeps <= chain.n_burn_in else now & ~before
+            wrong = now & ~before
+            if chain.n_sweeps <= chain.n_burn_in:
+                wrong = now & (np.arange(K) >= np.count_nonzero(now))
+            free = ~now | wrong
+            first = free & (np.cumsum(free) <= np.count_nonzero(wrong))
             # A new topic may have the first free number already.
-            movers = np.flatnonzero(wrong)
-            places = np.flatnonzero(~now | wrong)[: len(movers)]
-            movers, places = np.setdiff1d(movers, places), np.setdiff1d(places, movers)
+            movers, places = np.flatnonzero(wrong & ~first), np.flatnonzero(first & ~wrong)
             source = np.arange(K)
             source[places], source[movers] = movers, places
         if (source == np.arange(K)).all():
