@@ -1,5 +1,7 @@
 """Exact values for small collections of documents."""
 
+from dataclasses import replace
+
 import numpy as np
 from enumeration import make_corpus
 
@@ -79,7 +81,7 @@ def chain_with_mixtures(
     if concentrations:
         chain.steps = [HDPMixtures(model, concentrations, own, K)]
     else:
-        chain.steps = [mixtures(model, own, K, alpha, gamma)]
+        chain.steps = [mixtures(replace(model, alpha=alpha, gamma=gamma), own, K)]
     if model.learn_gamma:
         chain.steps.append(Learner(GammaMStep()))
     if model.learn_eta:

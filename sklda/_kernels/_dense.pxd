@@ -1,6 +1,6 @@
 """Draw tokens from their full conditionals with dense weights, and update all counts (see _collapsed.pyx)."""
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 cdef extern from "_dense.h" nogil:
     ctypedef struct Dense "dense_state":
@@ -99,15 +99,3 @@ cdef inline void change_count(const Dense* dense, int64_t v, int64_t k, int32_t 
         dense.long_rows[dense.place[v] * dense.P + k] += step
     else:
         dense.rows[v * dense.P + k] += step
-
-
-cdef inline void copy_row(const Dense* dense, int64_t v, int32_t* counts) noexcept nogil:
-    """Set `counts` to the row of word v, padding included (P,)."""
-    cdef:
-        int64_t k
-        const uint16_t* shorts = dense.rows + v * dense.P
-    if dense.place != NULL and dense.place[v] >= 0:
-        memcpy(counts, dense.long_rows + dense.place[v] * dense.P, dense.P * sizeof(int32_t))
-    else:
-        for k in range(dense.P):
-            counts[k] = shorts[k]

@@ -117,7 +117,7 @@ class ChainLDA(BaseLDA):
                 m_steps=tuple(each for each in (doc_prior.m_step, topic_prior.m_step) if each is not None),
                 learning=topic_prior.learning,
             )
-            if self.verbose:
+            if self.verbose and doc_prior.chains is None:
                 self._advise(corpus.n_tokens, doc_prior.n_components)
             chains = run.sweep(chains, self.max_iter, schedule=schedule, n_jobs=self.n_jobs)
             run.progress.end(chains)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklda._input.types import Counts
+from sklda._input.warn import warn
 from sklda._models.base import BaseLDA
 from sklda._models.capabilities import not_taken
 from sklda._models.doc_topic_posterior import DocTopicPosterior
@@ -24,6 +25,14 @@ class PriorByDocument(BaseLDA):
             if values[name] is not None and name not in self._takes:
                 raise not_taken(type(self).__name__, name)
         return super()._documents(X, **values)
+
+    def _warn_of_none(self, name, y):
+        """Warn that documents have no values of a name, which may have been given as y."""
+        give = f"Give them with fit(X, {name}=...)."
+        if y is not None:
+            give = f"It does not use y: call fit(X, {name}=y)."
+        model = type(self).__name__
+        warn(f"{model} has no {name}, so alpha differs between topics only, as in GibbsLDA. {give}")
 
     def fit_transform(
         self,

@@ -34,25 +34,17 @@ def match_distributions(a, b):
 
 
 def match_and_nearest(a, b, kept, n_known=0):
-    """As `match_distributions`, but the first `n_known` topics keep their names, and with `nearest_distances`."""
+    """As `match_distributions`, but the first `n_known` topics keep their names; and distances of the nearest topics.
+
+    These are those of the topics `a` from the nearest topics of `b`, which several topics can share, (n_components,).
+    Only the topics of `b` with True in `kept`, of shape (n_components,), count. Without any, they are 1.
+    """
     found = jensen_shannon(a, b, dtype=np.float32)
     order = np.arange(len(found))
     order[n_known:] = n_known + linear_sum_assignment(found[n_known:, n_known:])[1]
-    return order, _nearest(a, b, kept, found)
-
-
-def nearest_distances(a, b, kept):
-    """Distances of the topics `a` from the nearest topics of `b`, which several topics can share, (n_components,).
-
-    Only the topics of `b` with True in `kept`, of shape (n_components,), count. Without any, the distances are 1.
-    """
-    return _nearest(a, b, kept, jensen_shannon(a, b, dtype=np.float32))
-
-
-def _nearest(a, b, kept, distances):
     if not kept.any():
-        return np.ones(len(a))
-    return jensen_shannon_pairs(a, b[np.where(kept, distances, np.inf).argmin(axis=1)])
+        return order, np.ones(len(a))
+    return order, jensen_shannon_pairs(a, b[np.where(kept, found, np.inf).argmin(axis=1)])
 
 
 def differing(a, b, n_components):

@@ -162,14 +162,19 @@ class ParameterDraws(Step):
 
     def begin(self, chain):
         size = sum(np.size(value) for value in chain.parameter_draw().values.values())
-        most = np.clip(_MOST_NUMBERS // size, _FEWEST, _MOST)
-        while (self.last_sweep - chain.n_burn_in) > most * self.every:
-            self.every *= 2
-        chain.parameters = [draw for draw in chain.parameters if self._keeps(chain, draw.sweep)]
+        self.most = np.clip(_MOST_NUMBERS // size, _FEWEST, _MOST)
+        self._thin(chain)
 
     def after(self, chain, stop):
         if self._keeps(chain, chain.n_sweeps):
             chain.parameters.append(chain.parameter_draw())
+            # The burn-in may have ended early.
+            self._thin(chain)
+
+    def _thin(self, chain):
+        while self.last_sweep - chain.n_burn_in > self.most * self.every:
+            self.every *= 2
+        chain.parameters = [draw for draw in chain.parameters if self._keeps(chain, draw.sweep)]
 
     def _keeps(self, chain, sweep):
         return sweep > chain.n_burn_in and sweep % self.every == 0

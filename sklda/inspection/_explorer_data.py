@@ -30,7 +30,7 @@ MAX_NAME = 200
 def page_data(view, texts=None, kind_of_group=None):
     """All that the page shows of a `View`, a dict. Groups are such as "source"."""
     notes = []
-    topics = _largest_of(view.share, MAX_TOPICS, "topics", "The largest are shown.", notes)
+    topics = _largest_topics(view.share, notes)
     words = _Words(view, topics, notes)
     kept, closest = _documents(view, topics, notes)
     place = {int(d): i for i, d in enumerate(kept)}
@@ -117,12 +117,12 @@ class _Words:
         }
 
 
-def _largest_of(weights, most, what, which, notes):
-    """Indices of the `most` largest weights, ascending; a note if there are more."""
-    if len(weights) <= most:
-        return np.arange(len(weights))
-    notes.append(f"{most:,} of {len(weights):,} {what} are on this page. {which}")
-    return np.sort(largest(weights, most))
+def _largest_topics(shares, notes):
+    """The topics on the page, ascending; a note if they are not all."""
+    if len(shares) <= MAX_TOPICS:
+        return np.arange(len(shares))
+    notes.append(f"{MAX_TOPICS:,} of {len(shares):,} topics are on this page. The largest are shown.")
+    return np.sort(largest(shares, MAX_TOPICS))
 
 
 def _documents(view, topics, notes):

@@ -138,12 +138,12 @@ def note(ax, text, key):
     key[text] = _handle(ax, "")
 
 
-def note_shrinkage(ax, attenuation, key, what):
+def note_shrinkage(ax, attenuation, key):
     """Add a note to a key if short documents shrink effects by much."""
     least, most = np.min(attenuation, initial=1), np.max(attenuation, initial=0)
     if least < _SHRUNK:
         parts = " to ".join(dict.fromkeys([f"{100 * least:.0f}", f"{100 * most:.0f}"]))
-        note(ax, f"short documents: {parts} % of the {what} are left", key)
+        note(ax, f"short documents: {parts} % of the effects are left", key)
 
 
 # --- Panels ------------------------------------------------------------------------------------------------------

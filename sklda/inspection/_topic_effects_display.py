@@ -489,7 +489,7 @@ class TopicEffectsDisplay(PanelsDisplay):
             self._draw_scale(axes, key)
         else:
             self._draw_levels(axes, key)
-        note_shrinkage(axes[0], self.attenuation, key, "effects")
+        note_shrinkage(axes[0], self.attenuation, key)
         if self.note and np.isfinite(np.asarray(self.low, dtype=np.float64)).any():
             kind = "band" if self._is_curve() else "|" if self._is_on_axis() else "_"
             key[self.note] = interval_handle(axes[0], kind)

@@ -15,7 +15,7 @@ from sklda._core.corpus import Corpus
 from sklda._core.distances import jensen_shannon
 from sklda._input.memory import check_memory_of_results
 from sklda._sampling import matching
-from sklda._sampling.matching import match_distributions, nearest_distances, same_names
+from sklda._sampling.matching import match_and_nearest, match_distributions, same_names
 from sklda.datasets import make_lda_corpus
 
 
@@ -75,9 +75,9 @@ def test_topics_without_a_common_word():
 
 def test_topics_that_do_not_count_are_not_the_nearest():
     a = np.eye(3)
-    near = nearest_distances(a, a, np.array([True, True, False]))
+    near = match_and_nearest(a, a, np.array([True, True, False]))[1]
     np.testing.assert_array_equal(near, [0, 0, 1])
-    np.testing.assert_array_equal(nearest_distances(a, a, np.zeros(3, bool)), 1)
+    np.testing.assert_array_equal(match_and_nearest(a, a, np.zeros(3, bool))[1], 1)
 
 
 # Noise does not converge.

@@ -68,6 +68,6 @@ def run_both_ways(corpus, priors, chain, n_sweeps, n_runs, seed, stop):
     )
 
 
-def sweeps_both_ways(n_sweeps, n_runs, guided):
+def sweeps_both_ways(n_sweeps, n_runs):
     """Sweeps over the corpus in `run_both_ways`, with those of the guide."""
-    return n_runs * (2 * n_sweeps + 1) + (n_sweeps if guided else 0)
+    return n_runs * (2 * n_sweeps + 1) + n_sweeps

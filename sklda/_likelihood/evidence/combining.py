@@ -63,8 +63,6 @@ class EvidenceTable:
     counts: np.ndarray
     value: np.ndarray  # in nats
     std: np.ndarray
-    by_runs: np.ndarray  # the variance of one chain's value by its runs
-    by_chains: np.ndarray  # the variance of one chain's value by its mode
     # The part of the standard error that all numbers of topics have in common: it comes from the same path. It is not
     # in `std`.
     common: np.ndarray
@@ -90,10 +88,10 @@ class EvidenceTable:
             n, T = len(values[i]), counts[i]
             label_error = max(chain.label_error for chain in each.chains)
             if T == 1 or not freedom[i]:
-                rows.append((values[i].mean(), 0.0 if T == 1 else np.inf, 0.0, 0.0, 0.0))
+                rows.append((values[i].mean(), 0.0 if T == 1 else np.inf, 0.0))
             elif (little := max(variances[i], own[i])) < LITTLE:
                 variance = _student_factor(freedom[i]) ** 2 * little
-                rows.append((each.pooled(little), np.sqrt(variance / n + label_error**2), little, 0.0, 0.0))
+                rows.append((each.pooled(little), np.sqrt(variance / n + label_error**2), 0.0))
             else:
                 by_runs = max(own[i], own[max(i - 1, 0) : i + 2].mean())
                 by_chains = max(spread[i] - by_runs, 0.0)
@@ -102,9 +100,9 @@ class EvidenceTable:
                 value = (1 - share) * each.pooled(max(spread[i], by_runs)) + share * np.sort(values[i])[n // 2 :].mean()
                 variance = by_runs + _student_factor(freedom[i]) ** 2 * _HALF * by_chains
                 common = _MIDDLE_ERROR * own[i]
-                rows.append((value, np.sqrt(variance / n + label_error**2), by_runs, by_chains, common))
-        value, std, by_runs, by_chains, common = np.array(rows).T
-        return cls(counts=np.array(counts), value=value, std=std, by_runs=by_runs, by_chains=by_chains, common=common)
+                rows.append((value, np.sqrt(variance / n + label_error**2), common))
+        value, std, common = np.array(rows).T
+        return cls(counts=np.array(counts), value=value, std=std, common=common)
 
 
 def _pooled(counts, values, *, by_better_half=False):

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._input.warn import warn
 from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.results import mixtures_of
 from sklda._models.prior_by_document import PriorByDocument
@@ -19,13 +18,6 @@ class CollectionsLDA(PriorByDocument):
     collections_: np.ndarray
     # The place of the collection of each document of the fit, (n_documents,).
     _collection_of_: np.ndarray
-
-    def _warn_of_no_collections(self, y):
-        give = "Give them with fit(X, collections=...)."
-        if y is not None:
-            give = "It does not use y: call fit(X, collections=y)."
-        name = type(self).__name__
-        warn(f"{name} has no collections, so alpha differs between topics only, as in GibbsLDA. {give}")
 
     def _prior_given(self, values):
         collections = values["collections"]

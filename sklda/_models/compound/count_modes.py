@@ -118,8 +118,13 @@ def are_worse(modes: list[CountMode]) -> bool:
 
 
 def weights_of(modes: list[CountMode]) -> np.ndarray:
-    """The probability of each mode, its mean over the errors of the evidence; (n_modes,)."""
-    values = np.array([mode.log_evidence for mode in modes])
+    """The probability of each mode, its mean over the errors of the evidence; (n_modes,).
+
+    Modes with one number of topics are often one and the same, met by several chains or twice by one, so their mean
+    evidence counts.
+    """
+    counts = [mode.n_topics for mode in modes]
+    values = np.array([mode.log_evidence - np.log(counts.count(mode.n_topics)) for mode in modes])
     errors = np.random.default_rng(0).normal(size=(_DRAWS, len(modes))) * [mode.std for mode in modes]
     values = values + errors
     weights = np.exp(values - values.max(axis=1, keepdims=True))

@@ -131,7 +131,7 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
     traces_, diagnostics_ : dict
         Quantities after every sweep, and their R-hat and effective draws.
     sampler_ : str
-        ``"dense"``: tokens are drawn document by document.
+        The sampler that was used, see `GibbsLDA`. For ``sampler="collapsed"`` it is ``"dense"``.
     topic_assignments_ : ndarray of shape (n_tokens,), int32
         Topic of every token in the last draw.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
@@ -283,7 +283,7 @@ class CompoundLDA(CollectionsLDA, LocalChainLDA):
             If a label is not hashable, or a parameter is of the wrong type.
         """
         if collections is None:
-            self._warn_of_no_collections(y)
+            self._warn_of_none("collections", y)
         return self._fit(X, y, collections=collections)
 
     def _priors(self, corpus, values, columns):

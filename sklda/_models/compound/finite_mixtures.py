@@ -11,6 +11,7 @@ import numpy as np
 from sklda._core import random
 from sklda._core.count_histograms import Histograms
 from sklda._core.gibbs_em import BOUNDS
+from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
 from sklda._core.rising import log_gamma_ratio
 from sklda._core.slice_sampling import slice_on_log
@@ -87,6 +88,8 @@ class FiniteMixtures(TopicsInUse):
         Sums of p(T | tables, g, ...) over the sweeps after the burn-in.
     modes : list of CountMode
         Those on the way from many topics to one, in a small corpus.
+    last_mode : CountMode or None
+        That in which the chain ends.
     samples : list of Sample
         Of the last sweeps.
     """
@@ -101,10 +104,11 @@ class FiniteMixtures(TopicsInUse):
         self.g = G_PRIOR[0] if prior.g is None else prior.g
         self.eta = ETA_PRIOR[0] if prior.draws_eta else None
         self.posterior = np.zeros(len(prior.counts))
-        self.modes, self.samples = [], []
+        self.modes, self.last_mode, self.samples = [], None, []
         self._best, self._n_first, self._is_pruned = None, None, False
 
     def begin(self, chain):
+        self.last_mode = None
         if self.prior.draws_eta:
             chain.priors = chain.priors.with_eta(self.eta)
         self._set_what_depends_on_count(chain)
@@ -207,6 +211,8 @@ class FiniteMixtures(TopicsInUse):
                 best, self._best = self._best, None
                 chain.topics, chain.priors = best.topics, best.priors
                 self.log_pi, self.log_base, self.g, self.gamma = best.log_pi, best.log_base, best.g, best.gamma
+                if self.prior.draws_eta:
+                    self.eta = float(chain.priors.word[0])
                 chain.recount()
             return
         wanted = max(round(self._n_first ** (1 - done / (last - 1))), int(self.prior.counts[0]))
@@ -218,7 +224,7 @@ class FiniteMixtures(TopicsInUse):
         """Append the present mode to `modes`, and keep the state of the best one."""
         if n * _TOKENS_EACH > chain.corpus.n_tokens or (self.modes and self.modes[-1].n_topics == n):
             return
-        mode = self.mode(chain, random.child(self.seed, chain.n_sweeps, 2), stop)
+        mode = self._mode(chain, random.child(self.seed, chain.n_sweeps, 2), stop)
         if mode is not None:
             if mode.log_evidence > max((each.log_evidence for each in self.modes), default=-np.inf):
                 self._best = _State(chain.topics.copy(), chain.priors, self.log_pi, self.log_base, self.g, self.gamma)
@@ -232,9 +238,14 @@ class FiniteMixtures(TopicsInUse):
         sample = Sample(tables, *self._word_histograms(chain), shares=shares, logs=logs, posterior=posterior)
         self.samples = [*self.samples[1 - _SAMPLES :], sample]
 
-    def mode(self, chain, seed, stop):
+    def _mode(self, chain, seed, stop):
         """The `CountMode` of the last samples, or None."""
         return mode_of(self.prior, chain, self.samples, seed, stop) if self.samples else None
+
+    def end(self, chain):
+        """Weigh the mode in which the chain ends, with p(T) over all sweeps after the burn-in."""
+        mode = self._mode(chain, random.child(self.seed, 0), NEVER_STOP) if self.posterior.any() else None
+        self.last_mode = None if mode is None else mode._replace(posterior=self.posterior / self.posterior.sum())
 
     # --- Results ---
 

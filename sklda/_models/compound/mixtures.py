@@ -99,13 +99,12 @@ class Mixtures(MixtureStep):
     Parameters
     ----------
     model : CompoundModel
-    seed, n_components, gamma
+    seed, n_components
         See `MixtureStep`.
-    alpha : float
-        The first value.
 
     Attributes
     ----------
+    alpha : float
     moments : MixtureMoments
     alphas : list of float
         alpha after every sweep, if it is drawn.
@@ -115,9 +114,9 @@ class Mixtures(MixtureStep):
         (gamma, mean of eta) in every sweep, if one of them is learnt.
     """
 
-    def __init__(self, model, seed, n_components, alpha, gamma):
-        super().__init__(model.collections, model.n_collections, seed, n_components, gamma)
-        self.model, self.alpha, self.traces_priors = model, alpha, model.changes_priors
+    def __init__(self, model, seed, n_components):
+        super().__init__(model.collections, model.n_collections, seed, n_components, model.gamma)
+        self.model, self.alpha, self.traces_priors = model, model.alpha, model.changes_priors
         self.moments = MixtureMoments(0, np.zeros_like(self.log_pi), np.zeros_like(self.log_pi))
         self.alphas, self.prior_trace = [], []
 

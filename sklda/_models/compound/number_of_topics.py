@@ -9,12 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklda._core import random
 from sklda._core.corpus import tally
-from sklda._core.parallel import NEVER_STOP
 from sklda._core.word_information import dependence_on_documents
 from sklda._input.warn import warn
 from sklda._models.compound.count_modes import weights_of
 from sklda._models.compound.count_prior import CountPrior
-from sklda._models.compound.finite_mixtures import FEW_TOKENS, FiniteMixtures
+from sklda._models.compound.finite_mixtures import FiniteMixtures
 from sklda._models.compound.finite_prior import FinitePrior
 from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.results import TAILS
@@ -22,8 +21,6 @@ from sklda._sampling.chain import KeptDraws, compact_topics
 from sklda._sampling.prior_of_documents import PriorOfDocuments, Shown
 from sklda._sampling.run_chains import best_chain
 from sklda._sampling.some_topics import SomeTopicsChain
-
-__all__ = ["FEW_TOKENS", "NumberOfTopics", "is_burst"]
 
 # The fit warns of a posterior probability at an end of the range that is larger than this.
 _LARGE = 0.1
@@ -62,7 +59,7 @@ class NumberOfTopics(PriorOfDocuments):
             step.traces()["topic_count"][-max(chain.n_sweeps - chain.n_burn_in, 1) :].astype(int)
             for step, chain in zip(steps, chains, strict=True)
         ]
-        posterior = _posterior_of(chains, steps)
+        posterior = _posterior_of(steps)
         if not posterior.any():
             # Callbacks see a fit before the end of the burn-in.
             posterior = np.bincount(np.searchsorted(counts, np.concatenate(drawn)), minlength=len(counts))
@@ -143,15 +140,12 @@ class NumberOfTopics(PriorOfDocuments):
             )
 
 
-def _posterior_of(chains, steps):
+def _posterior_of(steps):
     """p(T | w): of all chains alike, or of all modes by their evidence."""
     modes = [mode for step in steps for mode in step.modes]
     if not modes:
         return sum(step.posterior for step in steps)
-    for chain, step in zip(chains, steps, strict=True):
-        last = step.mode(chain, random.child(step.seed, 0), NEVER_STOP)
-        if last is not None and step.posterior.any():
-            modes.append(last._replace(posterior=step.posterior / step.posterior.sum()))
+    modes += [step.last_mode for step in steps if step.last_mode is not None]
     return sum(weight * mode.posterior for weight, mode in zip(weights_of(modes), modes, strict=True))
 
 

@@ -51,7 +51,7 @@ class CollectionMixtures(PriorOfDocuments):
         self.m_step = GammaMStep() if model.learn_gamma else None
 
     def steps(self, seed, number):
-        return [self.kind(self.model, seed, self.n_components, self.model.alpha, self.model.gamma)]
+        return [self.kind(self.model, seed, self.n_components)]
 
     def check_continues(self, before):
         check_same_collections(self.labels, self.model.collections, before.labels, before.model.collections)

@@ -16,9 +16,10 @@ from sklda._input.memory import check_memory
 from sklda._input.types import Counts, Seed, TopicPrior
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.compound.count_prior import TOKENS_OF_LARGEST, CountPrior
+from sklda._models.compound.finite_mixtures import FEW_TOKENS
 from sklda._models.compound.finite_prior import EQUAL, ETA_PRIOR, FinitePrior
 from sklda._models.compound.hyperparameters import LARGEST_GAMMA, SMALLEST_GAMMA, document_prior
-from sklda._models.compound.number_of_topics import FEW_TOKENS, NumberOfTopics, is_burst
+from sklda._models.compound.number_of_topics import NumberOfTopics, is_burst
 from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import POSITIVE, HasMethods, Interval, StrOptions
 from sklda._models.progress import with_callbacks
@@ -356,7 +357,7 @@ default=None
         check_is_fitted(self)
         n_draws = check_scalar(n_draws, "n_draws", Integral, min_val=1)
         corpus, rng = self._results_.corpus, np.random.default_rng(random.seed_sequence(random_state))
-        draws = [draw for state in self._results_.states for draw in state.draws if draw.topics is not None]
+        draws = [draw for state in self._results_.states for draw in state.draws]
         stored = np.array([draw.added["n_topics"] for draw in draws])
         p = self.topic_count_posterior_[np.searchsorted(self.topic_counts_, stored)] / np.bincount(stored)[stored]
         chosen = rng.choice(len(draws), n_draws, p=p / p.sum() if p.any() else None)
@@ -365,7 +366,7 @@ default=None
         check_memory(n_bytes, f"{n_draws} draws need at least", "Give a smaller n_draws.")
         samples: dict[str, list] = {"topic_assignments": [], "doc_topic": [], "topic_word": []}
         for i in chosen:
-            chain = _chain_at(corpus, draws[i], self.topic_word_prior)
+            chain = _chain_at(corpus, draws[i], self._prior_of_topics_.eta)
             for name, value in zip(samples, (chain.topics, *draw_parameters(chain, rng)), strict=True):
                 samples[name].append(value)
         return Bunch(n_components=counts, **samples)
@@ -414,11 +415,11 @@ default=None
         return found
 
 
-def _chain_at(corpus, draw, eta):
-    """A chain at a stored draw, with T topics."""
+def _chain_at(corpus, draw, given):
+    """A chain at a stored draw, with T topics; `given` is an eta that is not drawn."""
     shares = draw.added["mixtures"][0]
     members = np.flatnonzero(shares > 0)
-    eta = draw.added["eta"] if eta is None or isinstance(eta, str) else eta
+    eta = given if draw.added["eta"] is None else draw.added["eta"]
     alpha = document_prior(draw.added["gamma"], shares[members])
     priors = Priors.make(alpha, eta, len(members), corpus.n_features)
     topics = np.searchsorted(members, draw.topics).astype(np.int32)

@@ -357,6 +357,8 @@ class Coefficients(Step):
         """After the annealed sweeps, draw lambda in some sweeps."""
         for move in chain.moves:
             self.coefficients = _after_move(move, self.coefficients)
+        if chain.moves:
+            self._set_alpha(chain)
         if chain.n_sweeps > chain.n_annealed and chain.n_sweeps % self.model.sweeps_between == 0:
             self.draw_coefficients(chain, np.random.default_rng(random.child(self.seed, chain.n_sweeps)))
             if chain.n_sweeps > chain.n_burn_in:

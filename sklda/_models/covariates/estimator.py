@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from sklda._input.design import VaryingDesign, design_of, needed_covariates
 from sklda._input.document_values import DocumentValues, check_documents
 from sklda._input.types import Counts, Model, Seed, TopicPrior, TopicWords
-from sklda._input.warn import warn
 from sklda._models.chain_lda import LocalChainLDA
 from sklda._models.covariates.prior import MOST_TERMS, CovariateRegression, prior_of
 from sklda._models.fit_run import all_or_nothing
@@ -149,7 +148,7 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
     traces_, diagnostics_ : dict
         Quantities after every sweep, and their R-hat and effective draws.
     sampler_ : str
-        ``"dense"``: tokens are drawn document by document.
+        The sampler that was used, see `GibbsLDA`. For ``sampler="collapsed"`` it is ``"dense"``.
     topic_assignments_ : ndarray of shape (n_tokens,), int32
         Topic of every token in the last draw.
     log_joint_trace_ : ndarray of shape (n_chains, n_iter_)
@@ -317,17 +316,11 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
         (2, 1)
         """
         if covariates is None:
-            self._warn_of_no_covariates(y)
+            if self.formula is not None or self.transformer is not None:
+                kind = "transformer" if self.formula is None else "formula"
+                raise ValueError(f"the {kind} needs covariates: give them with fit(X, covariates=...).")
+            self._warn_of_none("covariates", y)
         return self._fit(X, y, needed=needed_covariates(self.formula, self.transformer), covariates=covariates)
-
-    def _warn_of_no_covariates(self, y):
-        if self.formula is not None or self.transformer is not None:
-            kind = "transformer" if self.formula is None else "formula"
-            raise ValueError(f"the {kind} needs covariates: give them with fit(X, covariates=...).")
-        give = "Give them with fit(X, covariates=...)."
-        if y is not None:
-            give = "It does not use y: call fit(X, covariates=y)."
-        warn(f"CovariateLDA has no covariates, so alpha differs between topics only, as in GibbsLDA. {give}")
 
     def _priors(self, corpus, values, columns):
         default = DefaultPrior.of(self.learn_priors, corpus.n_tokens, self.n_components)

@@ -90,12 +90,12 @@ class Maximum:
         return float((np.sqrt(np.diag(self.monte_carlo)[inside]) / allowed).max())
 
 
-def _hessian(curve, log_h, region, n_points=41):
+def _hessian(curve, log_h, region):
     """Second derivatives of log m, as differences over one standard deviation of h under a density proportional to m.
 
     At one point they are a small difference of two large means, and few draws estimate it badly.
     """
-    axes = [np.linspace(*ends, n_points) for ends in np.log(region)]
+    axes = [np.linspace(*ends, 41) for ends in np.log(region)]
     density = curve.surface(*np.exp(axes))
     density = np.exp(density - density.max())
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=2).reshape(-1, 2)

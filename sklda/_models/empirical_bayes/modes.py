@@ -40,7 +40,7 @@ _MOST_CHANGED = 1 / 3
 _SEARCH_SWEEPS = 10_000
 # A mode is weighed by this many runs of this many temperatures in each direction.
 _RUNS, _TEMPERATURES = 2, 300
-_WEIGHING = sweeps_both_ways(_TEMPERATURES, _RUNS, guided=True)
+_WEIGHING = sweeps_both_ways(_TEMPERATURES, _RUNS)
 # Sweeps for a mode that a search has found: Gibbs-EM learns h in it, then it is weighed.
 _SWEEPS_OF_A_MODE = LEARNING + _WEIGHING
 # Error of the evidence of a mode by that of the h learnt in it, in nats. On C-5, log alpha is learnt within .15, where

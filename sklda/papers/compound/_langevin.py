@@ -128,8 +128,8 @@ class LangevinMixtures(Mixtures):
         Sum over the sweeps after the burn-in of the share of steps that were accepted.
     """
 
-    def __init__(self, model, seed, n_components, alpha, gamma):
-        super().__init__(model, seed, n_components, alpha, gamma)
+    def __init__(self, model, seed, n_components):
+        super().__init__(model, seed, n_components)
         self.log_step = first_log_step(model.n_collections, n_components)
         self.accepted = 0.0
 
