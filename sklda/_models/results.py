@@ -152,7 +152,7 @@ class ChainResults(RunResults):
     def __init__(self, chains, shown, records):
         self.corpus, self.sampler = chains[0].corpus, chains[0].sampler
         self.states, self.draws, self.records = [_compact(each) for each in chains], shown.draws, records
-        parameters = [each.parameters or [each.parameter_draw()] for each in chains]
+        parameters = [each.parameter_draws() for each in chains]
         self.share_sweeps = [[draw.sweep for draw in own] for own in parameters]
         self.shares = [
             topics(np.array([draw.values["topic_share"] for draw in own]))

@@ -180,6 +180,10 @@ class Chain:
             values |= step.parameters()
         return ParameterDraw(self.n_sweeps, values)
 
+    def parameter_draws(self):
+        """The draws of the small parameters that were kept, or the present one if there are none."""
+        return self.parameters or [self.parameter_draw()]
+
     def keep_draw(self, n_draws):
         """Append the present draw to `draws`, which keeps the last `n_draws`."""
         self.draws = [*self.draws, self.draw()][-n_draws:]

@@ -66,6 +66,8 @@ class PartitionedChain(ThreadedChain):
     ----------
     stream : ndarray of shape (4,), uint64
         Seed of the random streams of the next sweep.
+    acceptance_rate : float
+        Share of the steps of the last sweep that were accepted.
     """
 
     sampler = "partitioned"
@@ -97,6 +99,7 @@ class PartitionedChain(ThreadedChain):
         self._scratch_by_thread = [
             aligned_zeros((W, n * width), dtype) for n, dtype in ((4, np.double), (3, np.float32), (2, np.int32))
         ]
+        self.acceptance_rate = np.nan
         self._choice = ThreadChoice()
 
     def _step(self):
@@ -148,6 +151,7 @@ class PartitionedChain(ThreadedChain):
             )
             run_tasks(self._team, _partitioned.run, tasks)
         self._choice.add(n_threads, perf_counter() - began)
+        self.acceptance_rate = float(accepted.sum() / sum(edges.shape[1] - 1 for edges in self._edges))
         self.stream = seeds[:4].copy()
         self.n_sweeps += 1
 

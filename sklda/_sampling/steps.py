@@ -56,7 +56,7 @@ class Step(Aligned):
         return {}
 
     def parameters(self):
-        """Parameters that are small enough to keep many of their draws, with topics on the last axis; a dict."""
+        """Parameters that are small enough to keep many of their draws, a dict."""
         return {}
 
     def alpha_of(self, added):

@@ -286,13 +286,7 @@ def _posterior(model, traces):
     if "coef_draws_" in results.records[0]:
         for name in ("coef", "intercept"):
             own = results.in_order(f"{name}_draws_", before=(slice(None),))
-            # Coefficients are drawn in every sweep, or in one of several, and stay until the next draw. Sweeps before
-            # the first draw after the burn-in have that one.
-            every = model._prior_of_documents_.model.sweeps_between
-            back = [state.n_sweeps // every - each // every for state, each in zip(results.states, sweeps, strict=True)]
-            rows = [np.maximum(len(each) - 1 - behind, 0) for each, behind in zip(own, back, strict=True)]
-            chosen = [np.moveaxis(each[place], 1, -1) for each, place in zip(own, rows, strict=True)]
-            found[name] = np.moveaxis(in_chains(chosen), -1, 2)
+            found[name] = np.moveaxis(in_chains([np.moveaxis(each, 1, -1) for each in own]), -1, 2)
         dims |= {"coef": ["topic", "term"], "intercept": ["topic"]}
     for name in sorted(traces.keys() - _LABEL_FREE):
         found[name] = np.take_along_axis(traces[name], sweeps - 1, axis=1)

@@ -568,8 +568,7 @@ def test_levels_of_products_vary_around_the_number(fitted):
     assert len(set(lda.coef_scale_.tolist())) == 3
     # Sums of zero change no prior.
     columns = lda._prior_of_documents_.design.matrix(Z)
-    path = next(step.path for step in lda._results_.states[0].steps if hasattr(step, "path"))
-    draws = np.array([own for own, _ in path])
+    draws = [draw.values["coefficients"] for draw in lda._results_.states[0].parameters]
     model = lda._prior_of_documents_.model
     of_chain = model.terms.predictors(draws[-1])[model.index]
     assert_allclose(lda.intercept_draws_[-1] + columns @ lda.coef_draws_[-1].T, of_chain, atol=1e-9)

@@ -18,7 +18,6 @@ from sklda._models.compound.concentrations import (
     draw_upper_tables,
 )
 from sklda._models.compound.hyperparameters import document_prior
-from sklda._models.compound.mixtures import MixtureMoments
 from sklda._models.compound.topics_in_use import TopicsInUse, of_shares, used
 
 # The share of tokens that the large topics hold together.
@@ -44,7 +43,6 @@ class HDPMixtures(TopicsInUse):
     alpha : float
         a / K.
     b : float
-    moments : MixtureMoments
     prior_trace : list of (float, float)
         (gamma, eta) in every sweep, if one of them changes.
     records : list of tuple
@@ -58,7 +56,6 @@ class HDPMixtures(TopicsInUse):
         super().__init__(model.collections, model.n_collections, seed, n_components, given.doc.first)
         self.concentrations, self.alpha, self.b = given, given.topic.first / n_components, given.collection.first
         self.traces_priors = model.learn_eta or bool(given.doc.prior)
-        self.moments = MixtureMoments(0, np.zeros_like(self.log_pi), np.zeros_like(self.log_pi))
         self.prior_trace = []
 
     def after(self, chain, stop):
@@ -75,8 +72,6 @@ class HDPMixtures(TopicsInUse):
         if self.traces_priors:
             self.prior_trace.append((self.gamma, float(chain.priors.topic_word().mean())))
         self.set_alpha(chain)
-        if chain.n_sweeps > chain.n_burn_in:
-            self.moments = self.moments.with_draw(self.pi)
 
     def traces(self):
         values = np.reshape(self.records, (-1, len(RECORDED)))

@@ -4,7 +4,7 @@ George, Xia & Michailidis (2019), section 3.1. A sweep draws z given pi, with th
 collection j. Then the step draws pi given z, by augmented Gibbs sampling, and what pi depends on.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -74,25 +74,6 @@ class MixtureStep(Step):
         chain.priors = replace(chain.priors, doc=doc, row_of=self.row_of)
 
 
-@dataclass(frozen=True, eq=False)
-class MixtureMoments:
-    """The sums of pi and of its square over `n` sweeps after the burn-in, (n_collections, n_components)."""
-
-    n: int
-    pi: np.ndarray
-    square: np.ndarray
-
-    def with_draw(self, pi):
-        """Those with one draw more."""
-        return MixtureMoments(self.n + 1, self.pi + pi, self.square + pi**2)
-
-    def mean_and_std(self):
-        """Those of pi."""
-        mean = self.pi / self.n
-        variance = np.maximum(self.square / self.n - mean**2, 0) * self.n / max(self.n - 1, 1)
-        return mean / mean.sum(axis=1, keepdims=True), np.sqrt(variance)
-
-
 class Mixtures(MixtureStep):
     """Draws the mixtures of the collections and alpha, so that a chain has the target p(z, pi, alpha | w, gamma, eta).
 
@@ -105,7 +86,6 @@ class Mixtures(MixtureStep):
     Attributes
     ----------
     alpha : float
-    moments : MixtureMoments
     alphas : list of float
         alpha after every sweep, if it is drawn.
     traces_priors : bool
@@ -117,7 +97,6 @@ class Mixtures(MixtureStep):
     def __init__(self, model, seed, n_components):
         super().__init__(model.collections, model.n_collections, seed, n_components, model.gamma)
         self.model, self.alpha, self.traces_priors = model, model.alpha, model.changes_priors
-        self.moments = MixtureMoments(0, np.zeros_like(self.log_pi), np.zeros_like(self.log_pi))
         self.alphas, self.prior_trace = [], []
 
     def after(self, chain, stop):
@@ -132,13 +111,12 @@ class Mixtures(MixtureStep):
         if self.traces_priors:
             self.prior_trace.append((self.gamma, float(chain.priors.topic_word().mean())))
         self.set_alpha(chain)
-        if chain.n_sweeps > chain.n_burn_in:
-            self.moments = self.moments.with_draw(self.pi)
 
     def draw_mixtures(self, chain, rng):
         """Draw the mixtures given z."""
         self.log_pi = random.log_dirichlet(rng, self.alpha + self.draw_tables(chain))
 
-    def alpha_mean(self):
+    def alpha_mean(self, chain):
         """Mean of alpha after the burn-in, if it is drawn; otherwise alpha."""
-        return float(np.mean(self.alphas[-max(self.moments.n, 1) :])) if self.alphas else self.alpha
+        n = max(chain.n_sweeps - chain.n_burn_in, 1)
+        return float(np.mean(self.alphas[-n:])) if self.alphas else self.alpha

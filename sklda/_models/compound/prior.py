@@ -61,19 +61,19 @@ class CollectionMixtures(PriorOfDocuments):
 
     def chain_attributes(self, chain, draws, topics):
         return self._mixture_attributes(chain, topics) | {
-            "collection_topic_prior_": chain.step(Mixtures).alpha_mean(),
+            "collection_topic_prior_": chain.step(Mixtures).alpha_mean(chain),
             "doc_concentration_": float(draws.added("gamma")[0]),
         }
 
     def _mixture_attributes(self, chain, topics):
         """Mean, standard deviation and draws of the mixtures of a chain, and the path of its priors."""
         step = chain.step(self.kind)
-        mean, std = step.moments.mean_and_std() if step.moments.n else (step.pi, np.zeros_like(step.log_pi))
-        draws = np.reshape([draw.values["mixtures"] for draw in chain.parameters], (-1, *mean.shape))
+        draws = topics(np.array([draw.values["mixtures"] for draw in chain.parameter_draws()]))
+        mean = draws.mean(axis=0)
         record = {
-            "collection_topic_": topics(mean),
-            "collection_topic_std_": topics(std),
-            "collection_topic_draws_": topics(draws),
+            "collection_topic_": mean / mean.sum(axis=1, keepdims=True),
+            "collection_topic_std_": np.sqrt(variance_of_draws(draws)),
+            "collection_topic_draws_": draws,
         }
         if step.traces_priors:
             record["prior_trace_"] = np.reshape(step.prior_trace, (-1, 2))
@@ -127,12 +127,7 @@ class ProcessMixtures(CollectionMixtures):
         return Shown(best_chain(chains), [_draws_of(draws, topics) for draws in kept], [topics] * len(chains))
 
     def chain_attributes(self, chain, draws, topics):
-        record = self._mixture_attributes(chain, topics)
-        std, shares = record["collection_topic_std_"], record["collection_topic_draws_"]
-        if std.shape[1] < self.n_components:
-            # The variance of a sum is not the sum of variances.
-            std[:, -1] = np.sqrt(variance_of_draws(shares[..., -1])) if len(shares) else 0
-        return record | {"doc_concentration_": float(draws.added("gamma").mean())}
+        return self._mixture_attributes(chain, topics) | {"doc_concentration_": float(draws.added("gamma").mean())}
 
     def attributes(self, results):
         found = super().attributes(results) | hdp_attributes(results)

@@ -340,13 +340,11 @@ class Coefficients(Step):
     coefficients : ndarray of shape (n_components, n_terms)
         lambda. At first, covariates have no effects.
     sigma, auxiliary : ndarray of shape (n_groups,)
-    path : list of (ndarray, ndarray)
-        (lambda, sigma) of all draws after the burn-in.
     """
 
     def __init__(self, model, seed):
         self.model, self.seed = model, seed
-        self.coefficients, self.path = model.first_coefficients(), []
+        self.coefficients = model.first_coefficients()
         self.auxiliary = np.ones(len(model.members))
         self.sigma = np.full(len(model.members), 1.0 if model.sigma is None else model.sigma)
 
@@ -361,11 +359,12 @@ class Coefficients(Step):
             self._set_alpha(chain)
         if chain.n_sweeps > chain.n_annealed and chain.n_sweeps % self.model.sweeps_between == 0:
             self.draw_coefficients(chain, np.random.default_rng(random.child(self.seed, chain.n_sweeps)))
-            if chain.n_sweeps > chain.n_burn_in:
-                self.path.append((self.coefficients, self.sigma))
 
     def draw(self):
         return {"coefficients": self.coefficients}
+
+    def parameters(self):
+        return {"coefficients": self.coefficients, "sigma": self.sigma}
 
     def alpha_of(self, added):
         return self.model.alpha(added["coefficients"]), self.model.row_of
@@ -378,7 +377,7 @@ class Coefficients(Step):
             model.terms, tables, exposures, model.centre, model.prior_precision(self.sigma)
         )
         self.coefficients = regressions.draw(rng, self.coefficients)
-        # What came from another process cannot be written to, and the path keeps the last ones.
+        # What came from another process cannot be written to, and draws keep the last ones.
         self.sigma, self.auxiliary = self.sigma.copy(), self.auxiliary.copy()
         if chain.n_sweeps % (model.sweeps_between * model.draws_between) == 0:
             collapsed = CollapsedLikelihood(_entries(chain), chain.corpus.lengths, model, self.sigma)
@@ -404,14 +403,6 @@ class Coefficients(Step):
         filled = lengths > 0
         exposures = draw_exposures(rng, alpha.sum(axis=1)[index[filled]], lengths[filled])
         return tables, np.bincount(index[filled], exposures, minlength=len(alpha))
-
-    def draws(self):
-        """All draws of lambda after the burn-in, or the present one, (n_steps, n_components, n_terms)."""
-        return np.array([own for own, _ in self.path] or [self.coefficients])
-
-    def sigma_means(self):
-        """Means of sigma over the draws after the burn-in, for each coefficient but the intercept."""
-        return np.mean([sigma for _, sigma in self.path] or [self.sigma], axis=0)[self.model.groups]
 
     def _set_alpha(self, chain):
         alpha = self.model.alpha(self.coefficients)

@@ -105,9 +105,10 @@ class CovariateLDA(PriorByDocument, LocalChainLDA):
         coefficients, and 0.954 after 1,500 sweeps. Where most effects of a category are zero, they covered 0.88 of
         them, and those of `sklda.inspection.topic_effects` 0.97: report these.
     coef_draws_ : ndarray of shape (n_coef_draws, n_components, n_terms)
-        Draws of the coefficients after the burn-in, chain by chain. They are one sweep apart; up to seven if alpha has
-        more than 50,000 values that differ. The topics of all chains have the order of `coef_`. NaN where a chain does
-        not have a topic: the matched one is at a Jensen-Shannon distance above 0.5.
+        Draws of the coefficients after the burn-in, chain by chain: up to 256 of each chain, one sweep apart or two,
+        four, .... If alpha has more than 50,000 values that differ, coefficients change in every second to seventh
+        sweep. The topics of all chains have the order of `coef_`. NaN where a chain does not have a topic: the matched
+        one is at a Jensen-Shannon distance above 0.5.
     intercept_ : ndarray of shape (n_components,)
         Posterior means of log alpha if all numbers are zero, averaged over the levels of categories.
     intercept_std_ : ndarray of shape (n_components,)

@@ -89,8 +89,8 @@ class CovariateRegression(PriorOfDocuments):
         return replace(priors, doc=priors.doc[:1].copy(), row_of=self.model.row_of[:0])
 
     def chain_attributes(self, chain, draws, topics):
-        step, scaled = chain.step(Coefficients), self.scaled
-        path = step.draws()
+        kept, scaled = chain.parameter_draws(), self.scaled
+        path = np.array([draw.values["coefficients"] for draw in kept])
         # The intercept at the mean covariates, and in the units of the covariates.
         middle = path[:, :, 0] + path[:, :, 1:] @ ((scaled.mean - scaled.centre) / scaled.scale)
         path[:, :, 1:] /= scaled.scale
@@ -103,7 +103,7 @@ class CovariateRegression(PriorOfDocuments):
             "intercept_": intercept.mean(axis=0),
             "coef_draws_": coef,
             "intercept_draws_": intercept,
-            "coef_scale_": step.sigma_means(),
+            "coef_scale_": np.mean([draw.values["sigma"] for draw in kept], axis=0)[self.groups],
         }
 
     def attributes(self, results):

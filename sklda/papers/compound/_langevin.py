@@ -124,14 +124,14 @@ class LangevinMixtures(Mixtures):
     ----------
     log_step : ndarray of shape (n_collections,)
         Logarithm of the step size. It changes only in the burn-in.
-    accepted : float
-        Sum over the sweeps after the burn-in of the share of steps that were accepted.
+    accepted : list of float
+        The share of steps that were accepted in each sweep after the burn-in.
     """
 
     def __init__(self, model, seed, n_components):
         super().__init__(model, seed, n_components)
         self.log_step = first_log_step(model.n_collections, n_components)
-        self.accepted = 0.0
+        self.accepted = []
 
     def draw_mixtures(self, chain, rng):
         self.log_pi, accepted = move_mixtures(
@@ -140,11 +140,11 @@ class LangevinMixtures(Mixtures):
         if chain.n_sweeps <= chain.n_burn_in:
             self.log_step = adapted(self.log_step, accepted, chain.n_sweeps)
         else:
-            self.accepted += accepted.mean()
+            self.accepted.append(accepted.mean())
 
     def acceptance_rate(self):
         """Share of steps accepted after the burn-in."""
-        return self.accepted / max(self.moments.n, 1)
+        return float(np.mean(self.accepted or [0.0]))
 
 
 class _LangevinLDA(CompoundLDA):

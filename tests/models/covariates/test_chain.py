@@ -312,7 +312,7 @@ def test_the_coefficients_stay_in_the_annealed_sweeps():
         (chain,) = Run().sweep([chain], 1, schedule=schedule)
         assert (chain.steps[0].coefficients == [[0.3, 0], [0.3, 0]]).all() and len(chain.priors.doc) == 1
     (chain,) = Run().sweep([chain], 5, schedule=schedule)
-    assert len(chain.steps[0].path) == 3 and len(chain.priors.doc) == 3
+    assert (chain.steps[0].coefficients != [[0.3, 0], [0.3, 0]]).any() and len(chain.priors.doc) == 3
 
 
 def test_a_state_continues_the_same_chain(monkeypatch):
@@ -330,5 +330,5 @@ def test_a_state_continues_the_same_chain(monkeypatch):
     (one,), (other,) = whole.steps, second.steps
     np.testing.assert_array_equal(one.coefficients, other.coefficients)
     np.testing.assert_array_equal(whole.topics, second.topics)
-    assert one.sigma == other.sigma and len(one.path) == len(other.path)
+    assert one.sigma == other.sigma
     np.testing.assert_allclose(whole.log_joint(), second.log_joint())
