@@ -14,7 +14,8 @@ import each other (`tests/test_floors.py`)::
     _models/dask              DaskGibbsLDA: one chain on the workers of a Dask cluster
     _models/variational       CollapsedVariationalLDA: CVB0, for corpora and for streams
     _models/empirical_bayes   EmpiricalBayesLDA: priors by marginal likelihood, with errors
-    _models/compound          CompoundLDA, HDPLDA, TopicCountLDA: unknown shares of topics; their number
+    _models/topic_count       TopicCountLDA: the number of topics
+    _models/compound          CompoundLDA, HDPLDA: mixtures of the topics for collections; numbers in use
     _models/covariates        CovariateLDA: priors of documents from covariates
     _models/labels            LabeledLDA: topics that are labels
     _models/consensus         ConsensusTopics: topics that most fits have
@@ -49,7 +50,6 @@ except ImportError as _error:
 from sklda import callbacks, datasets, inspection, metrics
 from sklda._models.compound.estimator import CompoundLDA
 from sklda._models.compound.hdp_estimator import HDPLDA
-from sklda._models.compound.topic_count_estimator import TopicCountLDA
 from sklda._models.consensus.estimator import ConsensusTopics
 from sklda._models.covariates.estimator import CovariateLDA
 from sklda._models.dask.estimator import DaskGibbsLDA
@@ -58,6 +58,7 @@ from sklda._models.gibbs import GibbsLDA
 from sklda._models.labels.estimator import LabeledLDA
 from sklda._models.merging import merge_topics
 from sklda._models.persistence import trusted_types
+from sklda._models.topic_count.estimator import TopicCountLDA
 from sklda._models.variational.estimator import CollapsedVariationalLDA
 
 __version__ = version("sklda")

@@ -35,7 +35,9 @@ ALLOWED |= {
     MODELS: BELOW_MODELS,
     **{
         f"{MODELS}.{name}": BELOW_MODELS | {MODELS}
-        for name in ("variational", "empirical_bayes", "compound", "covariates", "dask", "labels", "consensus")
+        for name in (
+            *("variational", "empirical_bayes", "topic_count", "compound", "covariates", "dask", "labels", "consensus"),
+        )
     },
 }
 ALLOWED[MERGING] = set(ALLOWED)

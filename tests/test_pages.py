@@ -91,7 +91,7 @@ def test_code_runs(page, tmp_path, monkeypatch):
 def test_the_blocks_of_the_readme_run(tmp_path, monkeypatch, capsys):
     """Fits of a few sweeps to every tenth text: what they print is not that of the page, but has its form."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sklda._models.compound.count_modes._TEMPERATURES", 10)
+    monkeypatch.setattr("sklda._models.topic_count.count_modes._TEMPERATURES", 10)
     read = sklda.datasets.read_docstrings
     monkeypatch.setattr("sklda.datasets.read_docstrings", lambda: read().iloc[::10].reset_index(drop=True))
     for name in sklda.__all__:

@@ -37,6 +37,8 @@ _LARGE_R_HAT, FEWEST_SWEEPS = 2.0, 50
 # A smaller rise of the log joint over the draws, in nats per token, is not worth more sweeps: fits of different seeds
 # differ by more. benchmarks/bench_short_fits.py shows what half and twice of it do.
 LEAST_RISE = 0.01
+# Tail probabilities of credible intervals.
+TAILS = 0.025, 0.975
 # Topics for which one more sweep allows one more draw in the means. With 500 and 1,000 topics, the expected counts of a
 # draw take about as long as n_components / 150 sweeps, on documents of 100 tokens.
 _TOPICS_EACH = 12

@@ -122,7 +122,7 @@ def test_empirical_bayes(check):
 @pytest.mark.parametrize("n_jobs", [pytest.param(1, marks=pytest.mark.exhaustive), 2])
 def test_topic_count(check, n_jobs, monkeypatch):
     # The evidence of modes is most of the time of a short fit.
-    monkeypatch.setattr("sklda._models.compound.count_modes._TEMPERATURES", 10)
+    monkeypatch.setattr("sklda._models.topic_count.count_modes._TEMPERATURES", 10)
     check(topic_count(n_jobs=n_jobs))
 
 

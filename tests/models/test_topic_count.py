@@ -21,7 +21,7 @@ ignore = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarni
 @pytest.fixture
 def rough_modes(monkeypatch):
     """The evidence of modes, which is most of the time of a short fit, by a few temperatures."""
-    monkeypatch.setattr("sklda._models.compound.count_modes._TEMPERATURES", 10)
+    monkeypatch.setattr("sklda._models.topic_count.count_modes._TEMPERATURES", 10)
 
 
 @pytest.fixture(scope="module")

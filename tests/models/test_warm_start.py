@@ -57,7 +57,7 @@ CONTINUED = {
 @pytest.mark.parametrize("name", CONTINUED)
 def test_two_fits_are_one_longer_fit(counts, same_fit, same, name, monkeypatch):
     # The evidence of modes is most of the time of a short fit.
-    monkeypatch.setattr("sklda._models.compound.count_modes._TEMPERATURES", 10)
+    monkeypatch.setattr("sklda._models.topic_count.count_modes._TEMPERATURES", 10)
     model, documents = CONTINUED[name]
     first = model.burn_in * 2 if isinstance(model.burn_in, int) else 5
     whole = clone(model).set_params(max_iter=first + 7).fit(counts, **documents)

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.results import mixtures_of
 from sklda._models.prior_by_document import PriorByDocument
+from sklda._sampling.mixture_step import document_prior
 
 
 class CollectionsLDA(PriorByDocument):

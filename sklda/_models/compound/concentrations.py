@@ -7,13 +7,8 @@ import numpy as np
 from sklda._core.priors import SMALLEST
 from sklda._core.rising import log_gamma_ratio
 from sklda._core.slice_sampling import slice_on_log
-from sklda._models.compound.hyperparameters import (
-    DRAWN_ALPHA,
-    LARGEST_GAMMA,
-    LEARNT_GAMMA,
-    SMALLEST_GAMMA,
-    first_of_pair,
-)
+from sklda._models.compound.alpha import DRAWN_ALPHA, first_of_pair
+from sklda._sampling.mixture_step import LARGEST_GAMMA, LEARNT_GAMMA, SMALLEST_GAMMA
 
 # Gamma priors (shape, rate): those of a and gamma in section 6.1 of Teh et al. (2006); b has that of a.
 PRIORS = {

@@ -8,8 +8,8 @@ import numpy as np
 from sklda._core.count_histograms import Histograms
 from sklda._core.newton import newton_on_log
 from sklda._kernels import _compound
-from sklda._models.compound.hyperparameters import LEARNT_GAMMA
 from sklda._models.compound.mixtures import Mixtures
+from sklda._sampling.mixture_step import LEARNT_GAMMA
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,11 +17,9 @@ from sklda._models.compound.concentrations import (
     draw_topic_concentration,
     draw_upper_tables,
 )
-from sklda._models.compound.hyperparameters import document_prior
-from sklda._models.compound.topics_in_use import TopicsInUse, of_shares, used
+from sklda._sampling.mixture_step import document_prior
+from sklda._sampling.topics_in_use import TopicsInUse, of_shares, topic_counts
 
-# The share of tokens that the large topics hold together.
-LARGE_SHARE = 0.99
 # What a chain records after every sweep, by the names in `traces_`.
 RECORDED = ("topic_count", "large_topic_count", "topic_concentration", "collection_concentration", "doc_concentration")
 
@@ -108,9 +106,3 @@ class HDPMixtures(TopicsInUse):
             self.log_pi = random.log_dirichlet(rng, document_prior(self.b, np.exp(self.log_base)) + tables)
         else:
             self.log_pi = self.log_base[None].copy()
-
-
-def topic_counts(chain):
-    """The number of topics with tokens, and of the largest ones that hold `LARGE_SHARE` of all tokens."""
-    held = np.cumsum(np.sort(chain.topic_totals)[::-1])
-    return np.count_nonzero(used(chain)), int(np.searchsorted(held, LARGE_SHARE * held[-1])) + 1

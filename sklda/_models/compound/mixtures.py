@@ -1,77 +1,14 @@
-"""The steps of models whose documents have a topic mixture pi_j for each collection; that of compound LDA.
+"""The step of compound LDA: one topic mixture pi_j for each collection, and alpha.
 
 George, Xia & Michailidis (2019), section 3.1. A sweep draws z given pi, with the prior gamma pi_j for the documents of
 collection j. Then the step draws pi given z, by augmented Gibbs sampling, and what pi depends on.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from sklda._core import random
-from sklda._models.compound.hyperparameters import document_prior, draw_alpha
-from sklda._sampling.steps import Step
-from sklda._sampling.tables import draw_document_tables
-
-
-class MixtureStep(Step):
-    """Base class of the steps that draw a mixture of the topics for each collection.
-
-    alpha of a document is max(gamma pi, 1e-12), so that it stays in the range of the kernels. The target is the
-    posterior of the model with this bound: the auxiliary counts use the bounded value too. A topic without tokens does
-    not depend on it, and one with a token has so small a share with a probability of order 1e-12^(1 + alpha) / alpha.
-
-    Parameters
-    ----------
-    collections : ndarray of shape (n_documents,), int64
-        The collection of every document.
-    n_collections : int
-    seed : numpy.random.SeedSequence
-        Its child s seeds what is drawn after sweep s.
-    n_components : int
-    gamma : float
-        The first value.
-
-    Attributes
-    ----------
-    log_pi : ndarray of shape (n_collections, n_components)
-        The same mixture for every collection at first.
-    """
-
-    def __init__(self, collections, n_collections, seed, n_components, gamma):
-        self.collections, self.seed, self.gamma = collections, seed, gamma
-        self.log_pi = np.full((n_collections, n_components), -np.log(n_components))
-
-    def begin(self, chain):
-        self.set_alpha(chain)
-
-    def draw(self):
-        return {"mixtures": self.pi, "gamma": self.gamma}
-
-    def parameters(self):
-        return {"mixtures": self.pi}
-
-    def alpha_of(self, added):
-        return document_prior(added["gamma"], added["mixtures"]), self.row_of
-
-    @property
-    def row_of(self):
-        """The row of alpha of each document, as `Priors` takes it."""
-        return self.collections.astype(np.int32)
-
-    @property
-    def pi(self):
-        return np.exp(self.log_pi)
-
-    def draw_tables(self, chain):
-        """Auxiliary counts of the present draw, int64 (n_collections, n_components)."""
-        prior = document_prior(self.gamma, self.pi)
-        return draw_document_tables(chain.corpus, chain.topics, self.collections, prior, chain.stream)
-
-    def set_alpha(self, chain):
-        """Give the documents of a chain their alpha."""
-        doc = document_prior(self.gamma, self.pi)
-        chain.priors = replace(chain.priors, doc=doc, row_of=self.row_of)
+from sklda._models.compound.alpha import draw_alpha
+from sklda._sampling.mixture_step import MixtureStep
 
 
 class Mixtures(MixtureStep):

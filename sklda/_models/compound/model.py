@@ -6,7 +6,8 @@ import numpy as np
 
 from sklda._core.parallel import Aligned
 from sklda._core.priors import check_prior
-from sklda._models.compound.hyperparameters import LARGEST_GAMMA, SMALLEST_GAMMA, first_of_pair
+from sklda._models.compound.alpha import first_of_pair
+from sklda._sampling.mixture_step import LARGEST_GAMMA, SMALLEST_GAMMA
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,6 @@ from sklda._core.priors import SMALLEST
 from sklda._models.compound.concentrations import Concentrations
 from sklda._models.compound.gamma import GammaMStep
 from sklda._models.compound.hdp import HDPMixtures
-from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
 from sklda._models.compound.results import (
@@ -25,6 +24,7 @@ from sklda._models.compound.results import (
 )
 from sklda._sampling.chain import KeptDraws, compact_topics
 from sklda._sampling.draws import variance_of_draws
+from sklda._sampling.mixture_step import document_prior
 from sklda._sampling.prior_of_documents import PriorOfDocuments, Shown
 from sklda._sampling.run_chains import best_chain
 from sklda._sampling.some_topics import SomeTopicsChain

@@ -8,13 +8,11 @@ from sklda._input.names import listed, read_labels
 from sklda._input.warn import warn
 from sklda._models.compound.concentrations import SMALLEST_HDP_ETA
 from sklda._models.compound.hdp import RECORDED
-from sklda._models.results import FEWEST_SWEEPS, total_variance
+from sklda._models.results import FEWEST_SWEEPS, TAILS, total_variance
 
 # R-hat of the number of topics from which a fit gets a warning. Default fits whose intervals contain the truth have a
 # median of 1.25.
 _LARGE_R_HAT = 1.5
-# Tail probabilities of credible intervals.
-TAILS = 0.025, 0.975
 
 
 def corpus_mixture(mixtures, collections, corpus):

@@ -14,7 +14,7 @@ from sklda._core.newton import newton_on_log
 from sklda._core.parallel import NEVER_STOP, in_parallel
 from sklda._core.priors import SMALLEST
 from sklda._core.rising import log_gamma_ratio
-from sklda._models.compound.hyperparameters import LEARNT_GAMMA
+from sklda._sampling.mixture_step import LEARNT_GAMMA
 from sklda.papers.empirical_bayes._dirichlet import dirichlet_log_density
 
 # --- The terms of the variational bound with q(pi_j) = Dir(a_j omega_j), and Newton steps for a and omega -------------

@@ -15,8 +15,8 @@ from sklda._core import random
 from sklda._input.types import Counts
 from sklda._models.compound.estimator import CompoundLDA
 from sklda._models.compound.gamma import tails_of
-from sklda._models.compound.hyperparameters import document_prior
 from sklda._models.compound.mixtures import Mixtures
+from sklda._sampling.mixture_step import document_prior
 from sklda._sampling.run_chains import best_chain
 
 # Share of steps to accept: optimal for Langevin proposals in many dimensions (Roberts & Rosenthal 1998).

@@ -13,9 +13,9 @@ from scipy.stats import norm
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._models.compound import hyperparameters
 from sklda._models.compound.mixtures import Mixtures
 from sklda._models.compound.model import CompoundModel
+from sklda._sampling import mixture_step
 from sklda._sampling.blocked import GroupedChain
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.partially_collapsed import PartiallyCollapsedChain
@@ -281,9 +281,9 @@ def test_mixtures_that_underflow(alpha):
 @pytest.mark.mutation
 def test_the_bound_on_the_prior_is_not_felt(monkeypatch):
     """With a bound a thousand times as high, posterior means at alpha = 0.1 are still exact."""
-    monkeypatch.setattr(hyperparameters, "SMALLEST", 1e-9)
+    monkeypatch.setattr(mixture_step, "SMALLEST", 1e-9)
     assert p_value(scores(CASES[2], "augmented"), 2) > ALARM
-    monkeypatch.setattr(hyperparameters, "SMALLEST", 0.3)
+    monkeypatch.setattr(mixture_step, "SMALLEST", 0.3)
     assert p_value(scores(CASES[2], "augmented"), 2) < ALARM
 
 

@@ -14,10 +14,11 @@ from scipy.stats import ks_2samp, kstest
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._models.compound import hdp, topics_in_use
+from sklda._models.compound import hdp
 from sklda._models.compound.concentrations import Concentration, Concentrations
 from sklda._models.compound.hdp import HDPMixtures
 from sklda._models.compound.model import CompoundModel
+from sklda._sampling import topics_in_use
 from sklda._sampling.steps import advance
 
 ALARM = 1e-5

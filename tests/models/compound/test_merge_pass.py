@@ -12,7 +12,7 @@ from sklda._core.priors import Priors
 from sklda._models.compound.concentrations import Concentration, Concentrations
 from sklda._models.compound.hdp import HDPMixtures
 from sklda._models.compound.model import CompoundModel
-from sklda._models.compound.topics_in_use import _Pass, merged_numbers
+from sklda._sampling.topics_in_use import _Pass, merged_numbers
 from sklda.datasets import make_lda_corpus
 
 ETA = 0.3

@@ -9,8 +9,8 @@ from scipy.stats import kstest
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
+from sklda._models.compound.alpha import draw_alpha
 from sklda._models.compound.gamma import GammaMStep
-from sklda._models.compound.hyperparameters import draw_alpha
 from sklda._models.compound.model import CompoundModel
 from sklda._sampling.prior_learning import DefaultPrior
 from sklda._sampling.steps import advance

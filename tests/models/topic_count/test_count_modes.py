@@ -8,10 +8,10 @@ from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
-from sklda._models.compound.count_modes import CountMode, mode_of, weights_of
-from sklda._models.compound.count_prior import CountPrior
-from sklda._models.compound.finite_prior import FinitePrior
-from sklda._models.compound.number_of_topics import NumberOfTopics
+from sklda._models.topic_count.count_modes import CountMode, mode_of, weights_of
+from sklda._models.topic_count.count_prior import CountPrior
+from sklda._models.topic_count.finite_prior import FinitePrior
+from sklda._models.topic_count.prior import NumberOfTopics
 from sklda._sampling.some_topics import SomeTopicsChain
 from sklda._sampling.steps import advance
 
@@ -79,9 +79,9 @@ def largest_error(n_fits=12):
 
 
 # The evidence has an error of .25 nats here.
-@pytest.mark.mutation("sklda._models.compound.count_modes._log_dirichlet", lambda parameters, shares: 0.0)
+@pytest.mark.mutation("sklda._models.topic_count.count_modes._log_dirichlet", lambda parameters, shares: 0.0)
 @pytest.mark.mutation(
-    "sklda._models.compound.finite_prior.FinitePrior.log_p_given_tables",
+    "sklda._models.topic_count.finite_prior.FinitePrior.log_p_given_tables",
     lambda self, tables, g, gamma: np.full(3, 3.0),
 )
 def test_evidence_of_a_mode_is_exact_where_its_topics_have_words_of_their_own():

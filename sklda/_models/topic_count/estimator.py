@@ -15,17 +15,17 @@ from sklda._core.priors import Priors, at_topics, check_prior
 from sklda._input.memory import check_memory
 from sklda._input.types import Counts, Seed, TopicPrior
 from sklda._models.chain_lda import LocalChainLDA
-from sklda._models.compound.count_prior import TOKENS_OF_LARGEST, CountPrior
-from sklda._models.compound.finite_mixtures import FEW_TOKENS
-from sklda._models.compound.finite_prior import EQUAL, ETA_PRIOR, FinitePrior
-from sklda._models.compound.hyperparameters import LARGEST_GAMMA, SMALLEST_GAMMA, document_prior
-from sklda._models.compound.number_of_topics import NumberOfTopics, is_burst
 from sklda._models.fit_run import all_or_nothing
 from sklda._models.parameters import POSITIVE, HasMethods, Interval, StrOptions
 from sklda._models.progress import with_callbacks
+from sklda._models.topic_count.count_prior import TOKENS_OF_LARGEST, CountPrior
+from sklda._models.topic_count.finite_mixtures import FEW_TOKENS
+from sklda._models.topic_count.finite_prior import EQUAL, ETA_PRIOR, FinitePrior
+from sklda._models.topic_count.prior import NumberOfTopics, is_burst
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.draws import draw_parameters
+from sklda._sampling.mixture_step import LARGEST_GAMMA, SMALLEST_GAMMA, document_prior
 from sklda._sampling.prior_learning import DefaultPrior
 from sklda._sampling.prior_of_topics import PriorOfTopics
 

@@ -11,13 +11,13 @@ from sklda._core import random
 from sklda._core.corpus import tally
 from sklda._core.word_information import dependence_on_documents
 from sklda._input.warn import warn
-from sklda._models.compound.count_modes import weights_of
-from sklda._models.compound.count_prior import CountPrior
-from sklda._models.compound.finite_mixtures import FiniteMixtures
-from sklda._models.compound.finite_prior import FinitePrior
-from sklda._models.compound.hyperparameters import document_prior
-from sklda._models.compound.results import TAILS
+from sklda._models.results import TAILS
+from sklda._models.topic_count.count_modes import weights_of
+from sklda._models.topic_count.count_prior import CountPrior
+from sklda._models.topic_count.finite_mixtures import FiniteMixtures
+from sklda._models.topic_count.finite_prior import FinitePrior
 from sklda._sampling.chain import KeptDraws, compact_topics
+from sklda._sampling.mixture_step import document_prior
 from sklda._sampling.prior_of_documents import PriorOfDocuments, Shown
 from sklda._sampling.run_chains import best_chain
 from sklda._sampling.some_topics import SomeTopicsChain

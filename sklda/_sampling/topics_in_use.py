@@ -9,9 +9,8 @@ from scipy.special import betaln
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.rising import log_gamma_ratio
 from sklda._kernels import LANES
-from sklda._models.compound.hyperparameters import document_prior
-from sklda._models.compound.mixtures import MixtureStep
 from sklda._sampling.chain import compact_topics
+from sklda._sampling.mixture_step import MixtureStep, document_prior
 
 # --- Merges of topics in the burn-in of a chain of the HDP ------------------------------------------------------------
 
@@ -166,6 +165,8 @@ def _log_rising(counts, prior):
 # --- The step ---------------------------------------------------------------------------------------------------------
 
 
+# The share of tokens that the large topics hold together.
+LARGE_SHARE = 0.99
 # The largest sum of a mixture over the topics that a sweep leaves out, times the number of documents. A document opens
 # about gamma tables for each unit of it, so a sweep misses about gamma times this many of the tables that a full sweep
 # opens. It affects the time of a sweep and the mixing, not the distribution.
@@ -282,3 +283,9 @@ class TopicsInUse(MixtureStep):
 def used(chain):
     """The topics with tokens, a mask."""
     return chain.topic_totals > 0
+
+
+def topic_counts(chain):
+    """The number of topics with tokens, and of the largest ones that hold `LARGE_SHARE` of all tokens."""
+    held = np.cumsum(np.sort(chain.topic_totals)[::-1])
+    return np.count_nonzero(used(chain)), int(np.searchsorted(held, LARGE_SHARE * held[-1])) + 1

@@ -1,18 +1,12 @@
-"""alpha and gamma of compound LDA: their bounds and first values, and a slice step for alpha."""
+"""alpha of compound LDA: its bounds and first value, and a slice step for it."""
 
 from numbers import Real
 
 import numpy as np
 from scipy.special import gammaln
 
-from sklda._core.priors import LARGEST, SMALLEST
 from sklda._core.slice_sampling import slice_on_log
 
-# gamma, a sum over topics, as given. At 1e-6 a document has one topic only. A smaller gamma would bring gamma pi to the
-# smallest value that the kernels take, 1e-12, for mixtures that are not small.
-SMALLEST_GAMMA, LARGEST_GAMMA = 1e-6, LARGEST
-# gamma is learnt in this range. At 1e6 a document of less than a thousand words has the mixture of its collection.
-LEARNT_GAMMA = (SMALLEST_GAMMA, 1e6)
 # The Gamma prior of alpha is cut off at these values.
 DRAWN_ALPHA = (1e-6, 1e6)
 # What has a Gamma prior begins at its mean, within these bounds.
@@ -24,11 +18,6 @@ def first_of_pair(given, name):
     if len(given) != 2 or not all(isinstance(each, Real) and 0 < each < np.inf for each in given):
         raise ValueError(f"{name} = {given!r}: a Gamma prior is a pair (shape, rate), both positive.")
     return float(np.clip(given[0] / given[1], *_FIRST))
-
-
-def document_prior(gamma, pi):
-    """The Dirichlet parameter of a document's proportions, gamma pi, no smaller than the kernels allow."""
-    return np.maximum(gamma * pi, SMALLEST)
 
 
 def draw_alpha(rng, alpha, log_pi, shape, rate):

@@ -15,12 +15,11 @@ from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
 from sklda._core.rising import log_gamma_ratio
 from sklda._core.slice_sampling import slice_on_log
-from sklda._models.compound.count_modes import Sample, are_worse, mode_of
-from sklda._models.compound.finite_prior import ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR
-from sklda._models.compound.hdp import topic_counts
-from sklda._models.compound.hyperparameters import LEARNT_GAMMA
-from sklda._models.compound.split_merge import remove_topics, split_or_merge
-from sklda._models.compound.topics_in_use import TopicsInUse
+from sklda._models.topic_count.count_modes import Sample, are_worse, mode_of
+from sklda._models.topic_count.finite_prior import ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR
+from sklda._models.topic_count.split_merge import remove_topics, split_or_merge
+from sklda._sampling.mixture_step import LEARNT_GAMMA
+from sklda._sampling.topics_in_use import TopicsInUse, topic_counts
 
 # eta keeps its first value for this number of sweeps, in which the topics are still alike.
 _ETA_WAITS = 10

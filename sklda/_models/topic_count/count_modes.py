@@ -20,9 +20,9 @@ from sklda._core.count_histograms import Histograms
 from sklda._core.priors import Priors
 from sklda._likelihood.evidence.annealing import Guide, guided_run, reverse_guided_run
 from sklda._likelihood.evidence.topic_labels import label_changes, log_permanent
-from sklda._models.compound.hyperparameters import document_prior
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
+from sklda._sampling.mixture_step import document_prior
 
 # Sweeps of annealing in either direction, and of the guide before them: so many, and fewer where all of them would draw
 # more tokens than this.

@@ -13,10 +13,10 @@ from scipy.stats import t as t_distribution
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._models.compound import finite_mixtures
-from sklda._models.compound.count_prior import CountPrior
-from sklda._models.compound.finite_prior import EQUAL, ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR, FinitePrior
-from sklda._models.compound.number_of_topics import NumberOfTopics
+from sklda._models.topic_count import finite_mixtures
+from sklda._models.topic_count.count_prior import CountPrior
+from sklda._models.topic_count.finite_prior import EQUAL, ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR, FinitePrior
+from sklda._models.topic_count.prior import NumberOfTopics
 from sklda._sampling.some_topics import SomeTopicsChain
 from sklda._sampling.steps import advance
 
@@ -59,7 +59,7 @@ def posterior_p(case, n_chains=10, n_sweeps=120, n_first=20):
 
 
 @pytest.mark.mutation(
-    "sklda._models.compound.finite_prior.FinitePrior.log_v",
+    "sklda._models.topic_count.finite_prior.FinitePrior.log_v",
     lambda self, n, n_tables, g, gamma: 2 * n - n_tables * np.log(g),
     cases=" 1, 1",
 )
@@ -126,12 +126,14 @@ def quantities(chain, step):
     return step.n_topics, used, step.g, step.gamma, chain.priors.word[0], chain.topic_totals.max()
 
 
-@pytest.mark.mutation("sklda._models.compound.finite_prior._log_normal", lambda x, prior: 0.0)
+@pytest.mark.mutation("sklda._models.topic_count.finite_prior._log_normal", lambda x, prior: 0.0)
 def test_draws_of_the_model_are_kept(monkeypatch):
     assert kept_p(monkeypatch) > ALARM
 
 
-@pytest.mark.mutation("sklda._models.compound.finite_prior.FinitePrior.gamma_terms", lambda self, n_tables, gamma: 0.0)
+@pytest.mark.mutation(
+    "sklda._models.topic_count.finite_prior.FinitePrior.gamma_terms", lambda self, n_tables, gamma: 0.0
+)
 def test_gains_of_merges_know_that_gamma_depends_on_the_number_of_topics():
     """Two topics of equal shares with 6 and 9 tables become one, where gamma is .5 T."""
     counts, g, lengths, numbers = np.arange(1, 5), 2.0, np.array([5, 8]), np.array([3, 2])
