@@ -63,7 +63,7 @@ class _Candidate:
         return float(np.mean(self.scores[-_SCORES:]))
 
 
-def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None, weigh=True, stop=None, run=NO_RUN):
+def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None, weigh=True, run=NO_RUN):
     """Search for modes with more evidence than those of the given states.
 
     A group of two, three or four topics is chosen. Its tokens are taken out as a corpus of its own, as many topics are
@@ -90,9 +90,6 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
         time. None: 10,000; on corpora of more than 100,000 tokens as many as draw 10^9 tokens, but at least 4,000.
     weigh : bool, default=True
         Whether the modes are weighed at the end. Otherwise all modes that were kept are returned, with their scores.
-    stop : Stop, default=None
-        For a search inside a task of `in_parallel`: the flag of that task. The proposals are then made one after the
-        other in the calling thread, and the search ends with `Stopped` when the flag is up.
     run : Run, optional
         Each round is a stage or two of it.
 
@@ -114,21 +111,20 @@ def improve_modes(corpus, priors, states, *, seed, n_jobs=None, max_sweeps=None,
     topics = [checked_topics(each, corpus, priors.n_components) for each in topics]
     if max_sweeps is None:
         max_sweeps = int(np.clip(_DRAWN_TOKENS / max(corpus.n_tokens, 1), *_SWEEPS))
-    search = _Search(corpus, priors, seed, n_jobs=n_jobs, max_sweeps=max_sweeps, weigh=weigh, stop=stop, fit_run=run)
+    search = _Search(corpus, priors, seed, n_jobs=n_jobs, max_sweeps=max_sweeps, weigh=weigh, fit_run=run)
     return search.run(topics), search.n_sweeps
 
 
 class _Search:
     """The search of `improve_modes`. `n_sweeps` are those made so far."""
 
-    def __init__(self, corpus, priors, seed, *, n_jobs, max_sweeps, weigh, stop, fit_run):
+    def __init__(self, corpus, priors, seed, *, n_jobs, max_sweeps, weigh, fit_run):
         self.corpus = corpus
         self.priors = priors
         self.seed = seed
         self.n_jobs = n_jobs
         self.max_sweeps = max_sweeps
         self.weigh = weigh
-        self.stop = stop
         self.fit_run = fit_run
         self.n_sweeps = 0
         size = priors.n_components * (corpus.n_documents + corpus.n_features)
@@ -260,9 +256,7 @@ class _Search:
     def _in_parallel(self, function, tasks, cost):
         """The results of tasks with so many sweeps each."""
         self.n_sweeps += len(tasks) * cost
-        if self.stop is None:
-            return self.fit_run.parallel(function, tasks, self.n_jobs)
-        return [function(*task, self.stop) for task in tasks]
+        return self.fit_run.parallel(function, tasks, self.n_jobs)
 
 
 def _propose(corpus, priors, topics, group, n_temperatures, seed, stop):

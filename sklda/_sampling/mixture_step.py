@@ -42,11 +42,17 @@ class MixtureStep(Step):
     ----------
     log_pi : ndarray of shape (n_collections, n_components)
         The same mixture for every collection at first.
+    traces_priors : bool
+        Whether gamma or eta changes, and is recorded.
+    prior_trace : list of (float, float)
+        (gamma, mean of eta) in every sweep.
     """
+
+    traces_priors = False
 
     def __init__(self, collections, n_collections, seed, n_components, gamma):
         self.collections, self.seed, self.gamma = collections, seed, gamma
-        self.log_pi = np.full((n_collections, n_components), -np.log(n_components))
+        self.log_pi, self.prior_trace = np.full((n_collections, n_components), -np.log(n_components)), []
 
     def begin(self, chain):
         self.set_alpha(chain)
@@ -73,6 +79,11 @@ class MixtureStep(Step):
         """Auxiliary counts of the present draw, int64 (n_collections, n_components)."""
         prior = document_prior(self.gamma, self.pi)
         return draw_document_tables(chain.corpus, chain.topics, self.collections, prior, chain.stream)
+
+    def trace_priors(self, chain):
+        """Record gamma and eta of the present sweep, if one of them changes."""
+        if self.traces_priors:
+            self.prior_trace.append((self.gamma, float(chain.priors.topic_word().mean())))
 
     def set_alpha(self, chain):
         """Give the documents of a chain their alpha."""

@@ -5,7 +5,6 @@ import pytest
 
 from sklda._core import random
 from sklda._core.corpus import Corpus
-from sklda._core.parallel import Stop, Stopped
 from sklda._core.priors import Priors
 from sklda._mode_search import search
 from sklda._sampling.chain import ChainState
@@ -91,8 +90,8 @@ def test_results_do_not_depend_on_n_jobs_or_on_the_kind_of_state():
     options = {"seed": seed, "max_sweeps": 4000}
     one = improve_modes(CORPUS, PRIORS, [chain.topics for chain in chains], n_jobs=1, **options)
     two = improve_modes(CORPUS, PRIORS, [chain.state() for chain in chains], n_jobs=2, **options)
-    inside = improve_modes(CORPUS, PRIORS, [chain.topics.astype(np.uint8) for chain in chains], stop=Stop(), **options)
-    for other in (two, inside):
+    small = improve_modes(CORPUS, PRIORS, [chain.topics.astype(np.uint8) for chain in chains], **options)
+    for other in (two, small):
         assert [mode.log_evidence for mode in one] == [mode.log_evidence for mode in other]
         assert all((a.topics == b.topics).all() and a.std == b.std for a, b in zip(one, other, strict=True))
 
@@ -112,31 +111,11 @@ def test_the_budget_binds(max_sweeps, monkeypatch):
 
     monkeypatch.setattr(GibbsChain, "sweep", counted_sweep)
     monkeypatch.setattr(GibbsChain, "anneal", counted_anneal)
-    found = improve_modes(CORPUS, PRIORS, [BAD] * 2, seed=random.seed_sequence(0), max_sweeps=max_sweeps, stop=Stop())
+    found = improve_modes(CORPUS, PRIORS, [BAD] * 2, seed=random.seed_sequence(0), max_sweeps=max_sweeps)
     assert made[0] <= max_sweeps
     assert made[0] > max_sweeps - 2000
     assert np.isfinite([mode.log_evidence for mode in found]).all() == (max_sweeps >= 1000)
     assert all(len(mode.topics) == CORPUS.n_tokens for mode in found)
-
-
-class StopAt(Stop):
-    def __init__(self, n):
-        super().__init__()
-        self.left = n
-
-    def __call__(self):
-        self.left -= 1
-        if not self.left:
-            self.flag[0] = 1
-        super().__call__()
-
-
-@pytest.mark.parametrize("n", [1, 30, 100, 1500])
-def test_the_search_stops(n):
-    stop = StopAt(n)
-    with pytest.raises(Stopped):
-        improve_modes(CORPUS, PRIORS, [BAD], seed=random.seed_sequence(0), stop=stop)
-    assert stop.left == 0
 
 
 @pytest.mark.parametrize("alpha, eta", [(np.linspace(0.1, 1, 4), 0.5), (0.1, np.ones((4, CORPUS.n_features)))])

@@ -41,8 +41,6 @@ class HDPMixtures(TopicsInUse):
     alpha : float
         a / K.
     b : float
-    prior_trace : list of (float, float)
-        (gamma, eta) in every sweep, if one of them changes.
     records : list of tuple
         The quantities of `RECORDED` after every sweep.
     """
@@ -54,7 +52,6 @@ class HDPMixtures(TopicsInUse):
         super().__init__(model.collections, model.n_collections, seed, n_components, given.doc.first)
         self.concentrations, self.alpha, self.b = given, given.topic.first / n_components, given.collection.first
         self.traces_priors = model.learn_eta or bool(given.doc.prior)
-        self.prior_trace = []
 
     def after(self, chain, stop):
         """Change the numbers of topics, merge topics in some sweeps, and draw the mixtures and the concentrations."""
@@ -67,8 +64,7 @@ class HDPMixtures(TopicsInUse):
             self.merge(chain, tables, base_tables.sum(axis=0), stop)
         self.draw_mixtures(chain, np.random.default_rng(random.child(self.seed, chain.n_sweeps)))
         self.records.append((*topic_counts(chain), self.alpha * len(self.log_base), self.b, self.gamma))
-        if self.traces_priors:
-            self.prior_trace.append((self.gamma, float(chain.priors.topic_word().mean())))
+        self.trace_priors(chain)
         self.set_alpha(chain)
 
     def traces(self):

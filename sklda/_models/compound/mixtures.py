@@ -25,16 +25,12 @@ class Mixtures(MixtureStep):
     alpha : float
     alphas : list of float
         alpha after every sweep, if it is drawn.
-    traces_priors : bool
-        Whether gamma or eta changes.
-    prior_trace : list of (float, float)
-        (gamma, mean of eta) in every sweep, if one of them is learnt.
     """
 
     def __init__(self, model, seed, n_components):
         super().__init__(model.collections, model.n_collections, seed, n_components, model.gamma)
         self.model, self.alpha, self.traces_priors = model, model.alpha, model.changes_priors
-        self.alphas, self.prior_trace = [], []
+        self.alphas = []
 
     def after(self, chain, stop):
         """Draw the mixtures and, if it is drawn, alpha."""
@@ -45,8 +41,7 @@ class Mixtures(MixtureStep):
         if model.alpha_prior is not None:
             self.alpha = draw_alpha(rng, self.alpha, self.log_pi, *model.alpha_prior)
             self.alphas.append(self.alpha)
-        if self.traces_priors:
-            self.prior_trace.append((self.gamma, float(chain.priors.topic_word().mean())))
+        self.trace_priors(chain)
         self.set_alpha(chain)
 
     def draw_mixtures(self, chain, rng):

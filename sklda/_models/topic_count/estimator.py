@@ -282,8 +282,7 @@ default=None
 
     def _priors(self, corpus, values, columns):
         prior = self._range_of_counts(corpus.n_tokens)
-        counts = np.array(sorted(prior.log_p))
-        log_p = np.array([prior.log_p[T] for T in counts.tolist()])
+        counts, log_p = np.array(list(prior.log_p)), np.array(list(prior.log_p.values()))
         gammas, etas, eta = self._gammas(counts), None, self.topic_word_prior
         if np.ndim(eta) > 1:
             raise ValueError("topic_word_prior must be a number, or one for each word: all topics have the same prior.")
