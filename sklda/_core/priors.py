@@ -189,6 +189,11 @@ class Priors(Aligned):
             counts[first : first + step] += self.doc_of(slice(first, first + step))
         return counts
 
+    def doc_totals(self):
+        """The sum of alpha over the topics, (n_documents, 1), or (1, 1) if all documents have the same."""
+        totals = self.doc.sum(axis=1, keepdims=True)
+        return totals[self.row_of] if len(self.row_of) else totals
+
     def equal(self, other):
         """Whether both have the same alpha and eta."""
         names = "doc", "row_of", "word", "topic"

@@ -114,9 +114,13 @@ def posterior_means(corpus, draws, method, stop=NEVER_STOP):
                 break
             later = counts
         shares.append(tally(topics, K) / corpus.n_tokens)
-        add_estimates(corpus, draws.priors_at(i), topics, doc_topic, topic_word, method, stop)
-    doc_topic /= len(shares)
-    draws.last(len(shares)).mean_priors().add_doc(doc_topic)
+        # The sum of the proportions of the draws so far: in place, because there may be many documents.
+        priors = draws.priors_at(i)
+        totals = corpus.lengths[:, None] + priors.doc_totals()
+        doc_topic *= totals
+        add_estimates(corpus, priors, topics, doc_topic, topic_word, method, stop)
+        priors.add_doc(doc_topic)
+        doc_topic /= totals
     doc_topic /= doc_topic.sum(axis=1, keepdims=True, dtype=np.float64)
     topic_word /= len(shares)
     fixed = np.flatnonzero(draws.priors.fixed)

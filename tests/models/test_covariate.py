@@ -640,3 +640,15 @@ def test_other_documents_have_their_own_covariates(fitted):
     assert_allclose(found.alpha, merged.document_prior(known))
     with pytest.raises(TypeError, match="GibbsLDA has no covariates"):
         view(describe(GibbsLDA(2, max_iter=2).fit(X), new, covariates=known))
+
+
+def test_proportions_are_means_over_draws_with_an_alpha_each():
+    lda = make(max_iter=60, n_draws=5, point_estimate="cgs").fit(X, covariates=Z)
+    results, thetas = lda._results_, []
+    draws, documents = results.kept_draws(), results.corpus.token_documents
+    for i, topics in enumerate(draws.topics):
+        theta = draws.priors_at(i).doc_of().copy()
+        np.add.at(theta, (documents, topics), 1)
+        thetas.append(theta / theta.sum(axis=1, keepdims=True))
+    assert len(thetas) > 1
+    assert_allclose(lda.doc_topic_, np.mean(thetas, axis=0), rtol=1e-5)
