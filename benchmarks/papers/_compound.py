@@ -43,7 +43,7 @@ def sweep(X, labels, options):
         model = CompoundModel(collections, len(names))
         for method, mixtures in (("augmented", Mixtures), ("langevin", LangevinMixtures)):
             chains[method] = GibbsChain.initialise_randomly(corpus, priors, random.child(seed, 0))
-            chains[method].steps = [mixtures(model, random.child(seed, 1), K, 1.0, 1.0)]
+            chains[method].steps = [mixtures(model, random.child(seed, 1), K)]
             chains[method].steps[0].begin(chains[method])
             chains[method].n_burn_in = 10**9
         chains["variational"] = VariationalAscent(corpus, priors, seed, model, 1.0, 1.0)
