@@ -297,7 +297,7 @@ class _Parts:
         sizes = np.array([counts.sum(axis=1) for counts in draws], dtype=np.float64)
         used = np.flatnonzero(sizes.any(axis=0))
         distinct, group_of = np.unique(self.groups[used], return_inverse=True)
-        if len(distinct) < 2:
+        if len(distinct) < 2 or not len(words):
             return error, freedom
         sizes, clusters = sizes[:, used], np.unique(self.clusters[used], return_inverse=True)[1]
         weights, matrix = sizes.mean(axis=0), np.eye(len(distinct))[group_of]

@@ -506,7 +506,7 @@ def _logistic(columns, outcome, weights, deviations):
             return replace(at_maximum, coefficients=solver.coefficients(found))
         if size < _PRECISION:
             at_maximum = _LogisticFit(found, scaled @ solver.triangle * solver.size, factor, residuals)
-        found = found + step * min(1, _LONGEST / size)
+        found = found + step * (_LONGEST / max(size, _LONGEST))
     return None
 
 
