@@ -140,6 +140,7 @@ def newton_by_derivatives(part, log_start, bounds):
 
     def function(x):
         value, first, second = part(np.exp(x))
+        # A single second derivative needs no eigenvectors.
         return float(value), np.array([first]), RankOneUpdate(np.array([second]), 0.0, np.ones(1))
 
     return newton(function, [log_start], *np.log(bounds)[:, None])[0][0]

@@ -118,8 +118,11 @@ class Priors(Aligned):
 
     def __post_init__(self):
         # The kernels do not check the rows that they read.
-        last = int(self.row_of.max()) if len(self.row_of) else 0
-        if last >= len(self.doc) or (self.row_of.min() < 0 if len(self.row_of) else len(self.doc) > 1):
+        last, is_wrong = 0, len(self.doc) != 1
+        if len(self.row_of):
+            last = int(self.row_of.max())
+            is_wrong = last >= len(self.doc) or self.row_of.min() < 0
+        if is_wrong:
             raise ValueError(f"row_of goes to {last} in {len(self.row_of)} documents; alpha has {len(self.doc)} rows.")
 
     @classmethod

@@ -171,10 +171,14 @@ class ChainResults(RunResults):
         """See `missing_information`, for the kept chain."""
         return missing_information(self.corpus, self.draws[self.best])
 
+    @property
+    def _has_weak_alpha(self):
+        return self._alpha[0] > MUCH_MISSING
+
     def warn_of_weak_alpha(self):
         """Warn if words say too little about a learnt alpha."""
         missing, _ = self._alpha
-        if missing > MUCH_MISSING:
+        if self._has_weak_alpha:
             warn(
                 "The learnt alpha may be far from its most likely value: words have only "
                 f"{100 * (1 - min(missing, 1)):.0f} % of the information about it that the topics of all tokens would "
@@ -191,8 +195,8 @@ class ChainResults(RunResults):
                 "Merging some topics and splitting others still led to better topics at the end of the burn-in, so "
                 "some topics may be two in one, and others copies of each other."
             )
-        missing, to_come = self._alpha if learns_alpha else (0, 0)
-        if missing <= MUCH_MISSING and abs(to_come) > FAR:
+        to_come = self._alpha[1] if learns_alpha and not self._has_weak_alpha else 0
+        if abs(to_come) > FAR:
             signs.append(
                 f"The learnt alpha is too {'small' if to_come > 0 else 'large'}: its sum should be about "
                 f"{np.exp(to_come):.2g} times as large."

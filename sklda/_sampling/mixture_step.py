@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from sklda._core.priors import LARGEST, SMALLEST
+from sklda._sampling.chain import compact_topics
 from sklda._sampling.steps import Step
 from sklda._sampling.tables import draw_document_tables
 
@@ -18,6 +19,30 @@ LEARNT_GAMMA = (SMALLEST_GAMMA, 1e6)
 def document_prior(gamma, pi):
     """The Dirichlet parameter of a document's proportions, gamma pi, no smaller than the kernels allow."""
     return np.maximum(gamma * pi, SMALLEST)
+
+
+def draws_of_topics(draws, topics, place=None):
+    """`KeptDraws` with some topics, and their priors.
+
+    Parameters
+    ----------
+    draws : KeptDraws
+    topics : callable
+        See `Shown.topics`.
+    place : ndarray of shape (n_components,), default=None
+        The new number of each topic. None: they keep their numbers.
+    """
+    mixtures, gamma = topics(draws.added("mixtures")), draws.draws[-1].added["gamma"]
+    K = mixtures.shape[-1]
+    shown = [
+        draw._replace(
+            topics=compact_topics(draw.topics if place is None else place[draw.topics], K),
+            added=draw.added | {"mixtures": pi},
+        )
+        for draw, pi in zip(draws.draws, mixtures, strict=True)
+    ]
+    priors = replace(draws.priors.resized(K), doc=document_prior(gamma, mixtures[-1]))
+    return replace(draws, priors=priors, draws=shown)
 
 
 class MixtureStep(Step):

@@ -350,3 +350,9 @@ def test_make_compound_lda_corpus():
     ]:
         with pytest.raises(ValueError, match=match):
             make_compound_lda_corpus(**options)
+
+
+def test_small_parameters_have_few_draws_if_tol_ends_the_burn_in():
+    lda = CompoundLDA(3, max_iter=1000, tol=0.1, n_draws=100, init="random", random_state=0)
+    lda.fit(TOLD_APART.data, collections=TOLD_APART.collections)
+    assert lda.n_burn_in_ < 500 and 100 < len(lda.collection_topic_draws_) <= 256

@@ -1,11 +1,13 @@
 """HDPLDA: what a fit offers, and what is refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 from sklearn.exceptions import ConvergenceWarning
 
-from sklda import HDPLDA, CompoundLDA, merge_topics
+from sklda import HDPLDA, CompoundLDA, GibbsLDA, merge_topics
 from sklda.datasets import make_compound_lda_corpus, make_lda_corpus
 
 
@@ -200,3 +202,13 @@ def test_topics_that_collections_share(shared):
         same += first == second
     expected = (1 + a / K) / (1 + a) if shared else 1 / K
     assert binomtest(same, n, expected).pvalue > 1e-5
+
+
+def test_a_sampler_is_advised_only_where_there_is_a_choice(monkeypatch, capsys):
+    monkeypatch.setattr("sklda._models.chain_lda.TOKENS_PER_WORKER", 1)
+    X = np.random.default_rng(0).poisson(0.5, (20, 15))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for model, advised in ((GibbsLDA(2), True), (HDPLDA(max_components=9), False)):
+            model.set_params(n_chains=1, n_jobs=2, max_iter=10, verbose=2, random_state=0).fit(X)
+            assert ("partitioned" in capsys.readouterr().out) == advised

@@ -11,6 +11,7 @@ from scipy.stats import geom, poisson, randint
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda import TopicCountLDA
+from sklda._models.topic_count.finite_mixtures import FiniteMixtures
 from sklda.datasets import make_lda_corpus
 
 FLAT = "three words, 1, 1"
@@ -268,3 +269,29 @@ def test_documents_that_hardly_differ_in_their_topics_are_named():
     with pytest.warns(UserWarning, match=r"hardly differ .* doc_concentration_ is \d+"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         TopicCountLDA(max_components=30, max_iter=400, random_state=0).fit(X)
+
+
+def test_draws_of_the_posterior_are_those_of_the_fit():
+    X = np.random.default_rng(0).poisson(0.5, (20, 15))
+    lda = TopicCountLDA(max_components=4, topic_word_prior=0.01, max_iter=40, random_state=0).fit(X)
+    before = lda.sample_posterior(2, random_state=0)
+    after = lda.set_params(topic_word_prior=None).sample_posterior(2, random_state=0)
+    for one, other in zip(before.topic_word, after.topic_word, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+# So short chains may disagree.
+@pytest.mark.filterwarnings("ignore:The chains disagree")
+def test_eta_is_that_of_the_priors_after_every_sweep(monkeypatch):
+    own, differ = FiniteMixtures.after, []
+
+    def watched(step, chain, stop):
+        own(step, chain, stop)
+        differ.append(step.eta != chain.priors.word[0])
+
+    monkeypatch.setattr(FiniteMixtures, "after", watched)
+    # The way to one topic ends after sweep 55, and eta is drawn after even ones.
+    for seed in range(4):
+        X = make_lda_corpus(60, 40, 4, doc_length=20, random_state=seed).data
+        TopicCountLDA(max_components=12, max_iter=184, random_state=seed).fit(X)
+    assert len(differ) == 4 * 2 * 184 and not any(differ)

@@ -1,7 +1,7 @@
 """The step of compound LDA: one topic mixture pi_j for each collection, and alpha.
 
 George, Xia & Michailidis (2019), section 3.1. A sweep draws z given pi, with the prior gamma pi_j for the documents of
-collection j. Then the step draws pi given z, by augmented Gibbs sampling, and what pi depends on.
+collection j. Then the step draws pi given z, by augmented Gibbs sampling, and alpha given pi.
 """
 
 import numpy as np

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -22,9 +21,8 @@ from sklda._models.compound.results import (
     warn_of_truncation,
     warn_of_unsettled_count,
 )
-from sklda._sampling.chain import KeptDraws, compact_topics
 from sklda._sampling.draws import variance_of_draws
-from sklda._sampling.mixture_step import document_prior
+from sklda._sampling.mixture_step import document_prior, draws_of_topics
 from sklda._sampling.prior_of_documents import PriorOfDocuments, Shown
 from sklda._sampling.run_chains import best_chain
 from sklda._sampling.some_topics import SomeTopicsChain
@@ -124,7 +122,7 @@ class ProcessMixtures(CollectionMixtures):
         kept = [chain.kept_draws() for chain in chains]
         last = max(int(z.max(initial=0)) for draws in kept for z in draws.topics)
         topics = partial(_with_rest, n=min(last + 2, self.n_components))
-        return Shown(best_chain(chains), [_draws_of(draws, topics) for draws in kept], [topics] * len(chains))
+        return Shown(best_chain(chains), [draws_of_topics(draws, topics) for draws in kept], [topics] * len(chains))
 
     def chain_attributes(self, chain, draws, topics):
         return self._mixture_attributes(chain, topics) | {"doc_concentration_": float(draws.added("gamma").mean())}
@@ -145,15 +143,3 @@ def _with_rest(values: np.ndarray, n: int) -> np.ndarray:
     if n == values.shape[-1]:
         return values
     return np.concatenate([values[..., : n - 1], values[..., n - 1 :].sum(axis=-1, keepdims=True)], axis=-1)
-
-
-def _draws_of(draws: KeptDraws, topics) -> KeptDraws:
-    """The draws with these topics, and their priors."""
-    mixtures, gamma = topics(draws.added("mixtures")), draws.draws[-1].added["gamma"]
-    K = mixtures.shape[-1]
-    shown = [
-        draw._replace(topics=compact_topics(draw.topics, K), added=draw.added | {"mixtures": pi})
-        for draw, pi in zip(draws.draws, mixtures, strict=True)
-    ]
-    priors = replace(draws.priors.resized(K), doc=document_prior(gamma, mixtures[-1]))
-    return replace(draws, priors=priors, draws=shown)

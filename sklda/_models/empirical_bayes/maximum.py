@@ -9,6 +9,9 @@ from sklda._models.empirical_bayes.batch_means import positive_part
 from sklda._models.empirical_bayes.marginal_likelihood import FEWEST_EFFECTIVE
 from sklda._models.empirical_bayes.settings import FINE_ENOUGH, Hyperparameters
 
+# Points of the grid on each prior by which the second derivatives are spread out.
+_GRID_POINTS = 41
+
 
 @dataclass(frozen=True, eq=False)
 class Maximum:
@@ -95,7 +98,7 @@ def _hessian(curve, log_h, region):
 
     At one point they are a small difference of two large means, and few draws estimate it badly.
     """
-    axes = [np.linspace(*ends, 41) for ends in np.log(region)]
+    axes = [np.linspace(*ends, _GRID_POINTS) for ends in np.log(region)]
     density = curve.surface(*np.exp(axes))
     density = np.exp(density - density.max())
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=2).reshape(-1, 2)

@@ -148,12 +148,15 @@ class FiniteMixtures(TopicsInUse):
 
     def _moved(self, chain, rng, tables):
         """Tables after moves between numbers of topics: greedy ones in the burn-in, exact ones after it."""
-        move, every = split_or_merge, 1 if chain.corpus.n_tokens < _SMALL else _MOVE_EVERY
-        if chain.n_sweeps <= chain.n_burn_in:
-            move, every = remove_topics, _REMOVE_EVERY
-        if self.prior.etas is not None or chain.n_sweeps <= self.n_merging or chain.n_sweeps % every:
+        if self.prior.etas is not None:
             return tables
-        return move(self, chain, rng, tables, random.child(self.seed, chain.n_sweeps, 1))
+        # A seed is made only where there is a move: it takes a part of the time of a small sweep.
+        if chain.n_sweeps > chain.n_burn_in:
+            if chain.corpus.n_tokens < _SMALL or chain.n_sweeps % _MOVE_EVERY == 0:
+                return split_or_merge(self, chain, rng, tables, random.child(self.seed, chain.n_sweeps, 1))
+        elif chain.n_sweeps > self.n_merging and chain.n_sweeps % _REMOVE_EVERY == 0:
+            return remove_topics(self, chain, rng, tables, random.child(self.seed, chain.n_sweeps, 1))
+        return tables
 
     def _draw_count_and_priors(self, chain, rng, tables):
         """Draw those of gamma, g, T and eta that are unknown, given the tables. Returns p(T | tables, g)."""

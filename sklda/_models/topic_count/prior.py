@@ -16,8 +16,8 @@ from sklda._models.topic_count.count_modes import weights_of
 from sklda._models.topic_count.count_prior import CountPrior
 from sklda._models.topic_count.finite_mixtures import FiniteMixtures
 from sklda._models.topic_count.finite_prior import FinitePrior
-from sklda._sampling.chain import KeptDraws, compact_topics
-from sklda._sampling.mixture_step import document_prior
+from sklda._sampling.chain import KeptDraws
+from sklda._sampling.mixture_step import draws_of_topics
 from sklda._sampling.prior_of_documents import PriorOfDocuments, Shown
 from sklda._sampling.run_chains import best_chain
 from sklda._sampling.some_topics import SomeTopicsChain
@@ -74,7 +74,7 @@ class NumberOfTopics(PriorOfDocuments):
         own = [c for c, draws in enumerate(alike) if draws.draws[-1].added["n_topics"] == chosen]
         return Shown(
             best=own[best_chain([chains[c] for c in own])],
-            draws=[_draws_of(draws, each) for draws, each in zip(alike, labels, strict=True)],
+            draws=[_in_order(draws, each) for draws, each in zip(alike, labels, strict=True)],
             topics=[lambda values, each=each: values[..., each] for each in labels],
             attributes={
                 "topic_counts_": counts,
@@ -165,22 +165,14 @@ def _by_size(draws: KeptDraws, n_topics: int) -> np.ndarray:
     return np.lexsort((-draws.draws[-1].added["mixtures"][0], -sizes))[: max(n_topics, np.count_nonzero(sizes))]
 
 
-def _draws_of(draws: KeptDraws, labels: np.ndarray) -> KeptDraws:
+def _in_order(draws: KeptDraws, labels: np.ndarray) -> KeptDraws:
     """The draws with only these topics, in this order, and their priors."""
-    K, place = len(labels), np.zeros(draws.priors.n_components, np.int32)
-    place[labels] = np.arange(K)
-    shown = [
-        draw._replace(
-            topics=compact_topics(place[draw.topics], K),
-            added=draw.added | {"mixtures": draw.added["mixtures"][:, labels]},
-        )
-        for draw in draws.draws
-    ]
-    last = shown[-1].added
-    priors = replace(draws.priors.resized(K), doc=document_prior(last["gamma"], last["mixtures"]))
-    if last["eta"] is not None:
-        priors = priors.with_eta(float(np.mean([draw.added["eta"] for draw in shown])))
-    return replace(draws, priors=priors, draws=shown)
+    place = np.zeros(draws.priors.n_components, np.int32)
+    place[labels] = np.arange(len(labels))
+    found = draws_of_topics(draws, lambda values: values[..., labels], place)
+    if found.draws[-1].added["eta"] is None:
+        return found
+    return replace(found, priors=found.priors.with_eta(float(found.added("eta").mean())))
 
 
 def is_burst(check: float) -> bool:

@@ -96,3 +96,9 @@ def test_weights_follow_the_evidence_within_its_error():
     np.testing.assert_allclose(sure, [0.75, 0.25])
     unsure = weights((-10.0, 4.0), (-10.0 - np.log(3), 4.0))
     assert 0.5 < unsure[0] < sure[0]
+
+
+def test_a_number_of_topics_counts_once():
+    """A mode that two chains have met is not twice as likely as another one of the same evidence."""
+    once, twice = (CountMode(n, -100.0, 0.0, np.ones(3) / 3) for n in (4, 5))
+    np.testing.assert_allclose(weights_of([once, twice, twice]), [0.5, 0.25, 0.25])
