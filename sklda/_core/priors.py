@@ -252,8 +252,8 @@ class Priors(Aligned):
         return self if doc is self.doc else replace(self, doc=doc)
 
     def with_eta(self, eta):
-        """These priors with another eta, one number."""
-        word = np.full(self.shape[1], eta)
+        """These priors with another eta, one number or one for each word."""
+        word = np.ascontiguousarray(np.broadcast_to(np.float64(eta), self.shape[1]))
         return replace(self, word=word, topic=self.topic[:0], totals=np.full(self.n_components, word.sum()))
 
     def scaled(self, doc_factor, word_factor):

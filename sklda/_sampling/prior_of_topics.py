@@ -160,7 +160,9 @@ class PriorOfTopics:
 
 
 def eta_attribute(given: Any, priors: Priors | None = None) -> Any:
-    """eta as a fitted attribute: a copy of an array that was given, or the number that chains with `priors` have."""
+    """eta as a fitted attribute: that of chains with `priors`, or as given; a copy, with the shape that was given."""
+    if np.ndim(given) == 1 and priors is not None:
+        return priors.word.copy()
     if np.ndim(given):
         return np.array(given, dtype=np.float64)
     return float(given if priors is None else priors.word[0])

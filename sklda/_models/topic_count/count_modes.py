@@ -16,10 +16,10 @@ import numpy as np
 from scipy.special import gammaln
 
 from sklda._core import random
-from sklda._core.count_histograms import Histograms
 from sklda._core.priors import Priors
 from sklda._likelihood.evidence.annealing import Guide, guided_run, reverse_guided_run
 from sklda._likelihood.evidence.topic_labels import label_changes, log_permanent
+from sklda._models.topic_count.word_prior import WordCounts, WordPrior, mode_of_levels
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.mixture_step import document_prior
@@ -27,11 +27,11 @@ from sklda._sampling.mixture_step import document_prior
 # Sweeps of annealing in either direction, and of the guide before them: so many, and fewer where all of them would draw
 # more tokens than this.
 _TEMPERATURES, _TOKENS_DRAWN = 100, 1_000_000
-# The standard error of the evidence of a mode, in nats, has two parts: chains end in better and worse modes with one
-# number of topics, and annealing has an error that grows with the distance of its two directions. If nothing were known
-# but that log p(w) lies between these, the error would be 0.29 of the distance. doc/method/calibration.rst shows other
-# values.
-_MODE_STD, _DISTANCE_PART = 4.0, 0.2
+# The standard error of the evidence of a mode, in nats, has three parts. Chains end in better and worse modes with one
+# number of topics. If eta is unknown, its levels add errors of words, which are independent: a multiple of the root of
+# their number. And annealing has an error that grows with the distance of its two directions; runs of 1,600
+# temperatures found log p(w) at 0.4 to 0.65 of it. doc/method/calibration.rst shows other values.
+_MODE_STD, _WORD_STD, _DISTANCE_PART = 4.0, 0.5, 0.15
 # Draws of these errors.
 _DRAWS = 2000
 # A mode has no evidence of its own if its topics are alike: if the number of labellings that are not told apart is more
@@ -48,10 +48,10 @@ class Sample(NamedTuple):
     """What a step has drawn after a sweep, and what it was drawn from."""
 
     tables: np.ndarray
-    words: Histograms  # of the counts m_kv
-    totals: np.ndarray  # m_k of the topics with tokens
+    words: WordCounts | None
+    eta: WordPrior | None
     shares: np.ndarray  # pi
-    logs: dict[str, float]  # log g, log gamma and, if it is unknown, log eta
+    logs: dict[str, float]  # log g and log gamma
     posterior: np.ndarray  # p(T | tables, g)
 
 
@@ -73,7 +73,9 @@ def mode_of(prior, chain, samples, seed, stop) -> CountMode | None:
     n, corpus = len(labels), chain.corpus
     if n not in prior.place:
         return None
-    shares = np.mean([sample.shares[labels] / sample.shares[labels].sum() for sample in own], axis=0)
+    # Topics may have exchanged their numbers between samples, and then a mean is the share of none.
+    shares = np.median([sample.shares[labels] for sample in own], axis=0)
+    shares /= shares.sum()
     logs = {name: float(np.mean([sample.logs[name] for sample in own])) for name in own[0].logs}
     if prior.gammas is not None:
         logs["gamma"] = np.log(prior.gammas[prior.place[n]])
@@ -81,7 +83,12 @@ def mode_of(prior, chain, samples, seed, stop) -> CountMode | None:
     # Tokens of topics that are empty in most samples go to the first topic.
     place = np.zeros(len(own[-1].tables), np.int32)
     place[labels] = np.arange(n)
-    eta = np.exp(logs["eta"]) if "eta" in logs else chain.priors.word
+    eta, log_levels, of_words = chain.priors.word, 0.0, 0.0
+    if prior.draws_eta:
+        # eta and the levels depend on each other, so that a mean of eta may belong to no levels.
+        last = own[-1].eta.eta
+        word_prior, log_levels = mode_of_levels(last, [each.eta for each in samples], [each.words for each in samples])
+        logs["eta"], eta, of_words = np.log(last), word_prior.of_words(), _WORD_STD * np.sqrt(corpus.n_features)
     priors = Priors.make(document_prior(np.exp(logs["gamma"]), shares), eta, n, corpus.n_features)
     local = GibbsChain(corpus, priors, ChainState(place[chain.topics], random.stream(random.child(seed, 0))))
     log_likelihood, log_labellings, distance = local.log_joint(), 0.0, 0.0
@@ -102,8 +109,8 @@ def mode_of(prior, chain, samples, seed, stop) -> CountMode | None:
     log_posterior = np.logaddexp.reduce(each) - np.log(len(samples))
     return CountMode(
         n_topics=n,
-        log_evidence=float(log_likelihood + log_labellings + log_prior - log_posterior),
-        std=float(np.hypot(_MODE_STD, _DISTANCE_PART * distance)),
+        log_evidence=float(log_likelihood + log_labellings + log_prior - log_posterior + log_levels),
+        std=float(np.linalg.norm([_MODE_STD, of_words, _DISTANCE_PART * distance])),
         posterior=np.mean([sample.posterior for sample in samples], axis=0),
     )
 
@@ -145,7 +152,7 @@ def _log_density(prior, sample, labels, shares, logs):
     log_p = prior.log_p_given_tables(sample.tables, np.exp(logs["g"]), np.exp(logs["gamma"]))
     log_density = log_p[prior.place[len(labels)]]
     log_density += _log_dirichlet(np.exp(logs["g"]) + sample.tables[labels], shares)
-    for name, density in prior.densities(sample.tables, sample.words, sample.totals, np.exp(logs["gamma"])).items():
+    for name, density in prior.densities(sample, np.exp(logs["gamma"])).items():
         log_density += density(logs[name]) - _log_integral(density, logs[name])
     return log_density
 

@@ -34,9 +34,9 @@ class TopicCountLDA(LocalChainLDA):
     """Latent Dirichlet allocation with a posterior over the number of topics, whose shares are unknown too.
 
     The number of topics T has the prior p(T). The shares pi of the topics are Dirichlet(g, ..., g), the topic
-    proportions of a document Dirichlet(gamma pi), and topics Dirichlet(eta). All of T, pi, g, gamma, eta and the topics
-    of the tokens change along each chain. So topics may have unequal shares, and the interval of T contains that their
-    shares and the priors are unknown.
+    proportions of a document Dirichlet(gamma pi), and topics Dirichlet(eta), with an eta for each word. All of T, pi,
+    g, gamma, eta and the topics of the tokens change along each chain. So topics may have unequal shares, words that
+    are frequent everywhere make no topics, and the interval of T contains that shares and priors are unknown.
 
     A chain begins with `max_components` topics. In the burn-in, topics with similar words are merged, and small topics
     are removed whose tokens other topics describe as well. With 500 to 60,000 tokens, merges go on to one topic, and
@@ -61,8 +61,9 @@ default=None
         is a number over T; a function is called with T. None: gamma is unknown, with a weak prior: log gamma is normal
         around 0 with a standard deviation of 2, so that 95 % of it lie between .02 and 50.
     topic_word_prior : float, str or array-like of shape (n_features,), default=None
-        eta, the Dirichlet parameter per word of a topic; a text as for `doc_topic_prior`. None: it is unknown, with a
-        log-normal prior around 0.1, 95 % between .002 and 5.
+        eta, the Dirichlet parameter per word of a topic; a text as for `doc_topic_prior`. None: it is unknown and
+        differs between words. It is a power of two times a common number, which has a log-normal prior around 0.1, 95 %
+        between .002 and 5.
     vocabulary : array-like of n_features str, or dict of {str: int}, default=None
         Words of the columns of X, for all tables and plots.
     max_iter : int, default=800
@@ -121,7 +122,7 @@ default=None
     doc_topic_prior_ : ndarray of shape (n_components_,)
         Mean of gamma pi over the draws.
     topic_word_prior_ : float or ndarray of shape (n_features,)
-        eta, its mean over the draws, or as given.
+        eta: if it is unknown, the mean over the draws for each word; else as given.
     components_, topic_word_, doc_topic_, doc_topic_std_, topic_share_, topic_share_std_, topic_assignments_
         Topics and proportions at the most likely number of topics, as in `GibbsLDA`, sorted by size.
     chains_, topic_stability_, topic_prevalence_, n_draws_, log_joint_trace_, best_chain_, sampler_
@@ -173,10 +174,10 @@ default=None
     --------
     >>> from sklda import TopicCountLDA
     >>> from sklda.datasets import make_lda_corpus
-    >>> X = make_lda_corpus(40, 20, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
+    >>> X = make_lda_corpus(60, 30, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
     >>> lda = TopicCountLDA(max_components=8, max_iter=60, random_state=0).fit(X)
     >>> lda.n_components_, lda.topic_word_.shape
-    (3, (3, 20))
+    (3, (3, 30))
     """
 
     _continued = (
@@ -298,9 +299,11 @@ default=None
             g=None if g is None else float(g),
             gammas=gammas,
             etas=etas,
-            draws_eta=eta is None,
+            draws_eta=self.topic_word_prior is None,
         )
         # The step sets an eta that is unknown or depends on T.
+        if eta is None:
+            eta = np.full(corpus.n_features, ETA_PRIOR[0])
         given = None if isinstance(eta, str) else eta
         topic_prior = PriorOfTopics.make(given, DefaultPrior(is_learnt=False, value=ETA_PRIOR[0]), corpus.n_tokens)
         return NumberOfTopics(corpus.n_documents, prior, finite), topic_prior

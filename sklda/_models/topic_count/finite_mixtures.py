@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sklda._core import random
-from sklda._core.count_histograms import Histograms
 from sklda._core.gibbs_em import BOUNDS
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
@@ -18,13 +17,14 @@ from sklda._core.slice_sampling import slice_on_log
 from sklda._models.topic_count.count_modes import Sample, are_worse, mode_of
 from sklda._models.topic_count.finite_prior import ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR
 from sklda._models.topic_count.split_merge import remove_topics, split_or_merge
+from sklda._models.topic_count.word_prior import WordCounts, WordPrior, draw_levels
 from sklda._sampling.mixture_step import LEARNT_GAMMA
 from sklda._sampling.topics_in_use import TopicsInUse, topic_counts
 
 # eta keeps its first value for this number of sweeps, in which the topics are still alike.
 _ETA_WAITS = 10
 # Sweeps between two draws of eta.
-_ETA_EVERY = 2
+_ETA_EVERY = 4
 # Sweeps between two attempts to split a topic or to merge two, and the number of tokens below which each sweep has one.
 _MOVE_EVERY, _SMALL = 5, 500
 # From `_SMALL` up to this number of tokens, the burn-in goes from many topics to one, and the evidence of the modes on
@@ -63,6 +63,7 @@ class _State(NamedTuple):
     log_base: np.ndarray
     g: float
     gamma: float
+    eta: WordPrior | None
 
 
 class FiniteMixtures(TopicsInUse):
@@ -83,6 +84,8 @@ class FiniteMixtures(TopicsInUse):
     n_topics : int
         T. Topics that are none of these have a share of zero.
     g : float
+    eta : WordPrior or None
+        None: eta is given.
     posterior : ndarray of shape (n_counts,)
         Sums of p(T | tables, g, ...) over the sweeps after the burn-in.
     modes : list of CountMode
@@ -101,7 +104,8 @@ class FiniteMixtures(TopicsInUse):
         self.prior, self.n_topics = prior, n_components
         self.least_gain = _LEAST_GAINS[number % len(_LEAST_GAINS)]
         self.g = G_PRIOR[0] if prior.g is None else prior.g
-        self.eta = ETA_PRIOR[0] if prior.draws_eta else None
+        is_given = not prior.draws_eta and prior.etas is None
+        self.eta = None if is_given else WordPrior.equal(ETA_PRIOR[0], prior.n_features)
         self.posterior = np.zeros(len(prior.counts))
         self.modes, self.last_mode, self.samples = [], None, []
         self._best, self._n_first, self._is_pruned = None, None, False
@@ -109,7 +113,7 @@ class FiniteMixtures(TopicsInUse):
     def begin(self, chain):
         self.last_mode = None
         if self.prior.draws_eta:
-            chain.priors = chain.priors.with_eta(self.eta)
+            self._set_eta(chain, self.eta)
         self._set_what_depends_on_count(chain)
         super().begin(chain)
 
@@ -119,8 +123,11 @@ class FiniteMixtures(TopicsInUse):
         if self.prior.gammas is not None:
             self.gamma = float(self.prior.gammas[place])
         if self.prior.etas is not None:
-            self.eta = float(self.prior.etas[place])
-            chain.priors = chain.priors.with_eta(self.eta)
+            self._set_eta(chain, self.eta._replace(eta=float(self.prior.etas[place])))
+
+    def _set_eta(self, chain, eta):
+        self.eta = eta
+        chain.priors = chain.priors.with_eta(eta.of_words())
 
     # --- One sweep ---
 
@@ -165,7 +172,7 @@ class FiniteMixtures(TopicsInUse):
             self.gamma = slice_on_log(rng, self.gamma, prior.gamma_density(M), LEARNT_GAMMA)
         terms = prior.gamma_terms(M, self.gamma)
         if prior.etas is not None:
-            terms = terms + prior.eta_terms(*self._word_histograms(chain))
+            terms = terms + prior.eta_terms(WordCounts.of(chain))
         if prior.g is None:
             self.g = slice_on_log(rng, self.g, prior.g_density(tables[tables > 0], terms), G_BOUNDS)
         log_p = prior.log_terms(np.count_nonzero(tables), M, self.g, terms)
@@ -174,9 +181,9 @@ class FiniteMixtures(TopicsInUse):
         self.n_topics = int(prior.counts[np.searchsorted(np.cumsum(p), rng.random() * (1 - 1e-9), side="right")])
         self._set_what_depends_on_count(chain)
         if prior.draws_eta and chain.n_sweeps > _ETA_WAITS and chain.n_sweeps % _ETA_EVERY == 0:
-            density = prior.eta_density(*self._word_histograms(chain))
-            self.eta = slice_on_log(rng, float(chain.priors.word[0]), density, BOUNDS)
-            chain.priors = chain.priors.with_eta(self.eta)
+            counts = WordCounts.of(chain)
+            eta = slice_on_log(rng, self.eta.eta, prior.eta_density(counts, self.eta.levels), BOUNDS)
+            self._set_eta(chain, draw_levels(rng, self.eta._replace(eta=eta), counts))
         return p
 
     def _drawn_shares(self, rng, tables):
@@ -186,10 +193,6 @@ class FiniteMixtures(TopicsInUse):
         log_shares = np.full(len(tables), -np.inf)
         log_shares[members] = random.log_dirichlet(rng, (self.g + tables[members])[None])[0]
         return log_shares
-
-    @staticmethod
-    def _word_histograms(chain):
-        return Histograms.from_dense(chain.word_histogram()), chain.topic_totals[chain.topic_totals > 0]
 
     # --- From many topics to one, in small corpora ---
 
@@ -211,10 +214,8 @@ class FiniteMixtures(TopicsInUse):
             self._is_pruned = True
             if self._best is not None:
                 best, self._best = self._best, None
-                chain.topics, chain.priors = best.topics, best.priors
-                self.log_pi, self.log_base, self.g, self.gamma = best.log_pi, best.log_base, best.g, best.gamma
-                if self.prior.draws_eta:
-                    self.eta = float(chain.priors.word[0])
+                chain.topics, chain.priors, *shares, self.g, self.gamma, self.eta = best
+                self.log_pi, self.log_base = shares
                 chain.recount()
             return
         wanted = max(round(self._n_first ** (1 - done / (last - 1))), int(self.prior.counts[0]))
@@ -229,15 +230,14 @@ class FiniteMixtures(TopicsInUse):
         mode = self._mode(chain, random.child(self.seed, chain.n_sweeps, 2), stop)
         if mode is not None:
             if mode.log_evidence > max((each.log_evidence for each in self.modes), default=-np.inf):
-                self._best = _State(chain.topics.copy(), chain.priors, self.log_pi, self.log_base, self.g, self.gamma)
+                shares = self.log_pi, self.log_base
+                self._best = _State(chain.topics.copy(), chain.priors, *shares, self.g, self.gamma, self.eta)
             self.modes.append(mode)
 
     def _keep_sample(self, chain, tables, posterior):
         logs = {"g": np.log(self.g), "gamma": np.log(self.gamma)}
-        if self.prior.draws_eta:
-            logs["eta"] = np.log(self.eta)
-        shares = np.exp(self.log_base)
-        sample = Sample(tables, *self._word_histograms(chain), shares=shares, logs=logs, posterior=posterior)
+        words = WordCounts.of(chain) if self.prior.draws_eta else None
+        sample = Sample(tables, words, self.eta, shares=np.exp(self.log_base), logs=logs, posterior=posterior)
         self.samples = [*self.samples[1 - _SAMPLES :], sample]
 
     def _mode(self, chain, seed, stop):
@@ -256,7 +256,7 @@ class FiniteMixtures(TopicsInUse):
         return {name: values[:, i] for i, name in enumerate(RECORDED)}
 
     def draw(self):
-        return super().draw() | {"n_topics": self.n_topics, "eta": self.eta}
+        return super().draw() | {"n_topics": self.n_topics, "eta": self.eta and self.eta.of_words()}
 
     # --- Merges in the burn-in ---
 

@@ -1,6 +1,6 @@
 """What is known before of an unknown, finite number of topics T, of their shares and of the priors; and its densities.
 
-    T ~ p(T),  pi | T ~ Dir(g, ..., g),  theta_d ~ Dir(gamma pi),  phi_k ~ Dir(eta)
+    T ~ p(T),  pi | T ~ Dir(g, ..., g),  theta_d ~ Dir(gamma pi),  phi_k ~ Dir(eta_1, ..., eta_V)
 
 This is a mixture of finite mixtures (Miller & Harrison 2018; Frühwirth-Schnatter, Malsiner-Walli & Grün 2021) above the
 documents. Given the tables t_k of the n topics with tokens, M of them in all, pi can be integrated out:
@@ -93,10 +93,11 @@ class FinitePrior:
             return n_tables * np.log(gamma)
         return n_tables * np.log(self.gammas) - self._log_lengths
 
-    def eta_terms(self, words, totals):
-        """log p(w | z, T), (n_counts,), where eta depends on T."""
-        of_totals = log_gamma_ratio(self.etas[:, None] * self.n_features, totals).sum(axis=1)
-        return words.sum_of_log_rising(self.etas)[0] - of_totals
+    def eta_terms(self, counts):
+        """log p(w | z, T), (n_counts,), given `WordCounts`, where eta depends on T."""
+        etas = self.etas[:, None]
+        of_words = log_gamma_ratio(etas, counts.values) @ np.bincount(counts.places)
+        return of_words - log_gamma_ratio(etas * self.n_features, counts.totals).sum(axis=1)
 
     def gamma_beside(self, n_others, gamma):
         """gamma, or if it depends on T, that of a number of topics near that of `n_others` and one or two more."""
@@ -127,15 +128,16 @@ class FinitePrior:
             value += _log_normal(logs["eta"], ETA_PRIOR)
         return value
 
-    def densities(self, tables, words, totals, gamma) -> dict[str, Callable[[float], float]]:
-        """The log densities of those that are unknown, given z and the tables."""
-        found, n_tables = {}, int(tables.sum())
+    def densities(self, sample, gamma) -> dict[str, Callable[[float], float]]:
+        """The log densities of those that are unknown, given what else a `Sample` has."""
+        found, tables = {}, sample.tables
+        n_tables = int(tables.sum())
         if self.g is None:
             found["g"] = self.g_density(tables[tables > 0], self.gamma_terms(n_tables, gamma))
         if self.gammas is None:
             found["gamma"] = self.gamma_density(n_tables)
         if self.draws_eta:
-            found["eta"] = self.eta_density(words, totals)
+            found["eta"] = self.eta_density(sample.words, sample.eta.levels)
         return found
 
     def g_density(self, tables, terms):
@@ -159,16 +161,10 @@ class FinitePrior:
 
         return log_density
 
-    def eta_density(self, words, totals):
-        """That of eta given histograms of the counts of words in topics, and the sizes of topics with tokens."""
-        totals, once = totals.astype(np.float64), np.ones(len(totals))
-
-        def log_density(x):
-            eta = np.exp(x)
-            of_totals = sum_of_log_gamma_ratios(eta * self.n_features, totals, once)
-            return _log_normal(x, ETA_PRIOR) + words.sum_at(eta) - of_totals
-
-        return log_density
+    def eta_density(self, counts, levels):
+        """That of eta given the counts of words in topics, and the levels of the words."""
+        log_density = counts.log_density(levels)
+        return lambda x: _log_normal(x, ETA_PRIOR) + log_density(x)
 
 
 def _log_normal(x, prior):

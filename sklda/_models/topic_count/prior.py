@@ -27,9 +27,6 @@ _LARGE = 0.1
 # It warns if words depend on documents by more standard deviations than this. Under the model, one corpus in 30,000
 # does.
 _DEVIATES, _FEWEST_SWEEPS = 4, 50
-# And it warns if gamma is larger: it was .6 to 16 in fits of 25 corpora of LDA, and 84 to 630 in eight fits of
-# documents of one topic with Zipf frequencies.
-_LARGE_GAMMA = 50.0
 
 
 class NumberOfTopics(PriorOfDocuments):
@@ -108,8 +105,7 @@ class NumberOfTopics(PriorOfDocuments):
     def warn(self, results, fitted):
         """Warn of a range that is too small, and of a model that does not fit."""
         counts, posterior = self.finite.counts, fitted["topic_count_posterior_"]
-        interval, gamma = fitted["topic_count_interval_"], fitted["doc_concentration_"]
-        check, n_burn_in = fitted["model_check_z_"], results.n_burn_in
+        interval, check, n_burn_in = fitted["topic_count_interval_"], fitted["model_check_z_"], results.n_burn_in
         cut_off = len(counts) > 1 and posterior[-1] > _LARGE and self.range_of_counts.cuts_off(int(counts[-1]) + 1)
         if cut_off:
             warn(
@@ -131,12 +127,6 @@ class NumberOfTopics(PriorOfDocuments):
                 "more than the model allows, as they do if a word that occurs in a document is likely to occur there "
                 f"again. topic_count_interval_, {interval}, is how many topics describe such texts best, not how many "
                 "subjects they have. See sklda.inspection.topic_check."
-            )
-        if self.finite.gammas is None and n_burn_in >= _FEWEST_SWEEPS and gamma > _LARGE_GAMMA and interval[1] > 1:
-            warn(
-                f"The documents hardly differ in their topics: doc_concentration_ is {gamma:.0f}. Then "
-                f"topic_count_interval_, {interval}, is how many topics describe the frequencies of words best. The "
-                "documents may have one topic only."
             )
 
 
@@ -172,7 +162,7 @@ def _in_order(draws: KeptDraws, labels: np.ndarray) -> KeptDraws:
     found = draws_of_topics(draws, lambda values: values[..., labels], place)
     if found.draws[-1].added["eta"] is None:
         return found
-    return replace(found, priors=found.priors.with_eta(float(found.added("eta").mean())))
+    return replace(found, priors=found.priors.with_eta(found.added("eta").mean(axis=0)))
 
 
 def is_burst(check: float) -> bool:

@@ -13,10 +13,11 @@ from scipy.stats import t as t_distribution
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import Priors
-from sklda._models.topic_count import finite_mixtures
+from sklda._models.topic_count import finite_mixtures, word_prior
 from sklda._models.topic_count.count_prior import CountPrior
 from sklda._models.topic_count.finite_prior import EQUAL, ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR, FinitePrior
 from sklda._models.topic_count.prior import NumberOfTopics
+from sklda._models.topic_count.word_prior import WordPrior
 from sklda._sampling.some_topics import SomeTopicsChain
 from sklda._sampling.steps import advance
 
@@ -69,16 +70,18 @@ def test_equal_shares_have_the_exact_posterior(case):
 
 
 def of_model(rng, counts):
-    """A draw of T, g, gamma, eta and of the topics and words of a corpus."""
+    """A draw of T, g, gamma, eta of the words, and of the topics and words of a corpus."""
     T = int(rng.choice(counts))
     while True:
         g = np.exp(np.log(G_PRIOR[0]) + G_PRIOR[1] * rng.standard_normal())
         if G_BOUNDS[0] < g < G_BOUNDS[1]:
             break
     gamma, eta = (np.exp(np.log(c) + s * rng.standard_normal()) for c, s in (GAMMA_PRIOR, ETA_PRIOR))
+    p = np.exp(word_prior._LOG_P[rng.integers(len(word_prior._LOG_P))])
+    eta = WordPrior(eta, rng.choice(len(p), 3, p=p))
     pi = rng.dirichlet(np.full(T, g))
     theta = np.array([dirichlet(rng, gamma * pi) for _ in range(4)])
-    phi = np.array([dirichlet(rng, np.full(3, eta)) for _ in range(T)])
+    phi = np.array([dirichlet(rng, eta.of_words()) for _ in range(T)])
     topics = np.array([rng.choice(T, p=each) for each in np.repeat(theta, 5, axis=0)], np.int32)
     words = np.array([rng.choice(3, p=phi[k]) for k in topics], np.int32)
     return T, g, gamma, eta, pi, topics, words
@@ -91,6 +94,7 @@ def dirichlet(rng, alpha):
 def kept_p(monkeypatch, n_corpora=300, n_sweeps=3):
     """Quantities of a draw of the model, and after sweeps given its words: both have the same distribution."""
     monkeypatch.setattr(finite_mixtures, "_ETA_WAITS", 0)
+    monkeypatch.setattr(finite_mixtures, "_ETA_EVERY", 1)
     rng, counts = np.random.default_rng(0), np.arange(1, 5)
     # Four documents of five tokens.
     prior = FinitePrior(counts, np.zeros(4), (np.array([5]), np.array([4])), 3)
@@ -98,7 +102,7 @@ def kept_p(monkeypatch, n_corpora=300, n_sweeps=3):
     for i in range(n_corpora):
         T, g, gamma, eta, pi, topics, words = of_model(rng, counts)
         corpus = Corpus(words, np.arange(0, 21, 5), 3)
-        chain = make_chain(corpus, prior, eta, i)
+        chain = make_chain(corpus, prior, 1.0, i)
         step = chain.steps[0]
         step.n_topics, step.g, step.gamma, step.eta = T, g, gamma, eta
         step.log_base = np.full(4, -np.inf)
@@ -123,10 +127,14 @@ def kept_p(monkeypatch, n_corpora=300, n_sweeps=3):
 
 def quantities(chain, step):
     used = np.count_nonzero(chain.topic_totals)
-    return step.n_topics, used, step.g, step.gamma, chain.priors.word[0], chain.topic_totals.max()
+    return step.n_topics, used, step.g, step.gamma, *chain.priors.word[:2], chain.topic_totals.max()
 
 
 @pytest.mark.mutation("sklda._models.topic_count.finite_prior._log_normal", lambda x, prior: 0.0)
+@pytest.mark.mutation(
+    "sklda._models.topic_count.word_prior.WordCounts.probabilities",
+    lambda self, eta, shape, rate, own=word_prior.WordCounts.probabilities: own(self, eta, shape, 0.0),
+)
 def test_draws_of_the_model_are_kept(monkeypatch):
     assert kept_p(monkeypatch) > ALARM
 
