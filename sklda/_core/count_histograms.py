@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from sklda._core.rising import log_rising, sum_of_log_gamma_ratios
+from sklda._core.rising import log_rising
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +66,6 @@ class Histograms:
             return (log_rising(a, self.values, order) @ self.counts)[None]
         values, matrix = self._matrix
         return matrix @ log_rising(a, values, order).T
-
-    def sum_at(self, a):
-        """The sum at one prior over the numbers of the only draw, a float, without arrays of all values and orders."""
-        return sum_of_log_gamma_ratios(a, self.values, self.counts)
 
 
 def _compact(numbers):
