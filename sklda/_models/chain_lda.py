@@ -176,7 +176,7 @@ class LocalChainLDA(ChainAttributes, ChainLDA):
     def _new_chains(self, corpus, priors, doc_prior, topic_prior, start, run):
         kind = self._class_of_chains(corpus, priors, doc_prior)
         seeds = run.chain_seeds(self.n_chains)
-        steps = [doc_prior.steps(random.child(seed, 1), c) for c, seed in enumerate(seeds)]
+        steps = [doc_prior.steps(random.child(seed, 1)) for seed in seeds]
         # Chains without steps have the whole seed, as that of `DaskGibbsLDA`, whose draws are the same.
         starts = [random.child(seed, 0) if own else seed for seed, own in zip(seeds, steps, strict=True)]
         if isinstance(start, str) and start == "search":

@@ -81,8 +81,8 @@ class PriorOfDocuments(Aligned):
     merges: bool = False
     chains: Any = None
 
-    def steps(self, seed: np.random.SeedSequence, number: int) -> list[Step]:
-        """The steps of the new chain with a number that draw what alpha depends on."""
+    def steps(self, seed: np.random.SeedSequence) -> list[Step]:
+        """The steps of a new chain that draw what alpha depends on."""
         return []
 
     def check_memory(self) -> None:

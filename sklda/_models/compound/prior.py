@@ -48,7 +48,7 @@ class CollectionMixtures(PriorOfDocuments):
         self.n_rows = len(labels)
         self.m_step = GammaMStep() if model.learn_gamma else None
 
-    def steps(self, seed, number):
+    def steps(self, seed):
         return [self.kind(self.model, seed, self.n_components)]
 
     def check_continues(self, before):
@@ -114,7 +114,7 @@ class ProcessMixtures(CollectionMixtures):
         super().__init__(labels, model, n_components)
         self.concentrations = concentrations
 
-    def steps(self, seed, number):
+    def steps(self, seed):
         return [HDPMixtures(self.model, self.concentrations, seed, self.n_components)]
 
     def shown(self, chains):

@@ -60,7 +60,7 @@ class CovariateRegression(PriorOfDocuments):
         # Intercepts do not go with topics whose prior medians differ.
         self.alpha_moves = bool((alpha == alpha[0]).all())
 
-    def steps(self, seed, number):
+    def steps(self, seed):
         return [Coefficients(self.model, seed)]
 
     def check_memory(self):

@@ -82,10 +82,8 @@ default=None
         How topics and proportions are computed from the draws. ``"cgs_p"``: from every token's full conditional
         given the others (Papanikolaou et al. 2017). ``"cgs"``: from the topics drawn.
     n_chains : int, default=2
-        Independent chains. The posterior is that of all of them. In the burn-in, every other chain removes topics less
-        readily, so that the chains disagree where the burn-in cannot decide. Topics come from the chain with the
-        highest mean log joint over the last half of its sweeps, of those with a draw at the most likely number of
-        topics.
+        Independent chains. The posterior is that of all of them. Topics come from the chain with the highest mean log
+        joint over the last half of its sweeps, of those with a draw at the most likely number of topics.
     fold_in_iter : int, default=6
         Sweeps over a document in `transform`, after CVB0.
     warm_start : bool, default=False

@@ -36,9 +36,6 @@ _FORMING = 1 / 4
 _TOKENS_EACH = 50
 # After the merges every so many-th sweep is a sample of the present mode; and the number of samples.
 _SAMPLE_EVERY, _SAMPLES = 5, 20
-# Of the chains in turn: a topic is removed in the burn-in if this gains so many nats. With less, a topic that is needed
-# is removed now and then, and with more, halves of topics are left over.
-_LEAST_GAINS = 3.0, 8.0
 # Sweeps of the burn-in between two rounds in which topics are removed.
 _REMOVE_EVERY = 20
 # What a chain records after every sweep, by the names in `traces_`.
@@ -76,8 +73,6 @@ class FiniteMixtures(TopicsInUse):
     n_components : int
         The most topics.
     prior : FinitePrior
-    number : int
-        That of the chain.
 
     Attributes
     ----------
@@ -99,10 +94,9 @@ class FiniteMixtures(TopicsInUse):
     # In the rest of the burn-in they are removed.
     merging_share = 0.6
 
-    def __init__(self, n_documents, seed, n_components, prior, number):
+    def __init__(self, n_documents, seed, n_components, prior):
         super().__init__(np.zeros(n_documents, np.int64), 1, seed, n_components, GAMMA_PRIOR[0])
         self.prior, self.n_topics = prior, n_components
-        self.least_gain = _LEAST_GAINS[number % len(_LEAST_GAINS)]
         self.g = G_PRIOR[0] if prior.g is None else prior.g
         is_given = not prior.draws_eta and prior.etas is None
         self.eta = None if is_given else WordPrior.equal(ETA_PRIOR[0], prior.n_features)
@@ -154,7 +148,7 @@ class FiniteMixtures(TopicsInUse):
         self.records.append((self.n_topics, *topic_counts(chain), few, self.g, self.gamma))
 
     def _moved(self, chain, rng, tables):
-        """Tables after moves between numbers of topics: greedy ones in the burn-in, exact ones after it."""
+        """Tables after moves between numbers of topics: removals in the burn-in, exact ones after it."""
         if self.prior.etas is not None:
             return tables
         # A seed is made only where there is a move: it takes a part of the time of a small sweep.

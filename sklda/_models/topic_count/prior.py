@@ -46,8 +46,8 @@ class NumberOfTopics(PriorOfDocuments):
         self.n_documents, self.range_of_counts, self.finite = n_documents, range_of_counts, finite
         self.n_components = int(finite.counts[-1])
 
-    def steps(self, seed, number):
-        return [FiniteMixtures(self.n_documents, seed, self.n_components, self.finite, number)]
+    def steps(self, seed):
+        return [FiniteMixtures(self.n_documents, seed, self.n_components, self.finite)]
 
     def shown(self, chains):
         """The posterior of T, and draws with the most likely number of topics."""

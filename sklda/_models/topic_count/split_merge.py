@@ -93,9 +93,10 @@ def split_or_merge(step, chain, rng, tables, seed):
 
 
 def remove_topics(step, chain, rng, tables, seed):
-    """Try to remove each topic, the small ones first; its tokens go to all other topics. For the burn-in: it is greedy.
+    """Try to remove each topic, the small ones first; its tokens go to all other topics.
 
-    Returns the tables of all topics.
+    It has a move's probability of acceptance, but no way back, so it is for the burn-in. Returns the tables of all
+    topics.
     """
     for i, k in enumerate(np.argsort(chain.topic_totals, kind="stable")):
         if 0 < chain.topic_totals[k] <= _LARGEST_REMOVED * chain.corpus.n_tokens:
@@ -143,7 +144,7 @@ def _without(step, chain, k, rng, tables, seed):
         return V + log_gamma_ratio(g * n, n_tables) - n_tables * np.log(step.gamma)
 
     now = far_tables + near_tables
-    log_ratio = -of_ends(n, int(now.sum())) - step.least_gain
+    log_ratio = -of_ends(n, int(now.sum())) - np.log(rng.random())
     for before, f in pairwise(_factors(_REMOVAL_FACTORS)):
         log_ratio += now[own] * np.log(f / before)
         if log_ratio + of_ends(n - 1, int(now.sum())) < -10:

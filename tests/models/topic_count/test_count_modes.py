@@ -62,7 +62,7 @@ def mode(X, seed, largest, draws_eta):
     own = random.child(random.seed_sequence(0), seed)
     priors = Priors.make(1.0, ETA, largest, corpus.n_features)
     chain = SomeTopicsChain.initialise_randomly(corpus, priors, random.child(own, 0))
-    chain.steps, chain.n_burn_in = documents.steps(random.child(own, 1), seed), 1000
+    chain.steps, chain.n_burn_in = documents.steps(random.child(own, 1)), 1000
     chain.topics[:] = corpus.words >= WORDS
     chain.recount()
     step = chain.steps[0]

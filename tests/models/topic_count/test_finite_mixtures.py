@@ -32,7 +32,7 @@ def make_chain(corpus, prior, eta, seed):
     own = random.child(random.seed_sequence(0), seed)
     priors = Priors.make(1.0, eta, K, corpus.n_features)
     chain = SomeTopicsChain.initialise_randomly(corpus, priors, random.child(own, 0))
-    chain.steps, chain.n_burn_in = documents.steps(random.child(own, 1), seed), 0
+    chain.steps, chain.n_burn_in = documents.steps(random.child(own, 1)), 0
     chain.steps[0].begin(chain)
     return chain
 
@@ -147,7 +147,7 @@ def test_gains_of_merges_know_that_gamma_depends_on_the_number_of_topics():
     counts, g, lengths, numbers = np.arange(1, 5), 2.0, np.array([5, 8]), np.array([3, 2])
     prior = FinitePrior(counts, np.zeros(4), (lengths, numbers), 3, g=g, gammas=0.5 * counts)
     documents = NumberOfTopics(5, CountPrior(None, 1, 4, 31), prior)
-    (step,) = documents.steps(random.seed_sequence(0), 0)
+    (step,) = documents.steps(random.seed_sequence(0))
     step.log_base = np.log([0.5, 0.5])
     gain = step.gains_of_shares(np.array([0]), np.array([1]), 2, np.array([6, 9]))
 
