@@ -19,7 +19,7 @@ from sklda._core import random
 from sklda._core.priors import Priors
 from sklda._likelihood.evidence.annealing import Guide, guided_run, reverse_guided_run
 from sklda._likelihood.evidence.topic_labels import label_changes, log_permanent
-from sklda._models.topic_count.word_prior import WordCounts, WordPrior, mode_of_levels
+from sklda._models.topic_count.word_prior import WordCounts, WordPrior, mode_of_levels, softmax
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.mixture_step import document_prior
@@ -29,8 +29,8 @@ from sklda._sampling.mixture_step import document_prior
 _TEMPERATURES, _TOKENS_DRAWN = 100, 1_000_000
 # The standard error of the evidence of a mode, in nats, has three parts. Chains end in better and worse modes with one
 # number of topics. If eta is unknown, its levels add errors of words, which are independent: a multiple of the root of
-# their number. And annealing has an error that grows with the distance of its two directions; runs of 1,600
-# temperatures found log p(w) at 0.4 to 0.65 of it. doc/method/calibration.rst shows other values.
+# their number. And annealing has an error that grows with the distance of its two directions; where this is above 100
+# nats, runs of 1,600 temperatures found log p(w) at 0.41 to 0.66 of it. doc/method/calibration.rst shows other values.
 _MODE_STD, _WORD_STD, _DISTANCE_PART = 4.0, 0.5, 0.15
 # Draws of these errors.
 _DRAWS = 2000
@@ -83,12 +83,13 @@ def mode_of(prior, chain, samples, seed, stop) -> CountMode | None:
     # Tokens of topics that are empty in most samples go to the first topic.
     place = np.zeros(len(own[-1].tables), np.int32)
     place[labels] = np.arange(n)
-    eta, log_levels, of_words = chain.priors.word, 0.0, 0.0
+    eta, log_levels, word_std = chain.priors.word, 0.0, 0.0
     if prior.draws_eta:
         # eta and the levels depend on each other, so that a mean of eta may belong to no levels.
         last = own[-1].eta.eta
         word_prior, log_levels = mode_of_levels(last, [each.eta for each in samples], [each.words for each in samples])
-        logs["eta"], eta, of_words = np.log(last), word_prior.of_words(), _WORD_STD * np.sqrt(corpus.n_features)
+        logs["eta"], eta = np.log(last), word_prior.of_words()
+        word_std = _WORD_STD * np.sqrt(corpus.n_features)
     priors = Priors.make(document_prior(np.exp(logs["gamma"]), shares), eta, n, corpus.n_features)
     local = GibbsChain(corpus, priors, ChainState(place[chain.topics], random.stream(random.child(seed, 0))))
     log_likelihood, log_labellings, distance = local.log_joint(), 0.0, 0.0
@@ -110,7 +111,7 @@ def mode_of(prior, chain, samples, seed, stop) -> CountMode | None:
     return CountMode(
         n_topics=n,
         log_evidence=float(log_likelihood + log_labellings + log_prior - log_posterior + log_levels),
-        std=float(np.linalg.norm([_MODE_STD, of_words, _DISTANCE_PART * distance])),
+        std=float(np.linalg.norm([_MODE_STD, word_std, _DISTANCE_PART * distance])),
         posterior=np.mean([sample.posterior for sample in samples], axis=0),
     )
 
@@ -134,8 +135,7 @@ def weights_of(modes: list[CountMode]) -> np.ndarray:
     values = np.array([mode.log_evidence - np.log(counts.count(mode.n_topics)) for mode in modes])
     errors = np.random.default_rng(0).normal(size=(_DRAWS, len(modes))) * [mode.std for mode in modes]
     values = values + errors
-    weights = np.exp(values - values.max(axis=1, keepdims=True))
-    return (weights / weights.sum(axis=1, keepdims=True)).mean(axis=0)
+    return softmax(values).mean(axis=0)
 
 
 def _log_alike(chain, guide, rng):

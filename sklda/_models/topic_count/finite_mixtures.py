@@ -17,7 +17,7 @@ from sklda._core.slice_sampling import slice_on_log
 from sklda._models.topic_count.count_modes import Sample, are_worse, mode_of
 from sklda._models.topic_count.finite_prior import ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR
 from sklda._models.topic_count.split_merge import remove_topics, split_or_merge
-from sklda._models.topic_count.word_prior import WordCounts, WordPrior, draw_levels
+from sklda._models.topic_count.word_prior import WordCounts, WordPrior, draw_levels, softmax
 from sklda._sampling.mixture_step import LEARNT_GAMMA
 from sklda._sampling.topics_in_use import TopicsInUse, topic_counts
 
@@ -148,7 +148,7 @@ class FiniteMixtures(TopicsInUse):
         self.records.append((self.n_topics, *topic_counts(chain), few, self.g, self.gamma))
 
     def _moved(self, chain, rng, tables):
-        """Tables after moves between numbers of topics: removals in the burn-in, exact ones after it."""
+        """Tables after moves between numbers of topics: removals in the burn-in, exact moves after it."""
         if self.prior.etas is not None:
             return tables
         # A seed is made only where there is a move: it takes a part of the time of a small sweep.
@@ -170,8 +170,7 @@ class FiniteMixtures(TopicsInUse):
         if prior.g is None:
             self.g = slice_on_log(rng, self.g, prior.g_density(tables[tables > 0], terms), G_BOUNDS)
         log_p = prior.log_terms(np.count_nonzero(tables), M, self.g, terms)
-        p = np.exp(log_p - log_p.max())
-        p /= p.sum()
+        p = softmax(log_p)
         self.n_topics = int(prior.counts[np.searchsorted(np.cumsum(p), rng.random() * (1 - 1e-9), side="right")])
         self._set_what_depends_on_count(chain)
         if prior.draws_eta and chain.n_sweeps > _ETA_WAITS and chain.n_sweeps % _ETA_EVERY == 0:
@@ -208,8 +207,9 @@ class FiniteMixtures(TopicsInUse):
             self._is_pruned = True
             if self._best is not None:
                 best, self._best = self._best, None
-                chain.topics, chain.priors, *shares, self.g, self.gamma, self.eta = best
-                self.log_pi, self.log_base = shares
+                chain.topics, chain.priors = best.topics, best.priors
+                self.log_pi, self.log_base = best.log_pi, best.log_base
+                self.g, self.gamma, self.eta = best.g, best.gamma, best.eta
                 chain.recount()
             return
         wanted = max(round(self._n_first ** (1 - done / (last - 1))), int(self.prior.counts[0]))
@@ -224,8 +224,15 @@ class FiniteMixtures(TopicsInUse):
         mode = self._mode(chain, random.child(self.seed, chain.n_sweeps, 2), stop)
         if mode is not None:
             if mode.log_evidence > max((each.log_evidence for each in self.modes), default=-np.inf):
-                shares = self.log_pi, self.log_base
-                self._best = _State(chain.topics.copy(), chain.priors, *shares, self.g, self.gamma, self.eta)
+                self._best = _State(
+                    topics=chain.topics.copy(),
+                    priors=chain.priors,
+                    log_pi=self.log_pi,
+                    log_base=self.log_base,
+                    g=self.g,
+                    gamma=self.gamma,
+                    eta=self.eta,
+                )
             self.modes.append(mode)
 
     def _keep_sample(self, chain, tables, posterior):

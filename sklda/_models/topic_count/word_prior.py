@@ -19,9 +19,9 @@ from scipy.special import digamma, log_softmax
 from sklda._core import random
 from sklda._core.rising import log_gamma_ratio, sum_of_log_gamma_ratios
 
-_POWERS = np.arange(-6, 11)
-FACTORS = 2.0**_POWERS
 _LEVEL_OF_ONE = 6
+_POWERS = np.arange(17) - _LEVEL_OF_ONE
+FACTORS = 2.0**_POWERS
 # The ratios of the proportions of a level and of the next one nearer to the factor 1, and each shape, with a ratio for
 # smaller factors and one for larger ones, is equally likely. 2^-s belongs to a power law with exponent s.
 _RATIOS = 0.002, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7
@@ -53,7 +53,7 @@ class WordPrior(NamedTuple):
 
     def shapes(self):
         """p(shape | levels), (n_shapes,)."""
-        return _normalised(_LOG_P @ np.bincount(self.levels, minlength=len(FACTORS)))
+        return softmax(_LOG_P @ np.bincount(self.levels, minlength=len(FACTORS)))
 
 
 class WordCounts(NamedTuple):
@@ -93,10 +93,10 @@ class WordCounts(NamedTuple):
         occurs = csr_array((np.ones(len(self.places)), self.places, self.ends), shape_of_occurs)
         log_p = occurs @ log_gamma_ratio(eta * FACTORS, self.values[:, None])
         log_p += _LOG_P[shape] - rate * eta * FACTORS
-        return _normalised(log_p)
+        return softmax(log_p)
 
 
-def _normalised(log_p):
+def softmax(log_p):
     """Probabilities from their logarithms, each row up to a constant; faster than that of SciPy for small arrays."""
     p = np.exp(log_p - log_p.max(axis=-1, keepdims=True))
     return p / p.sum(axis=-1, keepdims=True)
