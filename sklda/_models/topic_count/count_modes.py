@@ -10,6 +10,7 @@ the tables and z. Both are those of the labellings of the n topics that a chain 
 their number: n! for topics that differ, and 1 for topics that are alike.
 """
 
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,17 +32,17 @@ _TEMPERATURES, _TOKENS_DRAWN = 100, 1_000_000
 # number of topics. If eta is unknown, its levels add errors of words, which are independent: a multiple of the root of
 # their number. And annealing has an error that grows with the distance of its two directions; where this is above 100
 # nats, runs of 1,600 temperatures found log p(w) at 0.41 to 0.66 of it. doc/method/calibration.rst shows other values.
-_MODE_STD, _WORD_STD, _DISTANCE_PART = 4.0, 0.5, 0.15
+_MODE_STD, _WORD_STD, _DISTANCE_PART = 8.0, 0.5, 0.15
 # Draws of these errors.
 _DRAWS = 2000
 # A mode has no evidence of its own if its topics are alike: if the number of labellings that are not told apart is more
 # than this power of n!. In simulated corpora with topics the powers of likely modes were 0 to .1, and in counts without
 # topics .1 to 1 from eight topics on.
 _MOST_ALIKE = 0.1
-# Modes that are worse by more standard errors than this are certainly worse.
-_SURELY = 5.0
+# Modes that are worse by more standard errors of the difference than this are clearly worse.
+_CLEARLY = 2.0
 # The grid on which a density is normalised, in standard deviations on either side, and its number of points.
-_GRID, _GRID_POINTS = 6.0, 41
+_GRID, _GRID_POINTS = 6.0, 21
 
 
 class Sample(NamedTuple):
@@ -56,12 +57,13 @@ class Sample(NamedTuple):
 
 
 class CountMode(NamedTuple):
-    """The number of topics with tokens in a mode, log p(w) in it up to a constant, its standard error, and p(T)."""
+    """A mode: how many topics have tokens, and log p(w) up to a constant."""
 
     n_topics: int
     log_evidence: float
-    std: float
-    posterior: np.ndarray
+    std: float  # the standard error of the evidence
+    posterior: np.ndarray  # p(T)
+    annealing_std: float = 0.0  # the part of the error that annealing has
 
 
 def mode_of(prior, chain, samples, seed, stop) -> CountMode | None:
@@ -113,16 +115,16 @@ def mode_of(prior, chain, samples, seed, stop) -> CountMode | None:
         log_evidence=float(log_likelihood + log_labellings + log_prior - log_posterior + log_levels),
         std=float(np.linalg.norm([_MODE_STD, word_std, _DISTANCE_PART * distance])),
         posterior=np.mean([sample.posterior for sample in samples], axis=0),
+        annealing_std=_DISTANCE_PART * distance,
     )
 
 
-def are_worse(modes: list[CountMode]) -> bool:
-    """Whether the last two modes are certainly worse than the best one, and have fewer topics."""
-    best = max(modes, key=lambda mode: mode.log_evidence, default=None)
-    return best is not None and all(
-        mode.n_topics < best.n_topics and mode.log_evidence + _SURELY * (mode.std + best.std) < best.log_evidence
-        for mode in modes[-2:]
-    )
+def are_worse(pair: Sequence[CountMode], modes: Collection[CountMode]) -> bool:
+    """Whether both modes of a pair are clearly worse than the best one of all; not if there is no pair yet."""
+    if len(pair) < 2:
+        return False
+    best = max(modes, key=lambda mode: mode.log_evidence)
+    return all(best.log_evidence - mode.log_evidence > _CLEARLY * np.hypot(mode.std, best.std) for mode in pair)
 
 
 def weights_of(modes: list[CountMode]) -> np.ndarray:

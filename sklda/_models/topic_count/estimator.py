@@ -40,8 +40,8 @@ class TopicCountLDA(LocalChainLDA):
 
     A chain begins with `max_components` topics. In the burn-in, topics with similar words are merged, and small topics
     are removed whose tokens other topics describe as well. With 500 to 60,000 tokens, merges go on to one topic, and
-    the chain continues in the mode with the largest evidence (Chib 1995). After the burn-in all moves are exact: two
-    topics are merged or one is split along an annealed path (Karagiannis & Andrieu 2013), and sweeps add and remove
+    the chain continues in a mode that may have the largest evidence (Chib 1995). After the burn-in all moves are exact:
+    two topics are merged or one is split along an annealed path (Karagiannis & Andrieu 2013), and sweeps add and remove
     topics of a few tokens.
 
     Parameters
@@ -388,8 +388,8 @@ default=None
         >>> from sklda import TopicCountLDA
         >>> from sklda.datasets import make_lda_corpus
         >>> X = make_lda_corpus(40, 20, 3, doc_topic_prior=0.1, topic_word_prior=0.1, random_state=0).data
-        >>> TopicCountLDA(max_components=5, max_iter=40, random_state=0).fit(X).summary()[:20]
-        '3 to 4 topics (95 %)'
+        >>> TopicCountLDA(max_components=5, max_iter=40, random_state=0).fit(X).summary()[:16]
+        '3 topics (95 %).'
         """
         check_is_fitted(self)
         low, high = self.topic_count_interval_

@@ -61,6 +61,7 @@ class _State(NamedTuple):
     g: float
     gamma: float
     eta: WordPrior | None
+    samples: list[Sample]
 
 
 class FiniteMixtures(TopicsInUse):
@@ -102,7 +103,7 @@ class FiniteMixtures(TopicsInUse):
         self.eta = None if is_given else WordPrior.equal(ETA_PRIOR[0], prior.n_features)
         self.posterior = np.zeros(len(prior.counts))
         self.modes, self.last_mode, self.samples = [], None, []
-        self._best, self._n_first, self._is_pruned = None, None, False
+        self._states, self._n_first = {}, None
 
     def begin(self, chain):
         self.last_mode = None
@@ -193,47 +194,66 @@ class FiniteMixtures(TopicsInUse):
         return self.prior.etas is None and len(self.prior.counts) > 1 and _SMALL <= chain.corpus.n_tokens <= _WEIGHED
 
     def _merge_on_the_way_to_one(self, chain, stop):
-        """Merge so many topics that one is left at last, and then go on in the best mode."""
+        """Merge so many topics that one is left at last, and then go on in one of the modes on the way."""
         n_passes = self.n_merging // self.merge_every
         first = int(_FORMING * n_passes)
         done, last = chain.n_sweeps // self.merge_every - first, n_passes - first
-        if done < 1 or self._is_pruned:
+        if done < 1:
             return
         n = np.count_nonzero(chain.topic_totals)
         self._n_first = self._n_first or n
-        self._weigh(chain, n, stop)
+        if n * _TOKENS_EACH <= chain.corpus.n_tokens:
+            self._states[n] = _State(
+                topics=chain.topics.copy(),
+                priors=chain.priors,
+                log_pi=self.log_pi,
+                log_base=self.log_base,
+                g=self.g,
+                gamma=self.gamma,
+                eta=self.eta,
+                samples=self.samples,
+            )
         self.samples = []
-        if done == last or are_worse(self.modes):
-            self._is_pruned = True
-            if self._best is not None:
-                best, self._best = self._best, None
-                chain.topics, chain.priors = best.topics, best.priors
-                self.log_pi, self.log_base = best.log_pi, best.log_base
-                self.g, self.gamma, self.eta = best.g, best.gamma, best.eta
-                chain.recount()
+        if done == last:
+            self._go_on_in_a_likely_mode(chain, stop)
             return
         wanted = max(round(self._n_first ** (1 - done / (last - 1))), int(self.prior.counts[0]))
         if n > wanted:
             tables = self.draw_tables(chain)
             self.merge(chain, tables, tables[0], stop, n - wanted)
 
-    def _weigh(self, chain, n, stop):
-        """Append the present mode to `modes`, and keep the state of the best one."""
-        if n * _TOKENS_EACH > chain.corpus.n_tokens or (self.modes and self.modes[-1].n_topics == n):
-            return
-        mode = self._mode(chain, random.child(self.seed, chain.n_sweeps, 2), stop)
-        if mode is not None:
-            if mode.log_evidence > max((each.log_evidence for each in self.modes), default=-np.inf):
-                self._best = _State(
-                    topics=chain.topics.copy(),
-                    priors=chain.priors,
-                    log_pi=self.log_pi,
-                    log_base=self.log_base,
-                    g=self.g,
-                    gamma=self.gamma,
-                    eta=self.eta,
-                )
-            self.modes.append(mode)
+    def _go_on_in_a_likely_mode(self, chain, stop):
+        """Weigh the modes on the way, from its middle in both directions until they are clearly worse; and choose one.
+
+        Of those between which annealing does not decide, the chain goes on in that with the most topics: in the rest of
+        the burn-in topics are removed, while new ones hardly form.
+        """
+        states, self._states, weighed = self._states, {}, {}
+        numbers = sorted(states)
+        middle = len(numbers) // 2
+        for direction in (numbers[middle:], numbers[:middle][::-1]):
+            own = []
+            for n in direction:
+                self._restore(chain, states[n])
+                mode = self._mode(chain, random.child(self.seed, chain.n_sweeps, 2, n), stop)
+                if mode is not None:
+                    weighed[n] = mode
+                    own.append(mode)
+                if are_worse(own[-2:], weighed.values()):
+                    break
+        self.modes = list(weighed.values())
+        if weighed:
+            best = max(mode.log_evidence for mode in self.modes)
+            likely = max(n for n, mode in weighed.items() if mode.log_evidence + mode.annealing_std >= best)
+            self._restore(chain, states[likely])
+        self.samples = []
+
+    def _restore(self, chain, state):
+        chain.topics, chain.priors = state.topics.copy(), state.priors
+        chain.recount()
+        self.log_pi, self.log_base = state.log_pi, state.log_base
+        self.g, self.gamma, self.eta = state.g, state.gamma, state.eta
+        self.samples = state.samples
 
     def _keep_sample(self, chain, tables, posterior):
         logs = {"g": np.log(self.g), "gamma": np.log(self.gamma)}

@@ -17,17 +17,18 @@ from scipy.special import gammaln
 from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.priors import SMALLEST, Priors, padded
-from sklda._core.rising import log_gamma_ratio
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.merge_and_split import part_of
 from sklda._sampling.tables import draw_document_tables
 
 # The last factor of the tables of a topic. The number of factors in a split or merge is this part of the number of
-# tokens, within bounds; and that in a removal.
+# tokens, within bounds.
 _LAST_FACTOR = 0.01
 _FACTORS_EACH, _FEWEST_FACTORS, _MOST_FACTORS = 1 / 10, 10, 100
-_REMOVAL_FACTORS = 300
+# The number of factors in a removal, and a loss in nats that is small in any case. doc/method/calibration.rst shows
+# others.
+_REMOVAL_FACTORS, _SMALL_LOSS = 300, 3.0
 # A change with weights below exp(this) is no move, in both directions.
 _LEAST_WEIGHT = -150.0
 # A topic is merged with another one in proportion to this power of the affinity of their words.
@@ -95,8 +96,9 @@ def split_or_merge(step, chain, rng, tables, seed):
 def remove_topics(step, chain, rng, tables, seed):
     """Try to remove each topic, the small ones first; its tokens go to all other topics.
 
-    It has a move's probability of acceptance, but no way back, so it is for the burn-in. Returns the tables of all
-    topics.
+    A topic goes if its tokens leave it with a loss that is smaller than the gain by the prior of T, or small. All other
+    tokens stay where they are, so this is not the probability of the corpus with one topic less, and the posterior is
+    not kept: it is for the burn-in. Returns the tables of all topics.
     """
     for i, k in enumerate(np.argsort(chain.topic_totals, kind="stable")):
         if 0 < chain.topic_totals[k] <= _LARGEST_REMOVED * chain.corpus.n_tokens:
@@ -110,7 +112,7 @@ def _without(step, chain, k, rng, tables, seed):
     own = int(np.searchsorted(used, k))
     place = np.full(K, -1, np.int32)
     place[used] = np.arange(n)
-    topics, corpus, g = place[chain.topics], chain.corpus, step.g
+    topics, corpus = place[chain.topics], chain.corpus
     moving = topics == own
     documents = corpus.token_documents
     chosen = np.unique(documents[moving])
@@ -139,15 +141,12 @@ def _without(step, chain, k, rng, tables, seed):
     priors = replace(Priors.make(doc, words + chain.priors.word, n, corpus.n_features, len(chosen)), doc=doc)
     local = GibbsChain(moved, priors, ChainState(part_topics[inside], random.stream(random.child(seed, 1))))
 
-    def of_ends(n_topics, n_tables):
-        V = step.prior.log_v(n_topics, n_tables, g, step.gamma)
-        return V + log_gamma_ratio(g * n, n_tables) - n_tables * np.log(step.gamma)
-
     now = far_tables + near_tables
-    log_ratio = -of_ends(n, int(now.sum())) - np.log(rng.random())
+    V, V_without = (step.prior.log_v(n_topics, int(now.sum()), step.g, step.gamma) for n_topics in (n, n - 1))
+    most, loss = max(V_without - V, _SMALL_LOSS), 0.0
     for before, f in pairwise(_factors(_REMOVAL_FACTORS)):
-        log_ratio += now[own] * np.log(f / before)
-        if log_ratio + of_ends(n - 1, int(now.sum())) < -10:
+        loss += now[own] * np.log(before / f)
+        if loss > most:
             return tables
         prior = alpha(f)
         # In place, as in `_Pair`.
@@ -156,10 +155,10 @@ def _without(step, chain, k, rng, tables, seed):
         part_topics[inside] = local.topics
         near_tables = draw_document_tables(part, part_topics, collections, prior, stream)[0]
         now = far_tables + near_tables
-        shares = rng.dirichlet(g + now)
+        shares = rng.dirichlet(step.g + now)
         if f < 0.1 and not now[own]:
             break
-    if now[own] or log_ratio + of_ends(n - 1, int(now.sum())) < 0:
+    if now[own]:
         return tables
     chain.topics[moving] = used[local.topics]
     chain.recount()

@@ -12,11 +12,14 @@ from scipy.stats import t as t_distribution
 
 from sklda._core import random
 from sklda._core.corpus import Corpus
+from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
-from sklda._models.topic_count import finite_mixtures, word_prior
+from sklda._models.topic_count import finite_mixtures, split_merge, word_prior
+from sklda._models.topic_count.count_modes import CountMode
 from sklda._models.topic_count.count_prior import CountPrior
 from sklda._models.topic_count.finite_prior import EQUAL, ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR, FinitePrior
 from sklda._models.topic_count.prior import NumberOfTopics
+from sklda._models.topic_count.split_merge import remove_topics
 from sklda._models.topic_count.word_prior import WordPrior
 from sklda._sampling.some_topics import SomeTopicsChain
 from sklda._sampling.steps import advance
@@ -160,3 +163,94 @@ def test_gains_of_merges_know_that_gamma_depends_on_the_number_of_topics():
 
     of_tables = gammaln(g + 15) + gammaln(g) - gammaln(g + 6) - gammaln(g + 9) - 15 * np.log(2)
     np.testing.assert_allclose(gain, log_v(1) - log_v(2) + of_tables)
+
+
+def with_a_topic_of_scraps(seed, n_topics=10, n_features=200):
+    """A chain in its burn-in, at the true topics, which have most words in common, and at one of tokens of them all."""
+    rng = np.random.default_rng(seed)
+    theta, phi = rng.dirichlet(np.full(n_topics, 0.3), 200), rng.dirichlet(np.full(n_features, 0.5), n_topics)
+    topics = np.array([rng.choice(n_topics, 40, p=each) for each in theta], np.int32).ravel()
+    words = np.array([rng.choice(n_features, p=phi[k]) for k in topics], np.int32)
+    corpus, counts = Corpus(words, np.arange(0, len(words) + 1, 40), n_features), np.arange(1, 21)
+    prior = FinitePrior(counts, np.zeros(20), corpus.distinct_lengths, n_features)
+    chain = make_chain(corpus, prior, ETA_PRIOR[0], seed)
+    topics[rng.random(len(topics)) < 0.02] = n_topics
+    chain.topics[:] = topics
+    chain.recount()
+    chain.n_burn_in = 1000
+    return chain
+
+
+def topics_after_removals(seed, n_rounds=4):
+    chain = with_a_topic_of_scraps(seed)
+    step = chain.steps[0]
+    tables = step.draw_tables(chain)[0]
+    for i in range(n_rounds):
+        step.n_topics = int(np.count_nonzero(tables))
+        step.log_base = step._drawn_shares(np.random.default_rng(i), tables)
+        step.log_pi = step.log_base[None].copy()
+        step.set_alpha(chain)
+        rng = np.random.default_rng([seed, i])
+        tables = remove_topics(step, chain, rng, tables, random.child(random.seed_sequence(seed), i))
+    return np.flatnonzero(chain.topic_totals).tolist()
+
+
+@pytest.mark.mutation("sklda._models.topic_count.split_merge._SMALL_LOSS", 1e9)
+@pytest.mark.mutation("sklda._models.topic_count.split_merge._LARGEST_REMOVED", 0.0)
+def test_scraps_are_removed_and_topics_stay(monkeypatch):
+    if split_merge._LARGEST_REMOVED:
+        monkeypatch.setattr(split_merge, "_LARGEST_REMOVED", 1.0)
+    assert [topics_after_removals(seed) for seed in range(3)] == [list(range(10))] * 3
+
+
+def weighed_and_chosen(monkeypatch, evidence):
+    """The numbers of topics of the modes that get an evidence, and of that in which the chain goes on.
+
+    `evidence` has (log p(w), its standard error) of modes with 1, 2, ... topics.
+    """
+    corpus = make_corpus([[0] * 300] * 4, 2)
+    prior = FinitePrior(np.arange(1, 21), np.zeros(20), corpus.distinct_lengths, 2)
+    chain = make_chain(corpus, prior, ETA_PRIOR[0], 0)
+    step = chain.steps[0]
+    step._states = {
+        n: finite_mixtures._State(
+            topics=np.arange(corpus.n_tokens, dtype=np.int32) % n,
+            priors=chain.priors,
+            log_pi=step.log_pi,
+            log_base=step.log_base,
+            g=step.g,
+            gamma=step.gamma,
+            eta=step.eta,
+            samples=[None],
+        )
+        for n in reversed(range(1, len(evidence) + 1))
+    }
+
+    def mode_of(prior, chain, samples, seed, stop):
+        n = np.count_nonzero(chain.topic_totals)
+        log_evidence, std = evidence[n - 1]
+        return CountMode(n, log_evidence, std, np.ones(20), annealing_std=std)
+
+    monkeypatch.setattr(finite_mixtures, "mode_of", mode_of)
+    step._go_on_in_a_likely_mode(chain, NEVER_STOP)
+    return sorted(mode.n_topics for mode in step.modes), np.count_nonzero(chain.topic_totals)
+
+
+def test_a_chain_goes_on_in_the_largest_mode_that_may_be_the_best(monkeypatch):
+    values = [
+        (-900, 5),
+        (-500, 5),
+        (-300, 5),
+        (-20, 5),
+        (0, 5),
+        (-8, 10),
+        (-60, 10),
+        (-500, 20),
+        (-600, 20),
+        (-700, 20),
+    ]
+    assert weighed_and_chosen(monkeypatch, values) == ([3, 4, 5, 6, 7, 8], 6)
+
+
+def test_modes_with_large_errors_are_all_weighed(monkeypatch):
+    assert weighed_and_chosen(monkeypatch, [(-10.0 * n, 1000) for n in range(8)]) == ([*range(1, 9)], 8)
