@@ -41,8 +41,8 @@ class TopicCountLDA(LocalChainLDA):
     A chain begins with `max_components` topics. In the burn-in, topics with similar words are merged, and small topics
     are removed whose tokens other topics describe as well. With 500 to 60,000 tokens, merges go on to one topic, and
     the chain continues in a mode that may have the largest evidence (Chib 1995). After the burn-in all moves are exact:
-    two topics are merged or one is split along an annealed path (Karagiannis & Andrieu 2013), and sweeps add and remove
-    topics of a few tokens.
+    sweeps add and remove topics of a few tokens. With fewer than 500 tokens the whole chain is exact: topics are added
+    and removed along annealed paths of all tokens (Karagiannis & Andrieu 2013).
 
     Parameters
     ----------

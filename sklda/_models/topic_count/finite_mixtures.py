@@ -16,7 +16,7 @@ from sklda._core.rising import log_gamma_ratio
 from sklda._core.slice_sampling import slice_on_log
 from sklda._models.topic_count.count_modes import Sample, are_worse, mode_of
 from sklda._models.topic_count.finite_prior import ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR
-from sklda._models.topic_count.split_merge import remove_topics, split_or_merge
+from sklda._models.topic_count.topic_moves import add_or_remove, remove_topics
 from sklda._models.topic_count.word_prior import WordCounts, WordPrior, draw_levels, softmax
 from sklda._sampling.mixture_step import LEARNT_GAMMA
 from sklda._sampling.topics_in_use import TopicsInUse, topic_counts
@@ -25,8 +25,9 @@ from sklda._sampling.topics_in_use import TopicsInUse, topic_counts
 _ETA_WAITS = 10
 # Sweeps between two draws of eta.
 _ETA_EVERY = 4
-# Sweeps between two attempts to split a topic or to merge two, and the number of tokens below which each sweep has one.
-_MOVE_EVERY, _SMALL = 5, 500
+# Below this number of tokens, topics are added and removed by exact moves only, one in so many sweeps. With more tokens
+# hardly any is accepted. A chain then begins with at most one topic for each so many tokens.
+_SMALL, _MOVE_EVERY, _TOKENS_AT_FIRST = 500, 5, 25
 # From `_SMALL` up to this number of tokens, the burn-in goes from many topics to one, and the evidence of the modes on
 # the way decides. With more tokens, topics are merged while this raises the log posterior.
 _WEIGHED = 60_000
@@ -107,10 +108,25 @@ class FiniteMixtures(TopicsInUse):
 
     def begin(self, chain):
         self.last_mode = None
+        if chain.n_sweeps == 0 and self._is_small(chain):
+            self._begin_with_any_number(chain)
         if self.prior.draws_eta:
             self._set_eta(chain, self.eta)
         self._set_what_depends_on_count(chain)
         super().begin(chain)
+
+    def _is_small(self, chain):
+        return chain.corpus.n_tokens < _SMALL and self.prior.etas is None
+
+    def _begin_with_any_number(self, chain):
+        """Draw the first number of topics: from the largest one, the way down is longer than the burn-in."""
+        rng, counts = np.random.default_rng(random.child(self.seed, 0)), self.prior.counts
+        most = int(np.clip(chain.corpus.n_tokens // _TOKENS_AT_FIRST, counts[0], counts[-1]))
+        self.n_topics = int(rng.choice(counts[counts <= most]))
+        chain.topics %= self.n_topics
+        chain.recount()
+        self.log_base = np.where(np.arange(len(self.log_base)) < self.n_topics, -np.log(self.n_topics), -np.inf)
+        self.log_pi = self.log_base[None].copy()
 
     def _set_what_depends_on_count(self, chain):
         """gamma and eta that are given for each number of topics."""
@@ -129,7 +145,7 @@ class FiniteMixtures(TopicsInUse):
     def after(self, chain, stop):
         """Move between numbers of topics, and draw T, g, gamma, eta and the shares."""
         self._renumber(chain, self._used_before)
-        if self.merges_after(chain):
+        if self.merges_after(chain) and not self._is_small(chain):
             if self._weighs(chain):
                 self._merge_on_the_way_to_one(chain, stop)
             else:
@@ -149,16 +165,16 @@ class FiniteMixtures(TopicsInUse):
         self.records.append((self.n_topics, *topic_counts(chain), few, self.g, self.gamma))
 
     def _moved(self, chain, rng, tables):
-        """Tables after moves between numbers of topics: removals in the burn-in, exact moves after it."""
-        if self.prior.etas is not None:
+        """Tables after moves between numbers of topics: exact ones, or in larger corpora removals in the burn-in."""
+        if self._is_small(chain):
+            move, every, is_time = add_or_remove, _MOVE_EVERY, True
+        else:
+            is_time = self.n_merging < chain.n_sweeps <= chain.n_burn_in and self.prior.etas is None
+            move, every = remove_topics, _REMOVE_EVERY
+        if not is_time or chain.n_sweeps % every:
             return tables
         # A seed is made only where there is a move: it takes a part of the time of a small sweep.
-        if chain.n_sweeps > chain.n_burn_in:
-            if chain.corpus.n_tokens < _SMALL or chain.n_sweeps % _MOVE_EVERY == 0:
-                return split_or_merge(self, chain, rng, tables, random.child(self.seed, chain.n_sweeps, 1))
-        elif chain.n_sweeps > self.n_merging and chain.n_sweeps % _REMOVE_EVERY == 0:
-            return remove_topics(self, chain, rng, tables, random.child(self.seed, chain.n_sweeps, 1))
-        return tables
+        return move(self, chain, rng, tables, random.child(self.seed, chain.n_sweeps, 1))
 
     def _draw_count_and_priors(self, chain, rng, tables):
         """Draw those of gamma, g, T and eta that are unknown, given the tables. Returns p(T | tables, g)."""

@@ -14,12 +14,12 @@ from sklda._core import random
 from sklda._core.corpus import Corpus
 from sklda._core.parallel import NEVER_STOP
 from sklda._core.priors import Priors
-from sklda._models.topic_count import finite_mixtures, split_merge, word_prior
+from sklda._models.topic_count import finite_mixtures, topic_moves, word_prior
 from sklda._models.topic_count.count_modes import CountMode
 from sklda._models.topic_count.count_prior import CountPrior
 from sklda._models.topic_count.finite_prior import EQUAL, ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR, FinitePrior
 from sklda._models.topic_count.prior import NumberOfTopics
-from sklda._models.topic_count.split_merge import remove_topics
+from sklda._models.topic_count.topic_moves import remove_topics
 from sklda._models.topic_count.word_prior import WordPrior
 from sklda._sampling.some_topics import SomeTopicsChain
 from sklda._sampling.steps import advance
@@ -68,7 +68,8 @@ def posterior_p(case, n_chains=10, n_sweeps=120, n_first=20):
     cases=" 1, 1",
 )
 @pytest.mark.parametrize("case", CASES)
-def test_equal_shares_have_the_exact_posterior(case):
+def test_equal_shares_have_the_exact_posterior(monkeypatch, case):
+    monkeypatch.setattr(finite_mixtures, "_MOVE_EVERY", 1)
     assert posterior_p(case) > ALARM
 
 
@@ -98,6 +99,7 @@ def kept_p(monkeypatch, n_corpora=300, n_sweeps=3):
     """Quantities of a draw of the model, and after sweeps given its words: both have the same distribution."""
     monkeypatch.setattr(finite_mixtures, "_ETA_WAITS", 0)
     monkeypatch.setattr(finite_mixtures, "_ETA_EVERY", 1)
+    monkeypatch.setattr(finite_mixtures, "_MOVE_EVERY", 1)
     rng, counts = np.random.default_rng(0), np.arange(1, 5)
     # Four documents of five tokens.
     prior = FinitePrior(counts, np.zeros(4), (np.array([5]), np.array([4])), 3)
@@ -107,13 +109,14 @@ def kept_p(monkeypatch, n_corpora=300, n_sweeps=3):
         corpus = Corpus(words, np.arange(0, 21, 5), 3)
         chain = make_chain(corpus, prior, 1.0, i)
         step = chain.steps[0]
-        step.n_topics, step.g, step.gamma, step.eta = T, g, gamma, eta
+        step.n_topics, step.g, step.gamma = T, g, gamma
         step.log_base = np.full(4, -np.inf)
         step.log_base[:T] = np.log(np.maximum(pi, 1e-300))
         step.log_pi = step.log_base[None].copy()
         chain.topics[:] = topics
         chain.recount()
-        step.begin(chain)
+        step._set_eta(chain, eta)
+        step.set_alpha(chain)
         before.append(quantities(chain, step))
         for _ in range(n_sweeps):
             advance(chain, chain.steps)
@@ -195,11 +198,11 @@ def topics_after_removals(seed, n_rounds=4):
     return np.flatnonzero(chain.topic_totals).tolist()
 
 
-@pytest.mark.mutation("sklda._models.topic_count.split_merge._SMALL_LOSS", 1e9)
-@pytest.mark.mutation("sklda._models.topic_count.split_merge._LARGEST_REMOVED", 0.0)
+@pytest.mark.mutation("sklda._models.topic_count.topic_moves._SMALL_LOSS", 1e9)
+@pytest.mark.mutation("sklda._models.topic_count.topic_moves._LARGEST_REMOVED", 0.0)
 def test_scraps_are_removed_and_topics_stay(monkeypatch):
-    if split_merge._LARGEST_REMOVED:
-        monkeypatch.setattr(split_merge, "_LARGEST_REMOVED", 1.0)
+    if topic_moves._LARGEST_REMOVED:
+        monkeypatch.setattr(topic_moves, "_LARGEST_REMOVED", 1.0)
     assert [topics_after_removals(seed) for seed in range(3)] == [list(range(10))] * 3
 
 
