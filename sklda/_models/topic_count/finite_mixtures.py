@@ -16,7 +16,7 @@ from sklda._core.rising import log_gamma_ratio
 from sklda._core.slice_sampling import slice_on_log
 from sklda._models.topic_count.count_modes import Sample, are_worse, mode_of
 from sklda._models.topic_count.finite_prior import ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR
-from sklda._models.topic_count.topic_moves import add_or_remove, remove_topics
+from sklda._models.topic_count.topic_moves import add_or_remove, n_factors, remove_topics
 from sklda._models.topic_count.word_prior import WordCounts, WordPrior, draw_levels, softmax
 from sklda._sampling.mixture_step import LEARNT_GAMMA
 from sklda._sampling.topics_in_use import TopicsInUse, topic_counts
@@ -25,9 +25,9 @@ from sklda._sampling.topics_in_use import TopicsInUse, topic_counts
 _ETA_WAITS = 10
 # Sweeps between two draws of eta.
 _ETA_EVERY = 4
-# Below this number of tokens, topics are added and removed by exact moves only, one in so many sweeps. With more tokens
-# hardly any is accepted. A chain then begins with at most one topic for each so many tokens.
-_SMALL, _MOVE_EVERY, _TOKENS_AT_FIRST = 500, 5, 25
+# Below this number of tokens, topics are added and removed by exact moves only: with more, hardly any is accepted. A
+# move has so many factors for each sweep before it. A chain begins with at most one topic for each so many tokens.
+_SMALL, _FACTORS_EACH_SWEEP, _TOKENS_AT_FIRST = 500, 12, 25
 # From `_SMALL` up to this number of tokens, the burn-in goes from many topics to one, and the evidence of the modes on
 # the way decides. With more tokens, topics are merged while this raises the log posterior.
 _WEIGHED = 60_000
@@ -167,7 +167,7 @@ class FiniteMixtures(TopicsInUse):
     def _moved(self, chain, rng, tables):
         """Tables after moves between numbers of topics: exact ones, or in larger corpora removals in the burn-in."""
         if self._is_small(chain):
-            move, every, is_time = add_or_remove, _MOVE_EVERY, True
+            move, every, is_time = add_or_remove, max(n_factors(chain.corpus) // _FACTORS_EACH_SWEEP, 1), True
         else:
             is_time = self.n_merging < chain.n_sweeps <= chain.n_burn_in and self.prior.etas is None
             move, every = remove_topics, _REMOVE_EVERY

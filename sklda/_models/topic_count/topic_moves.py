@@ -21,12 +21,17 @@ from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.merge_and_split import part_of
 from sklda._sampling.tables import draw_document_tables
 
-# The factors of the tables of a topic that is driven out, in an exact move and in a removal in the burn-in, and a loss
-# in nats that is small in any case. doc/method/calibration.rst shows others.
-_FACTORS, _REMOVAL_FACTORS, _SMALL_LOSS = np.geomspace(1.0, 0.01, 60), np.geomspace(1.0, 0.01, 300), 3.0
+# The factors of the tables of a topic that is driven out, in a removal in the burn-in, and a loss in nats that is small
+# in any case. doc/method/calibration.rst shows others.
+_REMOVAL_FACTORS, _SMALL_LOSS = np.geomspace(1.0, 0.01, 300), 3.0
 # In the burn-in a topic with a larger share of the tokens is not removed: it may be needed, while topics that are right
 # after more sweeps are not yet so.
 _LARGEST_REMOVED = 0.05
+
+
+def n_factors(corpus):
+    """The number of factors of an exact move: for every second token one, within bounds."""
+    return int(np.clip(corpus.n_tokens // 2, 10, 60))
 
 
 def add_or_remove(step, chain, rng, tables, seed):
@@ -80,7 +85,7 @@ def _annealed(g, mass, chain, labels, tables, rng, seed, removes):
     priors = Priors(alpha, eta, np.empty((0, padded(n)), np.float32), np.full(n, eta.sum()))
     local = GibbsChain(corpus, priors, ChainState(topics[::order].copy(), random.stream(seed)))
     collections, log_weight = np.zeros(corpus.n_documents, np.int64), 0.0
-    for before, f in pairwise(_FACTORS[::order]):
+    for before, f in pairwise(np.geomspace(1.0, 0.01, n_factors(corpus))[::order]):
         log_weight += tables[-1] * np.log(f / before) if removes else 0.0
         shares = rng.standard_gamma(g + tables)
         # In place: a new `Priors` for each sweep takes as long as a sweep of a small corpus.

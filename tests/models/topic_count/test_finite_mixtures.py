@@ -68,8 +68,7 @@ def posterior_p(case, n_chains=10, n_sweeps=120, n_first=20):
     cases=" 1, 1",
 )
 @pytest.mark.parametrize("case", CASES)
-def test_equal_shares_have_the_exact_posterior(monkeypatch, case):
-    monkeypatch.setattr(finite_mixtures, "_MOVE_EVERY", 1)
+def test_equal_shares_have_the_exact_posterior(case):
     assert posterior_p(case) > ALARM
 
 
@@ -99,7 +98,6 @@ def kept_p(monkeypatch, n_corpora=300, n_sweeps=3):
     """Quantities of a draw of the model, and after sweeps given its words: both have the same distribution."""
     monkeypatch.setattr(finite_mixtures, "_ETA_WAITS", 0)
     monkeypatch.setattr(finite_mixtures, "_ETA_EVERY", 1)
-    monkeypatch.setattr(finite_mixtures, "_MOVE_EVERY", 1)
     rng, counts = np.random.default_rng(0), np.arange(1, 5)
     # Four documents of five tokens.
     prior = FinitePrior(counts, np.zeros(4), (np.array([5]), np.array([4])), 3)
