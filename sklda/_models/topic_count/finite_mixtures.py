@@ -25,8 +25,9 @@ from sklda._sampling.topics_in_use import TopicsInUse, topic_counts
 _ETA_WAITS = 10
 # Sweeps between two draws of eta.
 _ETA_EVERY = 4
-# Below this number of tokens, topics are added and removed by exact moves only: with more, hardly any is accepted. A
-# move has so many factors for each sweep before it. A chain begins with at most one topic for each so many tokens.
+# Below this number of tokens, topics are added and removed by exact moves only; with more, too few of them are
+# accepted. A move has so many factors for each sweep before it. A chain begins with at most one topic for each so many
+# tokens.
 _SMALL, _FACTORS_EACH_SWEEP, _TOKENS_AT_FIRST = 500, 12, 25
 # From `_SMALL` up to this number of tokens, the burn-in goes from many topics to one, and the evidence of the modes on
 # the way decides. With more tokens, topics are merged while this raises the log posterior.
@@ -207,7 +208,8 @@ class FiniteMixtures(TopicsInUse):
     # --- From many topics to one, in small corpora ---
 
     def _weighs(self, chain):
-        return self.prior.etas is None and len(self.prior.counts) > 1 and _SMALL <= chain.corpus.n_tokens <= _WEIGHED
+        is_weighed = not self._is_small(chain) and chain.corpus.n_tokens <= _WEIGHED
+        return is_weighed and self.prior.etas is None and len(self.prior.counts) > 1
 
     def _merge_on_the_way_to_one(self, chain, stop):
         """Merge so many topics that one is left at last, and then go on in one of the modes on the way."""

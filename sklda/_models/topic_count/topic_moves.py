@@ -86,15 +86,17 @@ def _annealed(g, mass, chain, labels, tables, rng, seed, removes):
     local = GibbsChain(corpus, priors, ChainState(topics[::order].copy(), random.stream(seed)))
     collections, log_weight = np.zeros(corpus.n_documents, np.int64), 0.0
     for before, f in pairwise(np.geomspace(1.0, 0.01, n_factors(corpus))[::order]):
-        log_weight += tables[-1] * np.log(f / before) if removes else 0.0
+        if removes:
+            log_weight += tables[-1] * np.log(f / before)
         shares = rng.standard_gamma(g + tables)
         # In place: a new `Priors` for each sweep takes as long as a sweep of a small corpus.
         np.multiply(shares, mass / sum(shares.tolist()), out=alpha[0])
-        alpha[0, -1] *= f if removes else before
+        alpha[0, -1] *= min(before, f)
         np.maximum(alpha, SMALLEST, out=alpha)
         local.sweep()
         tables = draw_document_tables(corpus, local.topics, collections, alpha, local.stream)[0]
-        log_weight += 0.0 if removes else tables[-1] * np.log(f / before)
+        if not removes:
+            log_weight += tables[-1] * np.log(f / before)
     return local.topics[::order], tables, log_weight
 
 
