@@ -16,7 +16,7 @@ from sklda._core.rising import log_gamma_ratio
 from sklda._core.slice_sampling import slice_on_log
 from sklda._models.topic_count.count_modes import Sample, are_worse, mode_of
 from sklda._models.topic_count.finite_prior import ETA_PRIOR, G_BOUNDS, G_PRIOR, GAMMA_PRIOR
-from sklda._models.topic_count.topic_moves import add_or_remove, n_factors, remove_topics
+from sklda._models.topic_count.topic_moves import add_or_remove, remove_topics
 from sklda._models.topic_count.word_prior import WordCounts, WordPrior, draw_levels, softmax
 from sklda._sampling.mixture_step import LEARNT_GAMMA
 from sklda._sampling.topics_in_use import TopicsInUse, topic_counts
@@ -26,9 +26,8 @@ _ETA_WAITS = 10
 # Sweeps between two draws of eta.
 _ETA_EVERY = 4
 # Below this number of tokens, topics are added and removed by exact moves only; with more, too few of them are
-# accepted. A move has so many factors for each sweep before it. A chain begins with at most one topic for each so many
-# tokens.
-_SMALL, _FACTORS_EACH_SWEEP, _TOKENS_AT_FIRST = 500, 12, 25
+# accepted. There are so many sweeps between two of them. A chain begins with at most one topic for each so many tokens.
+_SMALL, _MOVE_EVERY, _TOKENS_AT_FIRST = 500, 2, 25
 # From `_SMALL` up to this number of tokens, the burn-in goes from many topics to one, and the evidence of the modes on
 # the way decides. With more tokens, topics are merged while this raises the log posterior.
 _WEIGHED = 60_000
@@ -126,8 +125,10 @@ class FiniteMixtures(TopicsInUse):
         self.n_topics = int(rng.choice(counts[counts <= most]))
         chain.topics %= self.n_topics
         chain.recount()
-        self.log_base = np.where(np.arange(len(self.log_base)) < self.n_topics, -np.log(self.n_topics), -np.inf)
-        self.log_pi = self.log_base[None].copy()
+        self._set_shares(np.where(np.arange(len(self.log_base)) < self.n_topics, -np.log(self.n_topics), -np.inf))
+
+    def _set_shares(self, log_base):
+        self.log_base, self.log_pi = log_base, log_base[None].copy()
 
     def _set_what_depends_on_count(self, chain):
         """gamma and eta that are given for each number of topics."""
@@ -153,10 +154,18 @@ class FiniteMixtures(TopicsInUse):
                 tables = self.draw_tables(chain)
                 self.merge(chain, tables, tables[0], stop)
         rng = np.random.default_rng(random.child(self.seed, chain.n_sweeps))
-        tables = self._moved(chain, rng, self.draw_tables(chain)[0])
+        # The seed of moves is made only where they are: it takes a part of the time of a small sweep.
+        if self._is_small(chain) and chain.n_sweeps % _MOVE_EVERY == 0:
+            log_base = add_or_remove(self, chain, rng, random.child(self.seed, chain.n_sweeps, 1))
+            if log_base is not None:
+                self._set_shares(log_base)
+                self.n_topics = np.count_nonzero(np.isfinite(log_base))
+                self._set_what_depends_on_count(chain)
+        tables = self.draw_tables(chain)[0]
+        if self._removes_after(chain):
+            tables = remove_topics(self, chain, rng, tables, random.child(self.seed, chain.n_sweeps, 1))
         posterior = self._draw_count_and_priors(chain, rng, tables)
-        self.log_base = self._drawn_shares(rng, tables)
-        self.log_pi = self.log_base[None].copy()
+        self._set_shares(self._drawn_shares(rng, tables))
         self.set_alpha(chain)
         if chain.n_sweeps > chain.n_burn_in:
             self.posterior = self.posterior + posterior
@@ -165,17 +174,10 @@ class FiniteMixtures(TopicsInUse):
         few = self.n_topics - np.count_nonzero(chain.topic_totals >= FEW_TOKENS)
         self.records.append((self.n_topics, *topic_counts(chain), few, self.g, self.gamma))
 
-    def _moved(self, chain, rng, tables):
-        """Tables after moves between numbers of topics: exact ones, or in larger corpora removals in the burn-in."""
-        if self._is_small(chain):
-            move, every, is_time = add_or_remove, max(n_factors(chain.corpus) // _FACTORS_EACH_SWEEP, 1), True
-        else:
-            is_time = self.n_merging < chain.n_sweeps <= chain.n_burn_in and self.prior.etas is None
-            move, every = remove_topics, _REMOVE_EVERY
-        if not is_time or chain.n_sweeps % every:
-            return tables
-        # A seed is made only where there is a move: it takes a part of the time of a small sweep.
-        return move(self, chain, rng, tables, random.child(self.seed, chain.n_sweeps, 1))
+    def _removes_after(self, chain):
+        """Whether topics are removed after this sweep."""
+        is_time = self.n_merging < chain.n_sweeps <= chain.n_burn_in and chain.n_sweeps % _REMOVE_EVERY == 0
+        return is_time and not self._is_small(chain) and self.prior.etas is None
 
     def _draw_count_and_priors(self, chain, rng, tables):
         """Draw those of gamma, g, T and eta that are unknown, given the tables. Returns p(T | tables, g)."""

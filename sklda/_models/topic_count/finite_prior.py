@@ -99,11 +99,9 @@ class FinitePrior:
         of_words = log_gamma_ratio(etas, counts.values) @ np.bincount(counts.places)
         return of_words - log_gamma_ratio(etas * self.n_features, counts.totals).sum(axis=1)
 
-    def gamma_beside(self, n_others, gamma):
-        """gamma, or if it depends on T, that of a number of topics near that of `n_others` and one or two more."""
-        if self.gammas is None:
-            return gamma
-        return float(self.gammas[min(np.searchsorted(self.counts, n_others + 1), len(self.counts) - 1)])
+    def gamma_at(self, n_topics, gamma):
+        """gamma, or if it depends on T, that of a number of topics."""
+        return gamma if self.gammas is None else float(self.gammas[self.place[n_topics]])
 
     @cached_property
     def _log_factorials(self):

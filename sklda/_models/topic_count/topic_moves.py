@@ -1,17 +1,15 @@
 """Moves between numbers of topics: a topic is added, or one is removed.
 
-A topic is driven out, or grows. Its tables t_k have a factor, f^t_k, which goes from 1 to nearly 0 in small steps, or
-back, while tokens are swept. With a sweep of all tokens this is annealed importance sampling (Neal 2001) as a proposal
-of a reversible jump (Karagiannis & Andrieu 2013): with the product of the weights of the steps in its probability of
-acceptance, it leaves the posterior as it is. The way back has the steps in the opposite order, so its sweeps go from
-the last token to the first one.
+A topic is driven out, or grows: alpha of the documents goes from that with the topic to that without it in small steps,
+or back, while all tokens are swept. This is annealed importance sampling (Neal 2001) as a proposal of a reversible jump
+(Karagiannis & Andrieu 2013): with the weight of the path in its probability of acceptance, it leaves the posterior as
+it is. The way back has the steps in the opposite order, so its sweeps go from the last token to the first one.
 """
 
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import gammaln
 
 from sklda._core import random
 from sklda._core.corpus import Corpus
@@ -19,8 +17,12 @@ from sklda._core.priors import SMALLEST, Priors, padded
 from sklda._sampling.chain import ChainState
 from sklda._sampling.collapsed import GibbsChain
 from sklda._sampling.merge_and_split import part_of
+from sklda._sampling.mixture_step import document_prior
+from sklda._sampling.prior_path import PriorPath
 from sklda._sampling.tables import draw_document_tables
 
+# The number of steps of an exact move: for every second token one, within these bounds.
+_STEPS = 10, 60
 # The factors of the tables of a topic that is driven out, in a removal in the burn-in, and a loss in nats that is small
 # in any case. doc/method/calibration.rst shows others.
 _REMOVAL_FACTORS, _SMALL_LOSS = np.geomspace(1.0, 0.01, 300), 3.0
@@ -29,75 +31,82 @@ _REMOVAL_FACTORS, _SMALL_LOSS = np.geomspace(1.0, 0.01, 300), 3.0
 _LARGEST_REMOVED = 0.05
 
 
-def n_factors(corpus):
-    """The number of factors of an exact move: for every second token one, within bounds."""
-    return int(np.clip(corpus.n_tokens // 2, 10, 60))
+def add_or_remove(step, chain, rng, seed):
+    """Try to go to the next number of topics, exactly: add a topic with a share from its prior, or remove one.
 
-
-def add_or_remove(step, chain, rng, tables, seed):
-    """Try to add a topic or to remove one, exactly.
-
-    Returns the tables of all topics, which have changed if the move was accepted.
+    It is more than one topic if p(T) has a gap. The others keep their shares among themselves, so p(T) and the weight
+    of the path decide. Returns log pi of all topics if the move was accepted; otherwise None.
     """
-    used = np.flatnonzero(tables)
-    n, removes = len(used), rng.random() < 0.5
-    if n == (1 if removes else step.prior.counts[-1]):
-        return tables
-    # The topics of the path, of which the last one is removed or added. Small topics are removed more often.
+    prior, sizes, is_member = step.prior, chain.topic_totals, np.isfinite(step.log_base)
+    removes = rng.random() < 0.5
+    place = prior.place[step.n_topics] - removes
+    if place < 0 or place + 1 == len(prior.counts) or sizes[~is_member].any():
+        return None
+    T, T_with = prior.counts[place : place + 2]
+    # The last topics of the path are removed or added. Small topics are removed more often.
     if removes:
-        chances = 1 / tables[used]
-        last = used[rng.choice(n, p=chances / chances.sum())]
-        labels = np.append(used[used != last], last)
+        chances = _chances(sizes)
+        if np.count_nonzero(chances) < T_with - T:
+            return None
+        last = rng.choice(len(sizes), T_with - T, replace=False, p=chances / chances.sum())
+        is_member[last] = False
     else:
-        labels = np.append(used, np.flatnonzero(tables == 0)[0])
-    mass = step.prior.gamma_beside(len(labels) - 2, step.gamma)
-    topics, found, log_weight = _annealed(step.g, mass, chain, labels, tables[labels], rng, seed, removes)
-    if not (found[:-1].all() and removes == (found[-1] == 0)):
-        return tables
+        last = np.flatnonzero(~is_member)[: T_with - T]
+    others = np.flatnonzero(is_member)
+    labels, without = np.append(others, last), step.log_base[others] - np.logaddexp.reduce(step.log_base[others])
+    if removes:
+        with_last = step.log_base[labels]
+    else:
+        log_rest, *log_shares = random.log_dirichlet(rng, step.g * np.array([[T] + [1] * len(last)]))[0]
+        with_last = np.append(without + log_rest, log_shares)
+    at_ends = (T, np.append(without, np.full(len(last), -np.inf))), (T_with, with_last)
+    alphas = [document_prior(prior.gamma_at(n, step.gamma), np.exp(log_pi)) for n, log_pi in at_ends]
+    topics, log_weight = _annealed(chain, labels, *alphas, removes, seed)
+    found = np.bincount(topics, minlength=T_with)
+    if ((found[T:] > 0) == removes).any():
+        return None
 
-    def of_ends(n_topics, n_tables):
-        """log of p(z, t) over what the path has at its end."""
-        V = step.prior.log_v(n_topics, n_tables, step.g, step.gamma)
-        return V - n_tables * np.log(mass) + gammaln(len(labels) * step.g + n_tables)
-
-    after = len(labels) - removes
-    log_ratio = log_weight + of_ends(after, int(found.sum())) - of_ends(n, int(tables.sum()))
-    with_last = tables[labels] if removes else found
-    log_chance = -np.log(with_last[-1] * (1 / with_last).sum())
-    log_ratio += -log_chance if removes else log_chance
-    if np.log(rng.random()) >= log_ratio:
-        return tables
+    # What added topics gain beside the weight: p(T) T!, and the probability that they are removed one after the other.
+    chances = _chances(sizes[labels] if removes else found)
+    left = chances[:T].sum() + np.cumsum(chances[: T - 1 : -1])
+    log_gain = prior.log_p[place + 1] - prior.log_p[place] + np.log(np.arange(T, T_with) + 1).sum()
+    log_gain += np.log(chances[T:]).sum() - np.log(left).sum()
+    if np.log(rng.random()) >= log_weight + (-log_gain if removes else log_gain):
+        return None
     chain.topics[:] = labels[topics]
     chain.recount()
-    tables = tables.copy()
-    tables[labels] = found
-    return tables
+    log_base = np.full(len(sizes), -np.inf)
+    log_base[others if removes else labels] = without if removes else with_last
+    return log_base
 
 
-def _annealed(g, mass, chain, labels, tables, rng, seed, removes):
-    """Topics of the tokens, tables, and the log weight, after a path of the topics `labels`."""
+def _chances(sizes):
+    """The probability of each topic to be removed, up to a factor; zero if it is empty."""
+    return np.divide(1.0, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
+
+
+def _annealed(chain, labels, without, with_last, removes, seed):
+    """Topics of the tokens, and the log weight, after a path from one alpha of the topics `labels` to another."""
     n, place = len(labels), np.zeros(len(chain.topic_totals), np.int32)
     place[labels] = np.arange(n)
-    corpus, topics, order = chain.corpus, place[chain.topics], 1 if removes else -1
+    corpus, eta, order = chain.corpus, chain.priors.word, 1 if removes else -1
+    n_steps = min(max(corpus.n_tokens // 2, _STEPS[0]), _STEPS[1])
+    positions = np.append(np.geomspace(1.0, 0.01, n_steps), 0.0)[::order]
     if not removes:
         corpus = Corpus(corpus.words[::-1].copy(), corpus.n_tokens - corpus.offsets[::-1], corpus.n_features)
-    eta, alpha = chain.priors.word, np.empty((1, n))
-    priors = Priors(alpha, eta, np.empty((0, padded(n)), np.float32), np.full(n, eta.sum()))
-    local = GibbsChain(corpus, priors, ChainState(topics[::order].copy(), random.stream(seed)))
-    collections, log_weight = np.zeros(corpus.n_documents, np.int64), 0.0
-    for before, f in pairwise(np.geomspace(1.0, 0.01, n_factors(corpus))[::order]):
-        if removes:
-            log_weight += tables[-1] * np.log(f / before)
-        shares = rng.standard_gamma(g + tables)
-        # In place: a new `Priors` for each sweep takes as long as a sweep of a small corpus.
-        np.multiply(shares, mass / sum(shares.tolist()), out=alpha[0])
-        alpha[0, -1] *= min(before, f)
-        np.maximum(alpha, SMALLEST, out=alpha)
-        local.sweep()
-        tables = draw_document_tables(corpus, local.topics, collections, alpha, local.stream)[0]
-        if not removes:
-            log_weight += tables[-1] * np.log(f / before)
-    return local.topics[::order], tables, log_weight
+    priors = Priors(without[None], eta, np.empty((0, padded(n)), np.float32), np.full(n, eta.sum()))
+    path = PriorPath(
+        base=priors,
+        doc_slope=(with_last - without)[None],
+        slope_row_of=priors.row_of,
+        word_slope=np.zeros_like(eta),
+        topic_slope=np.empty((0, n)),
+        # The last one has a sweep, too.
+        positions=np.append(positions, positions[-1]),
+    )
+    local = GibbsChain(corpus, priors, ChainState(place[chain.topics][::order].copy(), random.stream(seed)))
+    log_weight = local.anneal(path)
+    return local.topics[::order], log_weight
 
 
 def remove_topics(step, chain, rng, tables, seed):

@@ -40,12 +40,12 @@ def make_chain(corpus, prior, eta, seed):
     return chain
 
 
-def posterior_p(case, n_chains=10, n_sweeps=120, n_first=20):
+def posterior_p(case, n_chains=10, n_sweeps=120, n_first=20, counts=(1, 2, 3, 4)):
     """The smallest p of means over chains, by Student's t, against the exact posterior at one alpha for all topics."""
     docs, n_features, alpha, eta, log_p = EXACT[case]
-    corpus, counts = make_corpus(docs, n_features), np.arange(1, 5)
+    corpus, counts, n = make_corpus(docs, n_features), np.array(counts), len(counts)
     prior = FinitePrior(
-        counts, np.zeros(4), corpus.distinct_lengths, n_features, g=EQUAL, gammas=alpha * counts, draws_eta=False
+        counts, np.zeros(n), corpus.distinct_lengths, n_features, g=EQUAL, gammas=alpha * counts, draws_eta=False
     )
     found = []
     for c in range(n_chains):
@@ -53,23 +53,39 @@ def posterior_p(case, n_chains=10, n_sweeps=120, n_first=20):
         for i in range(n_sweeps):
             advance(chain, chain.steps)
             if i < n_first:
-                chain.steps[0].posterior = np.zeros(4)
+                chain.steps[0].posterior = np.zeros(n)
         found.append(chain.steps[0].posterior / chain.steps[0].posterior.sum())
     # A number that chains hardly visit has no normal mean. The last probability follows from the others.
-    exact = softmax(log_p)
+    exact = softmax(np.array(log_p)[counts - 1])
     errors = (np.array(found) - exact)[:, exact > RARE][:, :-1]
     z = errors.mean(axis=0) / np.maximum(errors.std(axis=0, ddof=1) / np.sqrt(n_chains), 1e-9)
     return 2 * t_distribution.sf(np.abs(z), n_chains - 1).min() * 3
 
 
 @pytest.mark.mutation(
-    "sklda._models.topic_count.finite_prior.FinitePrior.log_v",
-    lambda self, n, n_tables, g, gamma: 2 * n - n_tables * np.log(g),
-    cases=" 1, 1",
+    "sklda._models.topic_count.finite_prior.FinitePrior._log_choices",
+    lambda self, n: np.where(self.counts < n, -np.inf, self.log_p),
+    cases="two words, 0",
 )
 @pytest.mark.parametrize("case", CASES)
 def test_equal_shares_have_the_exact_posterior(case):
     assert posterior_p(case) > ALARM
+
+
+def stay(self, chain, rng, tables):
+    """T as it is, in place of a draw given the tables."""
+    return np.where(self.prior.counts == self.n_topics, 1.0, 0.0)
+
+
+@pytest.mark.mutation(
+    "sklda._models.topic_count.topic_moves._annealed",
+    lambda *args, own=topic_moves._annealed: (own(*args)[0], 0.0),
+)
+@pytest.mark.parametrize("counts", [(1, 2, 3, 4), (1, 2, 4)], ids=["each", "with a gap"])
+def test_moves_alone_have_the_exact_posterior(monkeypatch, counts):
+    monkeypatch.setattr(finite_mixtures, "_MOVE_EVERY", 1)
+    monkeypatch.setattr(finite_mixtures.FiniteMixtures, "_draw_count_and_priors", stay)
+    assert posterior_p("mixed, 0.5, 0.25", n_chains=20, n_sweeps=400, counts=counts) > ALARM
 
 
 def of_model(rng, counts):
@@ -98,6 +114,7 @@ def kept_p(monkeypatch, n_corpora=300, n_sweeps=3):
     """Quantities of a draw of the model, and after sweeps given its words: both have the same distribution."""
     monkeypatch.setattr(finite_mixtures, "_ETA_WAITS", 0)
     monkeypatch.setattr(finite_mixtures, "_ETA_EVERY", 1)
+    monkeypatch.setattr(finite_mixtures, "_MOVE_EVERY", 1)
     rng, counts = np.random.default_rng(0), np.arange(1, 5)
     # Four documents of five tokens.
     prior = FinitePrior(counts, np.zeros(4), (np.array([5]), np.array([4])), 3)
