@@ -22,7 +22,10 @@ def unknown_keywords(source):
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "sklda":
             module = import_module(node.module)
-            known |= {each.asname or each.name: getattr(module, each.name) for each in node.names}
+            for each in node.names:
+                # A module below may not have been imported.
+                found_below = None if hasattr(module, each.name) else import_module(f"{node.module}.{each.name}")
+                known[each.asname or each.name] = found_below or getattr(module, each.name)
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue

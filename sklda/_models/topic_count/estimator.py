@@ -104,7 +104,8 @@ default=None
     topic_count_posterior_ : ndarray of shape (n_counts,)
         p(T | w): the mean over sweeps after the burn-in, of all chains, of the probability of T given the topics of the
         tokens. With 500 to 60,000 tokens, the mean over all modes that the chains came through, weighed by their
-        evidence.
+        evidence. With more tokens, a variance is added: the mean number of topics that one chain has and another one
+        has not.
     topic_count_draws_ : ndarray of shape (n_chains * n_sweeps,), int
         T after every sweep after the burn-in, chain by chain.
     topic_count_interval_ : tuple of (int, int)

@@ -108,14 +108,15 @@ class FiniteMixtures(TopicsInUse):
 
     def begin(self, chain):
         self.last_mode = None
-        if chain.n_sweeps == 0 and self._is_small(chain):
+        if chain.n_sweeps == 0 and self.is_exact(chain):
             self._begin_with_any_number(chain)
         if self.prior.draws_eta:
             self._set_eta(chain, self.eta)
         self._set_what_depends_on_count(chain)
         super().begin(chain)
 
-    def _is_small(self, chain):
+    def is_exact(self, chain):
+        """Whether all moves between numbers of topics keep the posterior, in the burn-in too."""
         return chain.corpus.n_tokens < _SMALL and self.prior.etas is None
 
     def _begin_with_any_number(self, chain):
@@ -132,11 +133,9 @@ class FiniteMixtures(TopicsInUse):
 
     def _set_what_depends_on_count(self, chain):
         """gamma and eta that are given for each number of topics."""
-        place = self.prior.place[self.n_topics]
-        if self.prior.gammas is not None:
-            self.gamma = float(self.prior.gammas[place])
+        self.gamma = self.prior.gamma_at(self.n_topics, self.gamma)
         if self.prior.etas is not None:
-            self._set_eta(chain, self.eta._replace(eta=float(self.prior.etas[place])))
+            self._set_eta(chain, self.eta._replace(eta=float(self.prior.etas[self.prior.place[self.n_topics]])))
 
     def _set_eta(self, chain, eta):
         self.eta = eta
@@ -147,7 +146,7 @@ class FiniteMixtures(TopicsInUse):
     def after(self, chain, stop):
         """Move between numbers of topics, and draw T, g, gamma, eta and the shares."""
         self._renumber(chain, self._used_before)
-        if self.merges_after(chain) and not self._is_small(chain):
+        if self.merges_after(chain) and not self.is_exact(chain):
             if self._weighs(chain):
                 self._merge_on_the_way_to_one(chain, stop)
             else:
@@ -155,7 +154,7 @@ class FiniteMixtures(TopicsInUse):
                 self.merge(chain, tables, tables[0], stop)
         rng = np.random.default_rng(random.child(self.seed, chain.n_sweeps))
         # The seed of moves is made only where they are: it takes a part of the time of a small sweep.
-        if self._is_small(chain) and chain.n_sweeps % _MOVE_EVERY == 0:
+        if self.is_exact(chain) and chain.n_sweeps % _MOVE_EVERY == 0:
             log_base = add_or_remove(self, chain, rng, random.child(self.seed, chain.n_sweeps, 1))
             if log_base is not None:
                 self._set_shares(log_base)
@@ -177,7 +176,7 @@ class FiniteMixtures(TopicsInUse):
     def _removes_after(self, chain):
         """Whether topics are removed after this sweep."""
         is_time = self.n_merging < chain.n_sweeps <= chain.n_burn_in and chain.n_sweeps % _REMOVE_EVERY == 0
-        return is_time and not self._is_small(chain) and self.prior.etas is None
+        return is_time and not self.is_exact(chain) and self.prior.etas is None
 
     def _draw_count_and_priors(self, chain, rng, tables):
         """Draw those of gamma, g, T and eta that are unknown, given the tables. Returns p(T | tables, g)."""
@@ -210,7 +209,7 @@ class FiniteMixtures(TopicsInUse):
     # --- From many topics to one, in small corpora ---
 
     def _weighs(self, chain):
-        is_weighed = not self._is_small(chain) and chain.corpus.n_tokens <= _WEIGHED
+        is_weighed = not self.is_exact(chain) and chain.corpus.n_tokens <= _WEIGHED
         return is_weighed and self.prior.etas is None and len(self.prior.counts) > 1
 
     def _merge_on_the_way_to_one(self, chain, stop):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 from sklearn.exceptions import ConvergenceWarning
 
 from sklda._core import random
 from sklda._core.corpus import tally
+from sklda._core.distances import jensen_shannon
+from sklda._core.same_topics import SAME_TOPIC
 from sklda._core.word_information import dependence_on_documents
 from sklda._input.warn import warn
 from sklda._models.results import TAILS
@@ -60,6 +65,8 @@ class NumberOfTopics(PriorOfDocuments):
         if not posterior.any():
             # Callbacks see a fit before the end of the burn-in.
             posterior = np.bincount(np.searchsorted(counts, np.concatenate(drawn)), minlength=len(counts))
+        if len(counts) > 1 and not steps[0].is_exact(chains[0]) and not any(step.modes for step in steps):
+            posterior = _spread(counts, posterior, _variance_between(chains))
         posterior = posterior / posterior.sum()
         # The most likely number of topics of a stored draw, so that there are topics.
         kept = [chain.kept_draws() for chain in chains]
@@ -137,6 +144,30 @@ def _posterior_of(steps):
         return sum(step.posterior for step in steps)
     modes += [step.last_mode for step in steps if step.last_mode is not None]
     return sum(weight * mode.posterior for weight, mode in zip(weights_of(modes), modes, strict=True))
+
+
+def _variance_between(chains):
+    """The variance of the number of topics between chains that end in different modes.
+
+    If each of some topics is found by a chain with a probability p of its own, independently, this is the sum of
+    p (1 - p). So large is the mean number of topics that one chain has, and another one has not.
+    """
+    distributions = []
+    for chain in chains:
+        counts = chain.word_topic_counts[:, np.flatnonzero(chain.topic_totals)].T + chain.priors.word
+        distributions.append(counts / counts.sum(axis=1, keepdims=True))
+    numbers = []
+    for a, b in combinations(distributions, 2):
+        same = csr_array(jensen_shannon(a, b, dtype=np.float32) <= SAME_TOPIC)
+        n_same = np.count_nonzero(maximum_bipartite_matching(same) >= 0)
+        numbers.append((len(a) + len(b)) / 2 - n_same)
+    return np.mean(numbers or [0.0])
+
+
+def _spread(counts, posterior, variance):
+    """The posterior with a variance of T added, normal and within the possible numbers."""
+    parts = np.exp(-((counts[:, None] - counts) ** 2) / (2 * max(variance, 1e-3)))
+    return parts / parts.sum(axis=0) @ posterior
 
 
 def _draws_alike(draws: KeptDraws, n_topics: int) -> KeptDraws:
