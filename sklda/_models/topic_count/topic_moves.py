@@ -140,8 +140,6 @@ def _without(step, chain, k, rng, tables, seed):
     fixed = part_topics != own
     doc_counts = np.bincount(part.token_documents[fixed] * n + part_topics[fixed], minlength=len(chosen) * n)
     doc_counts = doc_counts.reshape(len(chosen), n).astype(np.float64)
-    words = chain.rows.dense()[:, used].T.astype(np.float64)
-    words[own] = 0
     collections = np.zeros(len(chosen), np.int64)
     shares = np.exp(step.log_base[used])
     stream = random.stream(random.child(seed, 0))
@@ -152,9 +150,16 @@ def _without(step, chain, k, rng, tables, seed):
     near_tables = draw_document_tables(part, part_topics, collections, alpha(1.0), stream)[0]
     # Tables of the other documents do not change.
     far_tables = np.maximum(tables[used] - near_tables, 0)
-    moved = part_of(corpus, np.flatnonzero(moving))
+    moved, eta = part_of(corpus, np.flatnonzero(moving)), chain.priors.word
+    # Only the words that move: the counts of all words in all topics take longer than the steps.
+    words, places = np.unique(moved.words, return_inverse=True)
+    moved = replace(moved, words=places.astype(np.int32), n_features=len(words))
+    topic = np.zeros((len(words), padded(n)), np.float32)
+    topic[:, :n] = chain.rows.dense(words)[:, used] + eta[words, None]
+    totals = chain.topic_totals[used] + eta.sum()
+    topic[:, own], totals[own] = eta[words], eta.sum()
     doc = doc_counts + alpha(1.0)
-    priors = replace(Priors.make(doc, words + chain.priors.word, n, corpus.n_features, len(chosen)), doc=doc)
+    priors = Priors(doc, np.empty(0), topic, totals, np.arange(len(doc), dtype=np.int32))
     local = GibbsChain(moved, priors, ChainState(part_topics[inside], random.stream(random.child(seed, 1))))
 
     now = far_tables + near_tables
