@@ -165,8 +165,12 @@ def _variance_between(chains):
 
 
 def _spread(counts, posterior, variance):
-    """The posterior with a variance of T added, normal and within the possible numbers."""
+    """The posterior with a variance of T added, normal and within the possible numbers.
+
+    What is at an end of these stays there: a chain that wants to go on does not say how far, and the fit warns.
+    """
     parts = np.exp(-((counts[:, None] - counts) ** 2) / (2 * max(variance, 1e-3)))
+    parts[:, [0, -1]] = np.eye(len(counts))[:, [0, -1]]
     return parts / parts.sum(axis=0) @ posterior
 
 

@@ -36,8 +36,14 @@ def test_the_posterior_gets_this_variance_and_stays_in_its_range():
     assert spread.sum() == pytest.approx(1)
     assert counts @ spread == pytest.approx(20)
     assert (counts - 20) ** 2 @ spread == pytest.approx(1 + 4, rel=1e-6)
-    assert prior._spread(counts[:20], np.eye(20)[19], 4.0).sum() == pytest.approx(1)
+    assert prior._spread(counts[:22], posterior[:22], 4.0).sum() == pytest.approx(1)
     np.testing.assert_allclose(prior._spread(counts, posterior, 0.0), posterior, atol=1e-12)
+
+
+def test_what_is_at_an_end_of_the_range_stays_there():
+    """Otherwise the fit would not warn of a range that is too small."""
+    for at_end in (0, 19):
+        np.testing.assert_allclose(prior._spread(np.arange(1, 21), np.eye(20)[at_end], 9.0), np.eye(20)[at_end])
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
