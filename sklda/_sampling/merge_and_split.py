@@ -225,7 +225,7 @@ def round_of_moves(corpus, priors, topics, own, seed, stop, seed_words=None):
         # The state before is swept as well: it is a draw at other priors.
         without, chain = (
             _swept(
-                *_part_with_own_words(
+                *_part_and_priors(
                     corpus, inside, _equal_priors(np.exp(logs[list(move.topics)]), eta, len(move.topics))
                 ),
                 _places(z, move.topics),
@@ -327,7 +327,7 @@ class _Merges:
     def _entropy_of(self, i, j):
         """The entropy of the topics of all tokens of two topics, given that they are in one of both."""
         inside = np.flatnonzero((self.topics == i) | (self.topics == j))
-        part, priors = _part_with_own_words(self.corpus, inside, self.priors.resized(2))
+        part, priors = _part_and_priors(self.corpus, inside, self.priors.resized(2))
         return _entropy(part, (self.topics[inside] == j).astype(np.int32), priors)
 
     def merge(self, i, j):
@@ -349,7 +349,7 @@ def _splits(corpus, topics, own, priors, seed, stop, seed_words=None):
         inside = np.flatnonzero(topics == k)
         if len(inside) < _LEAST_TOKENS:
             continue
-        part, own_priors = _part_with_own_words(corpus, inside, priors)
+        part, own_priors = _part_and_priors(corpus, inside, priors)
         halves = _halves(part, np.random.default_rng(random.child(seed, 0, k)))
         chain = _swept(part, own_priors, halves, random.child(seed, 1, k), stop, _SPLIT_SWEEPS)
         if chain.topic_totals.min() > 0:
@@ -467,17 +467,17 @@ def _trials(own, merges, gains):
 
 
 def part_of(corpus, inside):
-    """Some tokens, ascending, as a corpus of the documents that have them."""
+    """Some tokens, ascending, as a corpus of the documents and words that they have; and these words, ascending."""
     documents = np.searchsorted(corpus.offsets, inside, side="right")
     starts = np.flatnonzero(np.diff(documents, prepend=-1))
-    return Corpus(corpus.words[inside], np.append(starts, len(inside)), corpus.n_features)
+    words, places = np.unique(corpus.words[inside], return_inverse=True)
+    return Corpus(places.astype(np.int32), np.append(starts, len(inside)), len(words)), words
 
 
-def _part_with_own_words(corpus, inside, priors):
-    """Some tokens, ascending, as a corpus of the documents and words that they have, and the priors for it."""
-    part = part_of(corpus, inside)
-    words, places = np.unique(part.words, return_inverse=True)
-    return replace(part, words=places.astype(np.int32), n_features=len(words)), replace(priors, word=priors.word[words])
+def _part_and_priors(corpus, inside, priors):
+    """As `part_of`, with the priors of these words."""
+    part, words = part_of(corpus, inside)
+    return part, replace(priors, word=priors.word[words])
 
 
 def _places(topics, own):

@@ -6,7 +6,6 @@ or back, while all tokens are swept. This is annealed importance sampling (Neal 
 it is. The way back has the steps in the opposite order, so its sweeps go from the last token to the first one.
 """
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -150,10 +149,8 @@ def _without(step, chain, k, rng, tables, seed):
     near_tables = draw_document_tables(part, part_topics, collections, alpha(1.0), stream)[0]
     # Tables of the other documents do not change.
     far_tables = np.maximum(tables[used] - near_tables, 0)
-    moved, eta = part_of(corpus, np.flatnonzero(moving)), chain.priors.word
     # Only the words that move: the counts of all words in all topics take longer than the steps.
-    words, places = np.unique(moved.words, return_inverse=True)
-    moved = replace(moved, words=places.astype(np.int32), n_features=len(words))
+    (moved, words), eta = part_of(corpus, np.flatnonzero(moving)), chain.priors.word
     topic = np.zeros((len(words), padded(n)), np.float32)
     topic[:, :n] = chain.rows.dense(words)[:, used] + eta[words, None]
     totals = chain.topic_totals[used] + eta.sum()
